@@ -1,0 +1,29 @@
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/src', '<rootDir>/test'],
+  testRegex: '\\.(spec|e2e-spec)\\.ts$',
+  testTimeout: 30_000,
+  maxWorkers: 2,
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
+  // Nest 12 is ESM only and Jest's own require() cannot load ESM before Node 24, so it is transformed too.
+  transformIgnorePatterns: [
+    '/node_modules/(?!(@nestjs|temporal-polyfill|temporal-utils|file-type|strtok3|token-types|uint8array-extras|@tokenizer|@borewit|es-toolkit)/)',
+  ],
+  transform: {
+    '^.+\\.[cm]?[jt]s$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        sourceMaps: 'inline',
+        module: { type: 'commonjs' },
+        jsc: {
+          target: 'es2023',
+          keepClassNames: true,
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true },
+        },
+      },
+    ],
+  },
+};
