@@ -1,0 +1,129 @@
+import { availableParallelism } from 'node:os';
+import { EnvError, bool, cleanEnv, makeValidator, num, port, str, url } from 'envalid';
+
+/** The configuration could not be used; `message` is one line that names each variable and why. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+const whole = (min: number, max: number) =>
+  makeValidator<number>((input) => {
+    const value = num()._parse(input);
+    if (!Number.isInteger(value) || value < min || value > max)
+      throw new EnvError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  });
+
+/** `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets. */
+const trustProxy = makeValidator<boolean | number | string>((input) => {
+  if (input === 'true' || input === 'false') return bool()._parse(input);
+  return /^\d+$/.test(input) ? Number(input) : input;
+});
+
+const apiKey = makeValidator<string>((input) => {
+  if (!/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/.test(input))
+    throw new EnvError('must be 7 letters or digits, a dot, and 32 letters or digits');
+  return input;
+});
+
+const SPECS = {
+  PORT: port({ default: 3000 }),
+  HOST: str({ default: '0.0.0.0' }),
+  DATA_DIR: str({ default: './data' }),
+  CLICKHOUSE_URL: url({ default: undefined }),
+  CLICKHOUSE_USER: str({ default: 'default' }),
+  CLICKHOUSE_PASSWORD: str({ default: '' }),
+  CLICKHOUSE_DATABASE: str({ default: 'request_analytics' }),
+  CLICKHOUSE_MAX_CONNECTIONS: whole(1, 1000)({ default: 16 }),
+  EMBEDDED_SESSIONS: whole(1, 64)({ default: Math.max(2, Math.min(8, availableParallelism() * 2)) }),
+  QUERY_TIMEOUT_SECONDS: whole(1, 600)({ default: 10 }),
+  QUERY_MAX_MEMORY_MB: whole(16, 1_048_576)({ default: 1024 }),
+  REDIS_URL: url({ default: undefined }),
+  RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  TRUST_PROXY: trustProxy({ default: false }),
+  TOKEN_SECRET: str({ default: '' }),
+  CACHE_TTL_MS: whole(0, 9_000)({ default: 5_000 }),
+  LOG_LEVEL: str({
+    choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
+    default: 'info',
+  }),
+  DEMO_API_KEY: apiKey({ default: undefined }),
+};
+
+function parse(env: NodeJS.ProcessEnv) {
+  // An empty variable is one that was not set: docker-compose and .env files write them so.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  return cleanEnv(given, SPECS, {
+    reporter: ({ errors }) => {
+      const faults = Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`);
+      if (faults.length > 0) throw new ConfigError(`Invalid configuration. ${faults.join('; ')}`);
+    },
+  });
+}
+
+/**
+ * The product's whole configuration, read once from the environment; every variable is described in
+ * `.env.example`. This file is the only reader of the environment.
+ */
+export class Config {
+  private readonly env: ReturnType<typeof parse>;
+
+  constructor(env: NodeJS.ProcessEnv = process.env) {
+    this.env = parse(env);
+  }
+
+  get port() {
+    return this.env.PORT;
+  }
+  get host() {
+    return this.env.HOST;
+  }
+  /** Directory of the embedded engine; unused when `clickhouse.url` is set. */
+  get dataDir() {
+    return this.env.DATA_DIR;
+  }
+  get clickhouse() {
+    return {
+      /** Set: a server over HTTP. Not set: the engine inside this process. */
+      url: this.env.CLICKHOUSE_URL,
+      user: this.env.CLICKHOUSE_USER,
+      password: this.env.CLICKHOUSE_PASSWORD,
+      database: this.env.CLICKHOUSE_DATABASE,
+      maxConnections: this.env.CLICKHOUSE_MAX_CONNECTIONS,
+      embeddedSessions: this.env.EMBEDDED_SESSIONS,
+      queryTimeoutSeconds: this.env.QUERY_TIMEOUT_SECONDS,
+      queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * 1024 * 1024,
+    };
+  }
+  get redisUrl() {
+    return this.env.REDIS_URL;
+  }
+  /** Requests allowed in a window of 60 s per API key (contract, section 10). */
+  get rateLimitPerMinute() {
+    return this.env.RATE_LIMIT_PER_MINUTE;
+  }
+  /** Invalid keys accepted for judgement from one client address in 60 s; more are refused unseen. */
+  get authFailuresPerMinute() {
+    return this.env.AUTH_FAILURES_PER_MINUTE;
+  }
+  /** Express's `trust proxy`: whose `X-Forwarded-For` names the client. */
+  get trustProxy() {
+    return this.env.TRUST_PROXY;
+  }
+  /** Signs page tokens; empty: the secret that the store keeps for all instances. */
+  get tokenSecret() {
+    return this.env.TOKEN_SECRET;
+  }
+  /** How long keys and app scopes are remembered, in milliseconds; under the contract's 10 s. */
+  get cacheTtlMs() {
+    return this.env.CACHE_TTL_MS;
+  }
+  get logLevel() {
+    return this.env.LOG_LEVEL;
+  }
+  /** The key that `demo` creates; a random one when not set. */
+  get demoApiKey() {
+    return this.env.DEMO_API_KEY;
+  }
+}
