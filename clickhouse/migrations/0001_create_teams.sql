@@ -1,0 +1,25 @@
+-- Accounts. Small tables are replaced row by row and read with FINAL.
+CREATE TABLE IF NOT EXISTS teams_v1
+(
+    id         UInt32,
+    name       String,
+    plan       Enum8('free' = 0, 'premium' = 1),
+    created_at DateTime64(3, 'UTC'),
+    updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree(updated_at)
+ORDER BY id;
+-- statement
+-- What every instance must agree on without being told: the secret that signs page tokens.
+CREATE TABLE IF NOT EXISTS secrets_v1
+(
+    name       LowCardinality(String),
+    value      String,
+    created_at DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = MergeTree
+ORDER BY name;
+-- statement
+INSERT INTO secrets_v1 (name, value)
+SELECT 'page_token', hex(SHA256(concat(toString(generateUUIDv4(1)), toString(generateUUIDv4(2)), toString(generateUUIDv4(3)))))
+WHERE (SELECT count() FROM secrets_v1 WHERE name = 'page_token') = 0;

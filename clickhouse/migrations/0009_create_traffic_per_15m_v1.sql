@@ -1,0 +1,60 @@
+-- Traffic in quarter-hours: the finest period any of today's time zones needs.
+CREATE TABLE IF NOT EXISTS traffic_per_15m_v1
+(
+    app_id         UInt32,
+    bucket         DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id     UInt32 CODEC(ZSTD(1)),
+    endpoint_id    UInt32 CODEC(ZSTD(1)),
+    requests       UInt64 CODEC(T64, ZSTD(1)),
+    bytes_received UInt64 CODEC(T64, ZSTD(1)),
+    bytes_sent     UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
+PARTITION BY toYYYYMM(bucket)
+ORDER BY (app_id, bucket, app_env_id, endpoint_id)
+TTL bucket + INTERVAL 13 MONTH
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_per_15m_mv_v1 TO traffic_per_15m_v1 AS
+SELECT
+    app_id,
+    toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
+    app_env_id,
+    endpoint_id,
+    sum(c.requests) AS requests,
+    sum(c.bytes_received) AS bytes_received,
+    sum(c.bytes_sent) AS bytes_sent
+FROM request_counts AS c
+GROUP BY app_id, bucket, app_env_id, endpoint_id;
+-- statement
+-- The same by consumer, a table of its own: with consumers in one table every other question reads 12 times as much.
+CREATE TABLE IF NOT EXISTS traffic_per_15m_by_consumer_v1
+(
+    app_id         UInt32,
+    consumer_id    UInt32 CODEC(ZSTD(1)),
+    bucket         DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id     UInt32 CODEC(ZSTD(1)),
+    endpoint_id    UInt32 CODEC(ZSTD(1)),
+    requests       UInt64 CODEC(T64, ZSTD(1)),
+    bytes_received UInt64 CODEC(T64, ZSTD(1)),
+    bytes_sent     UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
+PARTITION BY toYYYYMM(bucket)
+ORDER BY (app_id, consumer_id, bucket, app_env_id, endpoint_id)
+TTL bucket + INTERVAL 13 MONTH
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_per_15m_by_consumer_mv_v1 TO traffic_per_15m_by_consumer_v1 AS
+SELECT
+    app_id,
+    consumer_id,
+    toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
+    app_env_id,
+    endpoint_id,
+    sum(c.requests) AS requests,
+    sum(c.bytes_received) AS bytes_received,
+    sum(c.bytes_sent) AS bytes_sent
+FROM request_counts AS c
+WHERE consumer_id != 0
+GROUP BY app_id, consumer_id, bucket, app_env_id, endpoint_id;

@@ -1,0 +1,50 @@
+-- Time of each consumer's most recent request.
+CREATE TABLE IF NOT EXISTS consumer_activity_v1
+(
+    app_id          UInt32,
+    consumer_id     UInt32,
+    last_request_at SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, consumer_id)
+SETTINGS non_replicated_deduplication_window = 1000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS consumer_activity_mv_v1 TO consumer_activity_v1 AS
+SELECT app_id, consumer_id, max(timestamp) AS last_request_at
+FROM request_counts
+WHERE consumer_id != 0
+GROUP BY app_id, consumer_id;
+-- statement
+-- Which endpoints were seen in which environment.
+CREATE TABLE IF NOT EXISTS endpoint_activity_v1
+(
+    app_id          UInt32,
+    app_env_id      UInt32,
+    endpoint_id     UInt32,
+    last_request_at SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, app_env_id, endpoint_id)
+SETTINGS non_replicated_deduplication_window = 1000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS endpoint_activity_mv_v1 TO endpoint_activity_v1 AS
+SELECT app_id, app_env_id, endpoint_id, max(timestamp) AS last_request_at
+FROM request_counts
+WHERE endpoint_id != 0
+GROUP BY app_id, app_env_id, endpoint_id;
+-- statement
+-- When data of an environment last arrived: the time of the sync, not of the requests in it.
+CREATE TABLE IF NOT EXISTS env_activity_v1
+(
+    app_id       UInt32,
+    app_env_id   UInt32,
+    last_sync_at SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
+)
+ENGINE = AggregatingMergeTree
+ORDER BY (app_id, app_env_id)
+SETTINGS non_replicated_deduplication_window = 1000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS env_activity_mv_v1 TO env_activity_v1 AS
+SELECT app_id, app_env_id, now64(3) AS last_sync_at
+FROM request_counts
+GROUP BY app_id, app_env_id;

@@ -1,0 +1,55 @@
+/** A value of a typed placeholder. */
+export type ParameterValue = string | number | bigint | boolean | readonly ParameterValue[];
+export type Parameters = Readonly<Record<string, ParameterValue>>;
+
+const PLACEHOLDER = /\{([a-z_][a-z0-9_]*):([A-Za-z0-9()]+)\}/g;
+const INTEGER = /^U?Int(8|16|32|64)$/;
+const ARRAY = /^Array\((.+)\)$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Writes each `{name:Type}` of a statement as a literal of that type.
+ *
+ * For the embedded engine alone, which binds parameters under a lock of the whole process: a trivial query waited
+ * 4.5 s behind a slow one, and 2 ms with literals. Over HTTP the server binds.
+ *
+ * @throws TypeError when a value does not belong to its type; nothing is coerced.
+ */
+export function withLiterals(sql: string, parameters: Parameters = {}): string {
+  return sql.replace(PLACEHOLDER, (_, name: string, type: string) => {
+    const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
+    if (value === undefined) throw new TypeError(`No value for {${name}:${type}}`);
+    return literal(type, value);
+  });
+}
+
+/** One value as a literal that the engine reads back as exactly that value of that type. */
+export function literal(type: string, value: ParameterValue): string {
+  const element = ARRAY.exec(type)?.[1];
+  if (element !== undefined) {
+    if (!Array.isArray(value)) throw new TypeError(`Not an array for ${type}`);
+    const items = (value as readonly ParameterValue[]).map((item) => literal(element, item));
+    return `CAST([${items.join(',')}],'${type}')`;
+  }
+  if (INTEGER.test(type)) return integerLiteral(type, value);
+  if (type === 'String' && typeof value === 'string') return quoted(value);
+  if (type === 'UUID' && typeof value === 'string' && UUID.test(value)) return `toUUID('${value}')`;
+  if (type === 'Bool' && typeof value === 'boolean') return String(value);
+  throw new TypeError(`Not a value of ${type}`);
+}
+
+function integerLiteral(type: string, value: ParameterValue): string {
+  const exact = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
+  const bits = Number(INTEGER.exec(type)?.[1]);
+  const fits =
+    typeof exact === 'bigint' &&
+    exact === (type.startsWith('U') ? BigInt.asUintN(bits, exact) : BigInt.asIntN(bits, exact));
+  if (!fits) throw new TypeError(`Not a value of ${type}`);
+  return `to${type}(${exact})`;
+}
+
+/** Inside single quotes only the quote and the backslash mean anything; a NUL is written as its escape. */
+function quoted(text: string): string {
+  const escaped = text.replace(/[\\']/g, '\\$&').replaceAll('\0', '\\0');
+  return `'${escaped}'`;
+}

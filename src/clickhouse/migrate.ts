@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClickHouse } from './clickhouse.client.js';
+
+export interface Migration {
+  version: number;
+  name: string;
+  /** SHA-256 of the file, lower-case hex. */
+  checksum: string;
+  statements: string[];
+}
+
+/** The store's history and the files disagree; `message` says which file and what to do. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+const DIRECTORY = fileURLToPath(new URL('../../clickhouse/migrations', import.meta.url));
+const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** A line of its own between statements; a semicolon could stand inside one. */
+const SEPARATOR = /^-- statement$/m;
+
+const LEDGER = `
+CREATE TABLE IF NOT EXISTS schema_migrations
+(
+    version    UInt32,
+    name       String,
+    checksum   String,
+    applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree(applied_at)
+ORDER BY version`;
+
+const APPLIED = `SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version`;
+
+/** The migrations of this version of the product, in order. */
+export async function readMigrations(directory = DIRECTORY): Promise<Migration[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (name, index) => {
+      const version = Number(FILE.exec(name)?.[1]);
+      if (version !== index + 1) throw new MigrationError(`${name}: expected number ${index + 1}`);
+      const text = await readFile(join(directory, name), 'utf8');
+      const statements = text.split(SEPARATOR).map((statement) => statement.trim().replace(/;$/, ''));
+      return { version, name, checksum: createHash('sha256').update(text).digest('hex'), statements };
+    }),
+  );
+}
+
+/**
+ * Brings the store to this version's schema, forward only, and tells what it applied.
+ *
+ * Each statement can be repeated, and a migration is entered once all of its statements ran: one that was cut short
+ * is run again from its first statement.
+ *
+ * @throws MigrationError when an applied file was changed since, or the store is ahead of this version.
+ */
+export async function migrate(store: ClickHouse, migrations?: Migration[]): Promise<Migration[]> {
+  const known = migrations ?? (await readMigrations());
+  await store.command(LEDGER);
+  const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
+  for (const { version, name, checksum } of applied) {
+    const file = known[version - 1];
+    if (!file) throw new MigrationError(`The store has migration ${name}, which this version does not know.`);
+    if (file.checksum !== checksum)
+      throw new MigrationError(
+        `${file.name} was changed after it was applied; write a new migration instead.`,
+      );
+  }
+  const done = new Set(applied.map(({ version }) => version));
+  const pending = known.filter(({ version }) => !done.has(version));
+  for (const { version, name, checksum, statements } of pending) {
+    for (const statement of statements) await store.command(statement);
+    await store.insert('schema_migrations', [JSON.stringify({ version, name, checksum })]);
+  }
+  return pending;
+}
