@@ -1,0 +1,56 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { invalidApiKey, notAuthenticated, rateLimitExceeded } from '../common/http/api-error.js';
+import { AuthFailures } from '../rate-limit/auth-failures.js';
+import type { Account } from './account.js';
+import { identifierOf, matchesHash } from './api-key.js';
+import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
+import { PUBLIC } from './public.decorator.js';
+
+/**
+ * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (contract, sections 2 and 3).
+ *
+ * An address that sent too many invalid keys gets 429 for a while, without its keys being judged; keys lately found
+ * good still pass, so that one guesser does not lock out a whole office behind the same address.
+ */
+@Injectable()
+export class ApiKeyGuard implements CanActivate {
+  constructor(
+    private readonly keys: ApiKeyRepository,
+    private readonly failures: AuthFailures,
+    private readonly reflector: Reflector,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (this.reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()]))
+      return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    request.account = await this.authenticate(request);
+    return true;
+  }
+
+  private async authenticate(request: Request): Promise<Account> {
+    const key = request.header('api-key') ?? '';
+    if (key === '') throw notAuthenticated();
+    const identifier = identifierOf(key);
+    const address = request.ip ?? '';
+    if (identifier === undefined || !this.keys.isKnown(identifier)) {
+      const refused = await this.failures.refused(address);
+      if (refused !== null) throw rateLimitExceeded(refused);
+    }
+    const row = identifier === undefined ? null : await this.keys.find(identifier);
+    if (row && isValid(row, key)) return accountOf(row);
+    const exceeded = await this.failures.record(address);
+    throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
+  }
+}
+
+function isValid(row: ApiKeyRow, key: string): boolean {
+  const current = !row.revoked && (row.expires_at_ms === null || row.expires_at_ms > Date.now());
+  return matchesHash(key, row.key_sha256) && current;
+}
+
+function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow): Account {
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier };
+}

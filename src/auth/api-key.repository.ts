@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Config } from '../config/config.js';
+import type { Plan } from './account.js';
+
+export interface ApiKeyRow {
+  identifier: string;
+  key_sha256: string;
+  /** Milliseconds since the epoch; null: never. */
+  expires_at_ms: number | null;
+  revoked: boolean;
+  team_id: number;
+  team_name: string;
+  plan: Plan;
+}
+
+const FIND = `
+SELECT k.identifier AS identifier, k.key_sha256 AS key_sha256,
+  toUnixTimestamp64Milli(k.expires_at) AS expires_at_ms, k.revoked_at IS NOT NULL AS revoked,
+  t.id AS team_id, t.name AS team_name, t.plan AS plan
+FROM api_keys_v1 AS k FINAL
+INNER JOIN teams_v1 AS t FINAL ON t.id = k.team_id
+WHERE k.identifier = {identifier:String}`;
+
+/** Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s (contract, section 9). */
+@Injectable()
+export class ApiKeyRepository {
+  private readonly cache?: LRUCache<string, { row: ApiKeyRow | null }>;
+
+  constructor(
+    private readonly store: ClickHouse,
+    config: Config,
+  ) {
+    if (config.cacheTtlMs === 0) return;
+    this.cache = new LRUCache({
+      max: 10_000,
+      ttl: config.cacheTtlMs,
+      fetchMethod: async (identifier: string) => ({ row: await this.load(identifier) }),
+    });
+  }
+
+  /** The key's row, or null when there is none. */
+  async find(identifier: string): Promise<ApiKeyRow | null> {
+    if (!this.cache) return this.load(identifier);
+    return (await this.cache.fetch(identifier))?.row ?? null;
+  }
+
+  /** Whether the key was found lately, without asking the store. */
+  isKnown(identifier: string): boolean {
+    return this.cache?.get(identifier)?.row != null;
+  }
+
+  private async load(identifier: string): Promise<ApiKeyRow | null> {
+    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier });
+    return row ?? null;
+  }
+}

@@ -1,0 +1,30 @@
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+const FORM = /^([A-Za-z0-9]{7})\.[A-Za-z0-9]{32}$/;
+
+/** A new key: a public identifier, a dot, a secret of 190 bits (contract, section 9). */
+export function createApiKey(): string {
+  return `${randomText(7)}.${randomText(32)}`;
+}
+
+/** The public part of a key; undefined when the text does not have a key's form. */
+export function identifierOf(key: string): string | undefined {
+  return FORM.exec(key)?.[1];
+}
+
+/** What the store holds instead of the key: SHA-256 of the whole key, lower-case hex. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Whether the key is the one behind the stored hash, in a time that does not depend on either. */
+export function matchesHash(key: string, keySha256: string): boolean {
+  const expected = Buffer.from(keySha256, 'hex');
+  const actual = createHash('sha256').update(key).digest();
+  return expected.length === actual.length && timingSafeEqual(actual, expected);
+}
+
+function randomText(length: number): string {
+  return Array.from({ length }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
+}

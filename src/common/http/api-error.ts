@@ -1,0 +1,31 @@
+import { HttpException } from '@nestjs/common';
+
+/** An answer other than 200: `{"detail": …}` with its headers, as the contract's section 3 lists them. */
+export class ApiError extends HttpException {
+  constructor(
+    status: number,
+    readonly detail: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super({ detail }, status);
+  }
+}
+
+const CHALLENGE = { 'WWW-Authenticate': 'APIKey' };
+
+export const badRequest = () => new ApiError(400, 'Bad Request');
+export const notAuthenticated = () => new ApiError(401, 'Not authenticated', CHALLENGE);
+export const invalidApiKey = () => new ApiError(401, 'Invalid API key', CHALLENGE);
+export const premiumRequired = () => new ApiError(403, 'API access requires the Premium plan');
+export const notFound = () => new ApiError(404, 'Not Found');
+export const appNotFound = () => new ApiError(404, 'App not found');
+export const requestLogNotFound = () => new ApiError(404, 'Request log not found');
+export const methodNotAllowed = () => new ApiError(405, 'Method Not Allowed', { Allow: 'GET, HEAD' });
+/** @param retryAfter whole seconds, at least 1. */
+export const rateLimitExceeded = (retryAfter: number) =>
+  new ApiError(429, 'Rate limit exceeded', { 'Retry-After': String(retryAfter) });
+export const internalServerError = () => new ApiError(500, 'Internal Server Error');
+/** The store cannot be reached or is overloaded; a second is what a restart or a burst needs at least. */
+export const serviceUnavailable = () =>
+  new ApiError(503, 'Service temporarily unavailable', { 'Retry-After': '1' });
+export const queryTimedOut = () => new ApiError(504, 'Query timed out');

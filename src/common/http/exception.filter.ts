@@ -1,0 +1,52 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { Response } from 'express';
+import { QueryTimedOut, StoreUnavailable } from '../../clickhouse/clickhouse.errors.js';
+import {
+  ApiError,
+  internalServerError,
+  methodNotAllowed,
+  notFound,
+  queryTimedOut,
+  serviceUnavailable,
+} from './api-error.js';
+
+/** Every answer that is not 200, in the one shape of the contract's section 3. Nothing of the inside gets out. */
+@Catch()
+export class ApiExceptionFilter implements ExceptionFilter {
+  private readonly log = new Logger(ApiExceptionFilter.name);
+
+  catch(error: unknown, host: ArgumentsHost) {
+    const response = host.switchToHttp().getResponse<Response>();
+    const answer = this.answerTo(error);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    if (answer instanceof ApiError) response.set(answer.headers);
+    response.status(answer.getStatus()).json(answer.getResponse());
+  }
+
+  private answerTo(error: unknown): HttpException {
+    if (error instanceof ApiError) return error;
+    if (error instanceof QueryTimedOut) return this.noted(error, queryTimedOut());
+    if (error instanceof StoreUnavailable) return this.noted(error, serviceUnavailable());
+    if (error instanceof HttpException) return ownShape(error);
+    this.log.error(error instanceof Error ? error.stack : error);
+    return internalServerError();
+  }
+
+  private noted(error: Error, answer: ApiError) {
+    this.log.warn(error.message);
+    return answer;
+  }
+}
+
+/** What the framework itself raises, said in the contract's words. */
+function ownShape(error: HttpException): HttpException {
+  const body = error.getResponse();
+  if (typeof body === 'object' && 'detail' in body) return error;
+  const status = error.getStatus();
+  if (status === 404) return notFound();
+  if (status === 405) return methodNotAllowed();
+  return status < 500 ? new ApiError(status, 'Bad Request') : internalServerError();
+}

@@ -1,0 +1,29 @@
+import { createServer } from 'node:http';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import express from 'express';
+import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
+
+/**
+ * Express on a server that takes the longest URL the contract allows (1,024 characters of path filter are 12 KiB when
+ * percent-encoded), outlasts the idle time of the usual load balancer (60 s), and answers broken HTTP in our shape.
+ */
+export class HttpAdapter extends ExpressAdapter {
+  constructor() {
+    const instance = express();
+    // The router is made on first use, which is before any other set-up: later it would not learn of these two.
+    instance.enable('case sensitive routing');
+    instance.enable('strict routing');
+    super(instance);
+  }
+
+  override initHttpServer() {
+    const server = createServer(
+      { maxHeaderSize: 65_536, keepAliveTimeout: 65_000, requestTimeout: 30_000, requireHostHeader: false },
+      this.getInstance(),
+    );
+    server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
+    // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
+    server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+    this.httpServer = server;
+  }
+}

@@ -1,0 +1,89 @@
+import type { NextFunction, Request, Response } from 'express';
+
+/**
+ * The query of a request target, read without the framework's parser: values by decoded name, each still escaped as
+ * it was sent. The last value of a repeated name wins. Brackets and `__proto__` are names like any other. A name that
+ * cannot be decoded is no parameter's, and is left out.
+ *
+ * @param target the request target as it arrived, `request.originalUrl`
+ */
+export function rawQuery(target: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const pair of queryOf(target).split('&')) {
+    const end = pair.indexOf('=');
+    const name = decodeQueryText(end < 0 ? pair : pair.slice(0, end));
+    if (name) values.set(name, end < 0 ? '' : pair.slice(end + 1));
+  }
+  return values;
+}
+
+/**
+ * The path parameters of a request target by name, each still escaped as it was sent. Undecoded, because Express
+ * refuses what it cannot decode, without saying which parameter it was.
+ *
+ * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
+ */
+export function rawPath(pattern: string, target: string): Map<string, string> {
+  const segments = pathOf(target).split('/');
+  const values = new Map<string, string>();
+  pattern.split('/').forEach((part, index) => {
+    if (part.startsWith(':')) values.set(part.slice(1), segments[index] ?? '');
+  });
+  return values;
+}
+
+/** The text of a raw query value, `+` being a space; undefined when it is malformed: a stray `%`, or not UTF-8. */
+export function decodeQueryText(raw: string): string | undefined {
+  return decodePathText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
+}
+
+/** The text of a raw path segment; undefined when it is malformed: a stray `%`, or not UTF-8. */
+export function decodePathText(raw: string): string | undefined {
+  if (!raw.includes('%')) return raw;
+  try {
+    return decodeURIComponent(raw);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Middleware: makes the target one that every later step reads alike. Its path is decodable before Express matches
+ * it, or a malformed segment would end in its 400 before the API key and the other parameters were looked at; and the
+ * absolute form loses its host. `originalUrl` keeps what was sent.
+ */
+export function keepPathDecodable(request: Request, _response: Response, next: NextFunction) {
+  request.url = decodableUrl(originForm(request.url));
+  next();
+}
+
+/** A proxy may send the absolute form, `http://host/path?query` (RFC 9112, section 3.2.2). */
+export function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const rest = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '');
+  return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+/** The URL with every path segment that cannot be decoded escaped once more. */
+export function decodableUrl(url: string): string {
+  const end = url.search(/[?#]/);
+  const path = end < 0 ? url : url.slice(0, end);
+  if (decodePathText(path) !== undefined) return url;
+  const segments = path.split('/').map(decodableSegment);
+  return segments.join('/') + url.slice(path.length);
+}
+
+function decodableSegment(segment: string): string {
+  return decodePathText(segment) === undefined ? segment.replaceAll('%', '%25') : segment;
+}
+
+function queryOf(target: string): string {
+  const [upToFragment = ''] = target.split('#', 1);
+  const start = upToFragment.indexOf('?');
+  return start < 0 ? '' : upToFragment.slice(start + 1);
+}
+
+function pathOf(target: string): string {
+  const [path = ''] = originForm(target).split(/[?#]/, 1);
+  return path;
+}

@@ -1,0 +1,20 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from 'express';
+
+const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
+
+/** The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one (contract, section 3). */
+export function requestIdOf(header: string | string[] | undefined): string {
+  return typeof header === 'string' && VISIBLE_ASCII.test(header) ? header : randomUUID();
+}
+
+/** Puts `X-Request-Id` on every answer and `Cache-Control: no-store` on those of `/v1`. */
+export function requestId(request: Request, response: Response, next: NextFunction) {
+  response.setHeader('X-Request-Id', requestIdOf(request.headers['x-request-id']));
+  if (/^\/v1(?:[/?]|$)/.test(request.url)) {
+    response.setHeader('Cache-Control', 'no-store');
+    // Bodies that the engine wrote are sent as text: this says what they are.
+    response.setHeader('Content-Type', 'application/json');
+  }
+  next();
+}

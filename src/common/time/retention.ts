@@ -1,0 +1,24 @@
+import { Temporal } from 'temporal-polyfill';
+
+/** Days for which request logs and application logs are kept (specification, Limits). */
+export const LOG_RETENTION_DAYS = 15;
+
+/** Calendar months for which traffic is kept (specification, Limits). */
+export const TRAFFIC_RETENTION_MONTHS = 13;
+
+const DAY_MS = 86_400_000;
+
+/** The oldest instant of which request logs are shown; both in milliseconds since the Unix epoch. */
+export function logsRetainedFrom(now: number): number {
+  return now - LOG_RETENTION_DAYS * DAY_MS;
+}
+
+/**
+ * The oldest instant of which traffic is shown; both in milliseconds since the Unix epoch. Months are those of
+ * the UTC calendar; where the day does not exist 13 months ago, it is that month's last.
+ */
+export function trafficRetainedFrom(now: number): number {
+  return Temporal.Instant.fromEpochMilliseconds(now)
+    .toZonedDateTimeISO('UTC')
+    .subtract({ months: TRAFFIC_RETENTION_MONTHS }).epochMilliseconds;
+}

@@ -1,0 +1,99 @@
+import { HttpException } from '@nestjs/common';
+
+/** Why a value was refused: one row of the contract's table of validation errors (section 3). */
+export class Refusal {
+  constructor(
+    readonly type: string,
+    readonly msg: string,
+    readonly ctx?: Readonly<Record<string, unknown>>,
+  ) {}
+}
+
+/** Where a parameter stands in a request. */
+export type Place = 'path' | 'query';
+
+/** One member of the 422 body's `detail`. */
+export interface Fault {
+  readonly type: string;
+  readonly loc: readonly [Place, string];
+  readonly msg: string;
+  /** The value as it was sent; null where none was. */
+  readonly input: string | null;
+  readonly ctx?: Readonly<Record<string, unknown>>;
+}
+
+/** A 422 with every fault of the request. */
+export class ValidationFailure extends HttpException {
+  constructor(readonly faults: readonly Fault[]) {
+    super({ detail: faults }, 422);
+  }
+}
+
+/** The members stand in the order in which FastAPI writes them. */
+export function faultAt(
+  place: Place,
+  name: string,
+  input: string | null,
+  { type, msg, ctx }: Refusal,
+): Fault {
+  return { type, loc: [place, name], msg, input, ...(ctx && { ctx }) };
+}
+
+/** The bytes that were sent are no text: a percent sign that is not an escape, or not UTF-8. */
+export const notUnicode = new Refusal(
+  'string_unicode',
+  'Input should be a valid string, unable to parse raw data as a unicode string',
+);
+
+export const notAnInteger = new Refusal(
+  'int_parsing',
+  'Input should be a valid integer, unable to parse string as an integer',
+);
+
+/** More digits than pydantic reads. */
+export const integerTooLong = new Refusal(
+  'int_parsing_size',
+  'Unable to parse input string as an integer, exceeded maximum size',
+);
+
+export const belowMinimum = (ge: number) =>
+  new Refusal('greater_than_equal', `Input should be greater than or equal to ${ge}`, { ge });
+
+export const aboveMaximum = (le: number) =>
+  new Refusal('less_than_equal', `Input should be less than or equal to ${le}`, { le });
+
+/** @param maxLength in Unicode code points */
+export const tooLong = (maxLength: number) =>
+  new Refusal(
+    'string_too_long',
+    `String should have at most ${maxLength} character${maxLength === 1 ? '' : 's'}`,
+    { max_length: maxLength },
+  );
+
+export const patternMismatch = (pattern: string) =>
+  new Refusal('string_pattern_mismatch', `String should match pattern '${pattern}'`, { pattern });
+
+export const notAUuid = (why: string) =>
+  new Refusal('uuid_parsing', `Input should be a valid UUID, ${why}`, { error: why });
+
+export const notATimestamp = (why: string) =>
+  new Refusal('datetime_from_date_parsing', `Input should be a valid datetime or date, ${why}`, {
+    error: why,
+  });
+
+/** @param values at least one */
+export function notOneOf(values: readonly string[]): Refusal {
+  const quoted = values.map((value) => `'${value}'`);
+  const expected = [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(Boolean).join(' or ');
+  return new Refusal('literal_error', `Input should be ${expected}`, { expected });
+}
+
+const valueError = (why: string) => new Refusal('value_error', `Value error, ${why}`, { error: {} });
+
+export const unknownTimezone = valueError('unknown timezone');
+/** Belongs at `start`. */
+export const startNotBeforeEnd = valueError('start must be before end');
+/** A page token that is not ours, was altered, or is of another query. */
+export const invalidToken = valueError('invalid next_token');
+/** No text of the store holds NUL, and the engine's own text functions stop at one. */
+export const nullCharacter = valueError('null characters are not allowed');

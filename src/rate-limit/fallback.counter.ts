@@ -1,0 +1,132 @@
+import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { RedisCounter } from './redis.counter.js';
+import { within } from './within.js';
+import { type Counter, type RateWindow, WindowCounter } from './window.counter.js';
+
+/** All in milliseconds. */
+interface Timing {
+  /** What a request waits for Redis at most: half of the 100 ms that the contract allows (section 10). */
+  answerMs: number;
+  /** What the start of the process waits for Redis at most. */
+  startMs: number;
+  /** Pause between two probes of a lost Redis. */
+  probeMs: number;
+}
+
+const TIMING: Timing = { answerMs: 50, startMs: 1000, probeMs: 250 };
+
+/** A Redis lost again this soon after its return is flapping: the pause doubles, so that the log is not flooded. */
+const STEADY_MS = 10_000;
+const MAX_PROBE_MS = 2000;
+
+const PROBE_KEY = 'probe';
+
+/**
+ * Counts in Redis, and in this process for as long as Redis does not count.
+ *
+ * The first failure takes all requests off Redis, and a probe in the background brings them back, so a silent Redis
+ * costs its waiting time to the requests under way, not to those that follow. That is a circuit breaker; the published
+ * ones let a request be the probe, which then waits. The probe counts like a request, so whatever keeps Redis from
+ * counting (no memory, read only, loading, no permission) keeps requests away from it.
+ */
+export class FallbackCounter extends WindowCounter implements OnModuleInit, OnApplicationShutdown {
+  private readonly log = new Logger(FallbackCounter.name);
+  private readonly timing: Timing;
+  private isShared = true;
+  private isShutDown = false;
+  private returnedAt = -Infinity;
+  private probeMs: number;
+  private nextProbe?: NodeJS.Timeout;
+
+  constructor(
+    private readonly redis: RedisCounter,
+    private readonly memory: Counter,
+    timing: Partial<Timing> = {},
+  ) {
+    super();
+    this.timing = { ...TIMING, ...timing };
+    this.probeMs = this.timing.probeMs;
+  }
+
+  get state() {
+    return this.isShared ? 'redis' : 'fallback';
+  }
+
+  hit(key: string): Promise<RateWindow> {
+    return this.ask((counter) => counter.hit(key));
+  }
+
+  look(key: string): Promise<RateWindow | null> {
+    return this.ask((counter) => counter.look(key));
+  }
+
+  /** Gives Redis a moment to answer before the first request is served, so that a restart does not begin a count of its own. */
+  async onModuleInit() {
+    try {
+      await within(this.timing.startMs, this.connectAndProbe());
+    } catch (error) {
+      this.leaveRedis(error);
+    }
+  }
+
+  onApplicationShutdown() {
+    this.isShutDown = true;
+    this.isShared = false;
+    clearTimeout(this.nextProbe);
+    this.redis.close();
+  }
+
+  private async ask<T>(question: (counter: Counter) => Promise<T>): Promise<T> {
+    if (this.isShared) {
+      try {
+        return await within(this.timing.answerMs, question(this.redis));
+      } catch (error) {
+        this.leaveRedis(error);
+      }
+    }
+    return question(this.memory);
+  }
+
+  private leaveRedis(error: unknown) {
+    if (!this.isShared) return;
+    this.isShared = false;
+    const isFlapping = performance.now() - this.returnedAt < STEADY_MS;
+    this.probeMs = isFlapping ? Math.min(this.probeMs * 2, MAX_PROBE_MS) : this.timing.probeMs;
+    this.log.warn(
+      `Redis does not count (${reason(error)}): this instance counts by itself until it does again`,
+    );
+    this.probeLater();
+  }
+
+  private probeLater() {
+    this.nextProbe = setTimeout(() => void this.probe(), this.probeMs);
+    this.nextProbe.unref();
+  }
+
+  private async probe() {
+    try {
+      await within(this.timing.answerMs, this.redis.hit(PROBE_KEY));
+      this.returnToRedis();
+    } catch {
+      if (!this.isShutDown) this.probeLater();
+    }
+  }
+
+  private returnToRedis() {
+    if (this.isShutDown) return;
+    this.isShared = true;
+    this.returnedAt = performance.now();
+    this.log.log('Redis counts again, for all instances together');
+  }
+
+  private async connectAndProbe() {
+    await this.redis.connect();
+    await this.redis.hit(PROBE_KEY);
+  }
+}
+
+/** A connection that failed on every address of a host has a code and no message. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+}

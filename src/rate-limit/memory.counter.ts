@@ -1,0 +1,86 @@
+import { type RateWindow, WINDOW_MS, WindowCounter } from './window.counter.js';
+
+interface OpenWindow {
+  hits: number;
+  endsAtMs: number;
+}
+
+interface MemoryCounterOptions {
+  /** Length of a window in milliseconds. */
+  windowMs?: number;
+  /** Windows held at most; the oldest gives way to a new one. */
+  maxWindows?: number;
+  /** Milliseconds since the Unix epoch. */
+  now?: () => number;
+}
+
+/** Old windows looked at for each new one: more than one, so that ended windows get fewer, and never many at once. */
+const SWEPT_PER_NEW = 2;
+
+/** Fixed windows in this process. */
+export class MemoryCounter extends WindowCounter {
+  readonly state = 'memory';
+  private readonly windows = new Map<string, OpenWindow>();
+  private readonly windowMs: number;
+  private readonly maxWindows: number;
+  private readonly now: () => number;
+
+  constructor({ windowMs = WINDOW_MS, maxWindows = 100_000, now = Date.now }: MemoryCounterOptions = {}) {
+    super();
+    this.windowMs = windowMs;
+    this.maxWindows = maxWindows;
+    this.now = now;
+  }
+
+  /** Windows held, ended ones that were not swept yet included. */
+  get size() {
+    return this.windows.size;
+  }
+
+  hit(key: string): Promise<RateWindow> {
+    const now = this.now();
+    const window = this.open(key, now) ?? this.begin(key, now);
+    window.hits += 1;
+    return Promise.resolve(seen(window, now));
+  }
+
+  look(key: string): Promise<RateWindow | null> {
+    const now = this.now();
+    const window = this.open(key, now);
+    return Promise.resolve(window ? seen(window, now) : null);
+  }
+
+  private open(key: string, now: number) {
+    const window = this.windows.get(key);
+    return window && this.isOpen(window, now) ? window : undefined;
+  }
+
+  /** An end further off than a window is long means that the system's clock was set back: nobody waits for that. */
+  private isOpen({ endsAtMs }: OpenWindow, now: number) {
+    return now < endsAtMs && endsAtMs <= now + this.windowMs;
+  }
+
+  private begin(key: string, now: number) {
+    // Deleted first, so that a key's new window stands behind all older ones.
+    this.windows.delete(key);
+    this.sweep(now);
+    const window = { hits: 0, endsAtMs: now + this.windowMs };
+    this.windows.set(key, window);
+    return window;
+  }
+
+  /** All windows are of one length, so the map's order, oldest first, is also the order in which they end. */
+  private sweep(now: number) {
+    let swept = 0;
+    for (const [key, window] of this.windows) {
+      const isNeeded = this.isOpen(window, now) && this.windows.size < this.maxWindows;
+      if (isNeeded || swept === SWEPT_PER_NEW) return;
+      this.windows.delete(key);
+      swept += 1;
+    }
+  }
+}
+
+function seen({ hits, endsAtMs }: OpenWindow, now: number): RateWindow {
+  return { hits, endsAtMs, leftMs: endsAtMs - now };
+}

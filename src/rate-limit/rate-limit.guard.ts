@@ -1,0 +1,47 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
+import type { Request, Response } from 'express';
+import type { Account } from '../auth/account.js';
+import { premiumRequired, rateLimitExceeded } from '../common/http/api-error.js';
+import type { CounterStorage } from './counter.storage.js';
+
+/**
+ * Counts every request that carries a valid key, one count per key over all routes, and puts the three
+ * `X-RateLimit-*` headers on its answer, whatever that will be. A plan without API access: 403. Over the limit: 429 with
+ * `Retry-After` (contract, sections 2, 3 and 10). Stands behind the API-key guard; a request without an account is not
+ * counted.
+ */
+@Injectable()
+export class RateLimitGuard extends ThrottlerGuard {
+  declare protected readonly storageService: CounterStorage;
+
+  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
+    return Promise.resolve(context.switchToHttp().getRequest<Request>().account === undefined);
+  }
+
+  /** The key's public part: the secret is never part of a counter's name. */
+  protected override getTracker({ account }: { account: Account }): Promise<string> {
+    return Promise.resolve(account.keyIdentifier);
+  }
+
+  protected override generateKey(_context: ExecutionContext, keyIdentifier: string): string {
+    return `key:${keyIdentifier}`;
+  }
+
+  protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
+    const { context, limit, ttl, getTracker, generateKey, throttler } = request;
+    const http = context.switchToHttp();
+    const incoming = http.getRequest<Request>();
+    const tracker = await getTracker(incoming, context);
+    const key = generateKey(context, tracker, throttler.name ?? '');
+    const { window, isBlocked, timeToBlockExpire } = await this.storageService.increment(key, ttl, limit);
+    http.getResponse<Response>().set({
+      'X-RateLimit-Limit': String(limit),
+      'X-RateLimit-Remaining': String(Math.max(0, limit - window.hits)),
+      'X-RateLimit-Reset': String(Math.ceil(window.endsAtMs / 1000)),
+    });
+    if (incoming.account?.plan !== 'premium') throw premiumRequired();
+    if (isBlocked) throw rateLimitExceeded(timeToBlockExpire);
+    return true;
+  }
+}

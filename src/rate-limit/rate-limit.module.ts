@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { type ThrottlerModuleOptions, getOptionsToken, getStorageToken } from '@nestjs/throttler';
+import { Config } from '../config/config.js';
+import { AuthFailures } from './auth-failures.js';
+import { CounterStorage } from './counter.storage.js';
+import { FallbackCounter } from './fallback.counter.js';
+import { MemoryCounter } from './memory.counter.js';
+import { RateLimitGuard } from './rate-limit.guard.js';
+import { RedisCounter } from './redis.counter.js';
+import { WINDOW_MS, WindowCounter } from './window.counter.js';
+
+function createCounter({ redisUrl }: Config): WindowCounter {
+  const memory = new MemoryCounter();
+  return redisUrl === undefined ? memory : new FallbackCounter(new RedisCounter(redisUrl), memory);
+}
+
+function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
+  return [{ limit: rateLimitPerMinute, ttl: WINDOW_MS }];
+}
+
+/** Counts requests and failed authentications: in Redis where one is configured, else in the process. */
+@Module({
+  providers: [
+    { provide: WindowCounter, useFactory: createCounter, inject: [Config] },
+    { provide: getOptionsToken(), useFactory: createOptions, inject: [Config] },
+    { provide: getStorageToken(), useClass: CounterStorage },
+    RateLimitGuard,
+    AuthFailures,
+  ],
+  exports: [WindowCounter, RateLimitGuard, AuthFailures, getOptionsToken(), getStorageToken()],
+})
+export class RateLimitModule {}

@@ -1,0 +1,45 @@
+import type { Result } from 'ioredis';
+
+/** Hits, 0 for no window; its end in milliseconds since the Unix epoch by Redis's clock; the milliseconds left. */
+type WindowReply = [hits: number, endsAtMs: number, leftMs: number];
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    hitWindow(key: string, windowMs: number): Result<WindowReply, Context>;
+    lookAtWindow(key: string): Result<WindowReply, Context>;
+  }
+}
+
+const CLOCK = `
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)`;
+
+/**
+ * The end is kept beside the count rather than derived from the key's TTL, whose milliseconds left would give every
+ * request of a window another end. A key that is no window of ours (another type, no end, an end too far off) would
+ * fail or block its owner for ever: it is replaced. An error that concerns Redis as a whole is raised by the write.
+ */
+const HIT = `${CLOCK}
+local length = tonumber(ARGV[1])
+local ends = tonumber(redis.pcall('HGET', KEYS[1], 'ends'))
+if not ends or ends <= now or ends > now + length then
+  ends = now + length
+  redis.call('DEL', KEYS[1])
+  redis.call('HSET', KEYS[1], 'ends', ends)
+  redis.call('PEXPIREAT', KEYS[1], ends)
+end
+return { redis.call('HINCRBY', KEYS[1], 'hits', 1), ends, ends - now }`;
+
+const LOOK = `${CLOCK}
+local found = redis.pcall('HMGET', KEYS[1], 'hits', 'ends')
+local hits, ends = tonumber(found[1]), tonumber(found[2])
+if not hits or not ends then
+  return { 0, 0, 0 }
+end
+return { hits, ends, ends - now }`;
+
+/** Each runs in Redis as one atomic step. */
+export const SCRIPTS = {
+  hitWindow: { lua: HIT, numberOfKeys: 1 },
+  lookAtWindow: { lua: LOOK, numberOfKeys: 1 },
+};
