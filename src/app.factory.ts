@@ -1,0 +1,41 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { AppModule } from './app.module.js';
+import { setUp } from './app.setup.js';
+import { HttpAdapter } from './common/http/http.adapter.js';
+import { type LogDestination, PinoLogger, createPino } from './common/logging/logger.js';
+import { Config } from './config/config.js';
+
+/** A server that listens; `stop` lets requests in flight finish, then closes the store. */
+export interface RunningServer {
+  app: NestExpressApplication;
+  stop(): Promise<void>;
+}
+
+/**
+ * Builds the application and listens on the configured address.
+ *
+ * @throws ConfigError, DataDirectoryInUse, or what the store says when it cannot be opened.
+ */
+export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  const logger = createPino(config.logLevel, logs);
+  const app = await NestFactory.create<NestExpressApplication>(AppModule, new HttpAdapter(), {
+    bodyParser: false,
+    abortOnError: false,
+    // A failed start is told in one line by whoever asked for it, not by the framework's stack trace.
+    logger: false,
+  });
+  app.useLogger(new PinoLogger(logger));
+  const drain = setUp(app, config, logger);
+  await app.listen(config.port, config.host);
+  logger.info({ port: config.port }, 'listening');
+  return {
+    app,
+    stop: () => {
+      drain.begin();
+      return app.close();
+    },
+  };
+}

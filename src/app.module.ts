@@ -1,0 +1,31 @@
+import { Module } from '@nestjs/common';
+import { AppsModule } from './apps/apps.module.js';
+import { AuthModule } from './auth/auth.module.js';
+import { ClickHouseModule } from './clickhouse/clickhouse.module.js';
+import { FallbackModule } from './common/http/fallback.module.js';
+import { PaginationModule } from './common/pagination/pagination.module.js';
+import { ConfigModule } from './config/config.module.js';
+import { ConsumersModule } from './consumers/consumers.module.js';
+import { EndpointsModule } from './endpoints/endpoints.module.js';
+import { HealthModule } from './health/health.module.js';
+import { RequestLogsModule } from './request-logs/request-logs.module.js';
+import { TeamModule } from './team/team.module.js';
+import { TrafficModule } from './traffic/traffic.module.js';
+
+@Module({
+  imports: [
+    ConfigModule,
+    ClickHouseModule,
+    AuthModule,
+    PaginationModule,
+    HealthModule,
+    TeamModule,
+    AppsModule,
+    EndpointsModule,
+    ConsumersModule,
+    RequestLogsModule,
+    TrafficModule,
+    FallbackModule,
+  ],
+})
+export class AppModule {}

@@ -1,0 +1,22 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import { AppList } from './apps.dto.js';
+import { AppsService } from './apps.service.js';
+
+@Controller('v1/apps')
+export class AppsController {
+  constructor(private readonly service: AppsService) {}
+
+  @ReadOperation({
+    id: 'listApps',
+    tag: 'Apps',
+    summary: 'List Apps',
+    description: "Lists the team's apps with their environments, by ID. There are no pages.",
+    response: AppList,
+  })
+  list(@CurrentAccount() account: Account): Promise<AppList> {
+    return this.service.list(account);
+  }
+}

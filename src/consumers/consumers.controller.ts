@@ -1,0 +1,26 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import type { Page } from '../common/pagination/page.dto.js';
+import { Input } from '../common/validation/input.decorator.js';
+import { type Consumer, ConsumerPage } from './consumers.dto.js';
+import { ListConsumersInput } from './consumers.input.js';
+import { ConsumersService } from './consumers.service.js';
+
+@Controller('v1/apps/:app_id/consumers')
+export class ConsumersController {
+  constructor(private readonly service: ConsumersService) {}
+
+  @ReadOperation({
+    id: 'listConsumers',
+    tag: 'Consumers',
+    summary: 'List Consumers',
+    description: 'Lists the consumers of one app in pages, by ID, descending.',
+    input: ListConsumersInput,
+    response: ConsumerPage,
+  })
+  list(@CurrentAccount() account: Account, @Input() input: ListConsumersInput): Promise<Page<Consumer>> {
+    return this.service.list(account, input);
+  }
+}

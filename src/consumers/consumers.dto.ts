@@ -1,0 +1,52 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { EXAMPLES } from '../common/openapi/examples.js';
+import { PageOf } from '../common/pagination/page.dto.js';
+
+export class ConsumerGroup {
+  @ApiProperty({ type: 'integer', minimum: 1, description: 'Consumer group ID', example: 3 })
+  id: number;
+
+  @ApiProperty({ type: 'string', description: 'Consumer group name', example: 'Partners' })
+  name: string;
+}
+
+export class Consumer {
+  @ApiProperty({ type: 'integer', minimum: 1, description: 'Consumer ID', example: 42 })
+  id: number;
+
+  @ApiProperty({
+    type: 'string',
+    description: 'Consumer identifier, as supplied by the monitored application',
+    example: 'bob@example.com',
+  })
+  identifier: string;
+
+  @ApiProperty({
+    type: 'string',
+    description: 'Consumer name; the identifier where no name was given',
+    example: 'Bob',
+  })
+  name: string;
+
+  @ApiProperty({ type: () => ConsumerGroup, nullable: true, description: 'Consumer group, if any' })
+  group: ConsumerGroup | null;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    description: 'Creation time',
+    example: EXAMPLES.timestamp,
+  })
+  created_at: string;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: "Time of the consumer's most recent request",
+    example: EXAMPLES.timestamp,
+  })
+  last_request_at: string | null;
+}
+
+export const ConsumerPage = PageOf(Consumer, 'by consumer ID, descending');

@@ -1,0 +1,35 @@
+import type { TokenContent } from '../common/pagination/page-token.js';
+import { type QueryBinding, resume } from '../common/pagination/walk.js';
+import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import { AppInput } from '../common/validation/app-input.js';
+import { IntegerField, TimestampField, TokenField } from '../common/validation/fields.js';
+import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+
+export class ListConsumersInput extends AppInput implements CheckedInput {
+  @TimestampField({
+    description: 'Only consumers that made requests since this time (ISO 8601; UTC without an offset)',
+    examples: ['2026-11-01T00:00:00Z'],
+  })
+  requests_since?: Timestamp;
+
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Consumers per page' })
+  limit: number;
+
+  @TokenField()
+  next_token?: string;
+
+  /** What the token says, once it was found good. */
+  resumed?: TokenContent;
+
+  get requestsSince(): number | undefined {
+    return this.requests_since && resolveTimestamp(this.requests_since);
+  }
+
+  get binding(): QueryBinding {
+    return { operation: 'consumers', filters: [this.requestsSince ?? null] };
+  }
+
+  async check(check: InputCheck<this>): Promise<void> {
+    this.resumed = await resume(this, check, this.binding);
+  }
+}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import type { AppScope } from '../apps/apps.service.js';
+import { AppStore } from '../clickhouse/app-store.js';
+import { type Predicate, and } from '../common/filters/predicates.js';
+import type { Consumer } from './consumers.dto.js';
+
+export interface ConsumerQuery {
+  /** Only consumers with a request at or after this time, milliseconds since the epoch. */
+  requestsSince?: number | undefined;
+  /** Only consumers below this ID: the last one of the page before. */
+  before?: number | undefined;
+  limit: number;
+}
+
+interface ConsumerRow extends Omit<Consumer, 'group'> {
+  group_id: number;
+  group_name: string;
+}
+
+const PAGE = (filter: string) => `
+WITH page AS (
+  SELECT id, identifier, name, group_id, created_at
+  FROM consumers_v1 FINAL
+  WHERE app_id = {app_id:UInt32}${filter}
+  ORDER BY id DESC
+  LIMIT {limit:UInt32}
+)
+SELECT p.id AS id, p.identifier AS identifier, p.name AS name, p.group_id AS group_id, g.name AS group_name,
+  p.created_at AS created_at, if(a.at = toDateTime64(0, 3), NULL, a.at) AS last_request_at
+FROM page AS p
+LEFT JOIN (
+  SELECT consumer_id, max(last_request_at) AS at
+  FROM consumer_activity_v1
+  WHERE app_id = {app_id:UInt32} AND consumer_id IN (SELECT id FROM page)
+  GROUP BY consumer_id
+) AS a ON a.consumer_id = p.id
+LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = p.group_id
+ORDER BY p.id DESC`;
+
+const ACTIVE_SINCE = `id IN (
+    SELECT consumer_id FROM consumer_activity_v1
+    WHERE app_id = {app_id:UInt32}
+    GROUP BY consumer_id
+    HAVING max(last_request_at) >= fromUnixTimestamp64Milli({requests_since:Int64}, 'UTC')
+  )`;
+
+@Injectable()
+export class ConsumersRepository {
+  constructor(private readonly store: AppStore) {}
+
+  /** Consumers by ID, descending. */
+  async page(scope: AppScope, { requestsSince, before, limit }: ConsumerQuery): Promise<Consumer[]> {
+    const { sql, params } = and(below(before), activeSince(requestsSince));
+    const rows = await this.store.rows<ConsumerRow>(scope, 'consumers.page', PAGE(sql), { ...params, limit });
+    return rows.map(({ id, identifier, name, group_id, group_name, created_at, last_request_at }) => {
+      const group = group_id === 0 ? null : { id: group_id, name: group_name };
+      return { id, identifier, name, group, created_at, last_request_at };
+    });
+  }
+}
+
+function below(before: number | undefined): Predicate | undefined {
+  return before === undefined ? undefined : { sql: 'id < {before:Int64}', params: { before } };
+}
+
+function activeSince(requests_since: number | undefined): Predicate | undefined {
+  return requests_since === undefined ? undefined : { sql: ACTIVE_SINCE, params: { requests_since } };
+}

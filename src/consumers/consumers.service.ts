@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import { AppsService } from '../apps/apps.service.js';
+import type { Account } from '../auth/account.js';
+import type { Page } from '../common/pagination/page.dto.js';
+import { PageTokens } from '../common/pagination/page-token.js';
+import { nextToken } from '../common/pagination/walk.js';
+import type { Consumer } from './consumers.dto.js';
+import type { ListConsumersInput } from './consumers.input.js';
+import { ConsumersRepository } from './consumers.repository.js';
+
+@Injectable()
+export class ConsumersService {
+  constructor(
+    private readonly apps: AppsService,
+    private readonly repository: ConsumersRepository,
+    private readonly tokens: PageTokens,
+  ) {}
+
+  async list(account: Account, input: ListConsumersInput): Promise<Page<Consumer>> {
+    const { limit, requestsSince, binding, resumed } = input;
+    const scope = await this.apps.require(account, input.app_id);
+    const before = resumed && Number(resumed.after[0]);
+    const rows = await this.repository.page(scope, { requestsSince, before, limit: limit + 1 });
+    const data = rows.slice(0, limit);
+    const last = data.at(-1);
+    if (rows.length <= limit || !last) return { data, has_more: false };
+    await this.tokens.ready();
+    return { data, has_more: true, next_token: nextToken(this.tokens, binding, scope, { after: [last.id] }) };
+  }
+}

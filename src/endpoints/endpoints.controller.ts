@@ -1,0 +1,25 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import { Input } from '../common/validation/input.decorator.js';
+import { EndpointList } from './endpoints.dto.js';
+import { ListEndpointsInput } from './endpoints.input.js';
+import { EndpointsService } from './endpoints.service.js';
+
+@Controller('v1/apps/:app_id/endpoints')
+export class EndpointsController {
+  constructor(private readonly service: EndpointsService) {}
+
+  @ReadOperation({
+    id: 'listEndpoints',
+    tag: 'Endpoints',
+    summary: 'List Endpoints',
+    description: 'Lists the API endpoints of one app, by path and then method. There are no pages.',
+    input: ListEndpointsInput,
+    response: EndpointList,
+  })
+  list(@CurrentAccount() account: Account, @Input() input: ListEndpointsInput): Promise<EndpointList> {
+    return this.service.list(account, input);
+  }
+}

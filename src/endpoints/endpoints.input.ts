@@ -1,0 +1,17 @@
+import { AppInput } from '../common/validation/app-input.js';
+import { IntegerField, TextField } from '../common/validation/fields.js';
+
+export class ListEndpointsInput extends AppInput {
+  @IntegerField({ ge: 1, description: 'Only endpoints seen in this environment' })
+  app_env_id?: number;
+
+  @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  method?: string;
+
+  @TextField({
+    maxLength: 1024,
+    description: 'Path pattern; `*` is any run of characters',
+    examples: ['/api/v1/*'],
+  })
+  path?: string;
+}

@@ -1,0 +1,130 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { RequestLog } from './request-logs.dto.js';
+
+const HEADERS = {
+  type: 'array',
+  items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
+  example: [['content-type', 'application/json']],
+} as const;
+const NANOSECONDS = { type: 'integer', format: 'int64' } as const;
+
+export class RequestException {
+  @ApiProperty({ type: 'string', description: 'Type of the exception', example: 'TypeError' })
+  type: string;
+
+  @ApiProperty({ type: 'string', description: 'Message', example: 'Cannot read properties of undefined' })
+  message: string;
+
+  @ApiProperty({ type: 'string', description: 'Stack trace as text' })
+  stacktrace: string;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'ID of the event in an external error tracker',
+  })
+  tracker_event_id: string | null;
+}
+
+export class LogEntry {
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    description: 'Time of the entry, to the microsecond',
+    example: '2026-11-20T14:05:09.123456Z',
+  })
+  timestamp: string;
+
+  @ApiProperty({ type: 'string', description: 'Message', example: 'user loaded' })
+  message: string;
+
+  @ApiProperty({ type: 'string', description: 'Log level as the application gave it', example: 'INFO' })
+  level: string;
+
+  @ApiProperty({ type: 'string', nullable: true, description: 'Name of the logger' })
+  logger: string | null;
+
+  @ApiProperty({ type: 'string', nullable: true, description: 'Source file' })
+  file: string | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, description: 'Line in the source file' })
+  line: number | null;
+}
+
+export class Span {
+  @ApiProperty({ type: 'string', description: 'Span ID', example: '00f067aa0ba902b7' })
+  span_id: string;
+
+  @ApiProperty({ type: 'string', nullable: true, description: 'ID of the parent span; null for a root' })
+  parent_span_id: string | null;
+
+  @ApiProperty({ type: 'string', description: 'Name', example: 'SELECT users' })
+  name: string;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    enum: ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'],
+    description: 'Span kind',
+  })
+  kind: string | null;
+
+  @ApiProperty({ ...NANOSECONDS, description: 'Start, nanoseconds since the Unix epoch; may pass 2^53' })
+  start_time_ns: bigint;
+
+  @ApiProperty({ ...NANOSECONDS, description: 'End, nanoseconds since the Unix epoch; may pass 2^53' })
+  end_time_ns: bigint;
+
+  @ApiProperty({ ...NANOSECONDS, description: 'Duration in nanoseconds' })
+  duration_ns: bigint;
+
+  @ApiProperty({ type: 'string', nullable: true, enum: ['UNSET', 'OK', 'ERROR'], description: 'Span status' })
+  status: string | null;
+
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'Attributes as captured' })
+  attributes: Record<string, unknown>;
+}
+
+export class RequestDetails extends RequestLog {
+  @ApiProperty({ ...HEADERS, description: 'Request headers; empty when not captured' })
+  request_headers: [name: string, value: string][];
+
+  @ApiProperty({ ...HEADERS, description: 'Response headers; empty when not captured' })
+  response_headers: [name: string, value: string][];
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Request body as captured, masked values and all',
+  })
+  request_body_json: string | null;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    description: 'Response body as captured, masked values and all',
+  })
+  response_body_json: string | null;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    pattern: '^[0-9a-f]{32}$',
+    description: 'Trace ID',
+    example: '4bf92f3577b34da6a3ce929d0e0e4736',
+  })
+  trace_id: string | null;
+
+  @ApiProperty({
+    type: () => RequestException,
+    nullable: true,
+    description: 'The unhandled exception behind a 500 response, if there was one',
+  })
+  exception: RequestException | null;
+
+  @ApiProperty({ type: () => [LogEntry], description: 'Application log entries of this request' })
+  logs: LogEntry[];
+
+  @ApiProperty({ type: () => [Span], description: 'Spans of this request' })
+  spans: Span[];
+}

@@ -1,0 +1,41 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import { Input } from '../common/validation/input.decorator.js';
+import { RequestDetails } from './request-details.dto.js';
+import { RequestLogPage } from './request-logs.dto.js';
+import { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
+import { RequestLogsService } from './request-logs.service.js';
+
+@Controller('v1/apps/:app_id/request-logs')
+export class RequestLogsController {
+  constructor(private readonly service: RequestLogsService) {}
+
+  @ReadOperation({
+    id: 'getRequestLogs',
+    tag: 'Request logs',
+    summary: 'Get Request Logs',
+    description:
+      'Lists request log records of one app in pages, newest first. Excluded endpoints, static assets and health ' +
+      'checks are left out. Filters are combined with AND.',
+    input: ListRequestLogsInput,
+    response: RequestLogPage,
+  })
+  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<string> {
+    return this.service.list(account, input);
+  }
+
+  @ReadOperation({
+    id: 'getRequestDetails',
+    tag: 'Request logs',
+    summary: 'Get Request Details',
+    description: 'Returns one request with all that was captured of it.',
+    path: ':request_uuid',
+    input: GetRequestDetailsInput,
+    response: RequestDetails,
+  })
+  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<string> {
+    return this.service.get(account, input);
+  }
+}

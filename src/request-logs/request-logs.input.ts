@@ -1,0 +1,86 @@
+import { methodsOf, statusesOf } from '../common/filters/predicates.js';
+import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagination/walk.js';
+import type { Timestamp } from '../common/time/timestamp.js';
+import { AppInput } from '../common/validation/app-input.js';
+import {
+  IntegerField,
+  PatternField,
+  TextField,
+  TimestampField,
+  TokenField,
+  UuidField,
+} from '../common/validation/fields.js';
+import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+
+/** Without a start, the window begins this long before now: 24 hours (specification, Get Request Logs). */
+export const DEFAULT_SPAN_MS = 24 * 3_600_000;
+
+export class ListRequestLogsInput extends AppInput implements CheckedInput {
+  @IntegerField({ ge: 1, description: 'Only this environment' })
+  app_env_id?: number;
+
+  @IntegerField({ ge: 1, description: 'Only this consumer ID' })
+  consumer_id?: number;
+
+  @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  method?: string;
+
+  @TextField({
+    maxLength: 1024,
+    description: 'Path pattern; `*` is any run of characters',
+    examples: ['/api/v1/*'],
+  })
+  path?: string;
+
+  @PatternField({
+    pattern: /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/,
+    maxLength: 128,
+    description: 'Status codes and classes of codes, comma-separated',
+    examples: ['2xx,404'],
+  })
+  status_code?: string;
+
+  @TimestampField({
+    description:
+      'Start of the window, inclusive (ISO 8601; UTC without an offset). Default: 24 hours before now.',
+    examples: ['2026-11-19T00:00:00Z'],
+  })
+  start?: Timestamp;
+
+  @TimestampField({
+    description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
+    examples: ['2026-11-20T00:00:00Z'],
+  })
+  end?: Timestamp;
+
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page' })
+  limit: number;
+
+  @TokenField()
+  next_token?: string;
+
+  /** Where the walk over the window stands. */
+  walk: WindowWalk;
+
+  get binding(): QueryBinding {
+    const { codes, classes } = statusesOf(this.status_code);
+    const filters = [
+      this.app_env_id ?? null,
+      this.consumer_id ?? null,
+      methodsOf(this.method).join(),
+      this.path ?? null,
+      codes.join(),
+      classes.join(),
+    ];
+    return { operation: 'request-logs', filters };
+  }
+
+  async check(check: InputCheck<this>): Promise<void> {
+    this.walk = await resumeWindow(this, check, this.binding, { defaultSpanMs: DEFAULT_SPAN_MS });
+  }
+}
+
+export class GetRequestDetailsInput extends AppInput {
+  @UuidField({ in: 'path', description: 'Unique identifier of the request' })
+  request_uuid: string;
+}

@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import { type AppScope, AppsService } from '../apps/apps.service.js';
+import type { Account } from '../auth/account.js';
+import { requestLogNotFound } from '../common/http/api-error.js';
+import { framePage } from '../common/pagination/page.dto.js';
+import { PageTokens } from '../common/pagination/page-token.js';
+import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
+import { logsRetainedFrom } from '../common/time/retention.js';
+import { type Window, resolveWindow } from '../common/time/window.js';
+import type { RequestLog } from './request-logs.dto.js';
+import {
+  DEFAULT_SPAN_MS,
+  type GetRequestDetailsInput,
+  type ListRequestLogsInput,
+} from './request-logs.input.js';
+import { type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
+
+@Injectable()
+export class RequestLogsService {
+  constructor(
+    private readonly apps: AppsService,
+    private readonly repository: RequestLogsRepository,
+    private readonly tokens: PageTokens,
+  ) {}
+
+  /** A page as JSON text: records are framed as the engine wrote them. */
+  async list(account: Account, input: ListRequestLogsInput): Promise<string> {
+    const scope = await this.apps.require(account, input.app_id);
+    const { walk, limit } = input;
+    const window = windowOf(walk);
+    const rows = await this.repository.page(scope, input, window, positionOf(walk), limit + 1);
+    const records = rows.slice(0, limit);
+    const more = rows.length > limit;
+    return framePage(
+      records,
+      more ? await this.tokenAfter(records.at(-1) ?? '', input, scope, window) : undefined,
+    );
+  }
+
+  /** One request as JSON text; 404 when it is unknown, expired, excluded or of another app. */
+  async get(account: Account, { app_id, request_uuid }: GetRequestDetailsInput): Promise<string> {
+    const scope = await this.apps.require(account, app_id);
+    const row = await this.repository.find(scope, request_uuid, logsRetainedFrom(Date.now()));
+    if (row === null) throw requestLogNotFound();
+    return row;
+  }
+
+  private async tokenAfter(
+    record: string,
+    { binding, walk }: ListRequestLogsInput,
+    scope: AppScope,
+    window: Window,
+  ) {
+    const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
+    await this.tokens.ready();
+    return nextToken(this.tokens, binding, scope, {
+      window: tokenWindow(window),
+      sent: walk.resumed?.sent ?? walk.sent,
+      after: [Date.parse(timestamp), request_uuid],
+    });
+  }
+}
+
+/** The token's window for the whole walk, cut again to what may be shown now. */
+function windowOf({ now, sent, resumed }: WindowWalk): Window {
+  const [start, end] = resumed ? resumed.window : sent;
+  return resolveWindow({
+    start: start ?? undefined,
+    end: end ?? undefined,
+    now,
+    defaultSpanMs: DEFAULT_SPAN_MS,
+    retainedFrom: logsRetainedFrom(now),
+  });
+}
+
+function positionOf({ resumed }: WindowWalk): RequestLogKey | undefined {
+  return resumed && { timestamp: Number(resumed.after[0]), request_uuid: String(resumed.after[1]) };
+}

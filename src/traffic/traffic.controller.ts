@@ -1,0 +1,27 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import { Input } from '../common/validation/input.decorator.js';
+import { TrafficPage } from './traffic.dto.js';
+import { GetTrafficInput } from './traffic.input.js';
+import { TrafficService } from './traffic.service.js';
+
+@Controller('v1/apps/:app_id/traffic')
+export class TrafficController {
+  constructor(private readonly service: TrafficService) {}
+
+  @ReadOperation({
+    id: 'getTraffic',
+    tag: 'Traffic',
+    summary: 'Get Traffic',
+    description:
+      'Returns aggregated traffic of one app in pages, per hour or per day of a timezone, oldest period first. ' +
+      'Excluded endpoints are left out, and so are periods without requests.',
+    input: GetTrafficInput,
+    response: TrafficPage,
+  })
+  list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<string> {
+    return this.service.list(account, input);
+  }
+}

@@ -1,0 +1,78 @@
+import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagination/walk.js';
+import type { Timestamp } from '../common/time/timestamp.js';
+import { AppInput } from '../common/validation/app-input.js';
+import {
+  IntegerField,
+  LiteralField,
+  TimestampField,
+  TimezoneField,
+  TokenField,
+} from '../common/validation/fields.js';
+import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+import type { Interval } from './periods.js';
+
+const HOUR_MS = 3_600_000;
+
+/** Without a start, the window begins this long before now (specification, Get Traffic). */
+export const DEFAULT_SPAN_MS: Readonly<Record<Interval, number>> = {
+  hour: 24 * HOUR_MS,
+  day: 30 * 24 * HOUR_MS,
+};
+
+export class GetTrafficInput extends AppInput implements CheckedInput {
+  @IntegerField({ ge: 1, description: 'Only this environment' })
+  app_env_id?: number;
+
+  @IntegerField({ ge: 1, description: 'Only this consumer ID' })
+  consumer_id?: number;
+
+  @TimestampField({
+    description:
+      'Start of the window, rounded down to the beginning of its period (ISO 8601; in `timezone` without an offset). ' +
+      'Default: 24 hours before now for hours, 30 days before now for days.',
+    examples: ['2026-11-01'],
+  })
+  start?: Timestamp;
+
+  @TimestampField({
+    description:
+      'End of the window: periods that begin before it belong to the result (ISO 8601; in `timezone` without an ' +
+      'offset). Default: now.',
+    examples: ['2026-11-20T12:00:00+01:00'],
+  })
+  end?: Timestamp;
+
+  @LiteralField(['hour', 'day'], { default: 'hour', description: 'Grouping of the records' })
+  interval: Interval;
+
+  @TimezoneField({
+    default: 'UTC',
+    description: 'IANA timezone of the periods, and of `start` and `end` when given without an offset',
+    examples: ['Europe/Berlin'],
+  })
+  timezone: string;
+
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page' })
+  limit: number;
+
+  @TokenField()
+  next_token?: string;
+
+  /** Where the walk over the window stands. */
+  walk: WindowWalk;
+
+  get binding(): QueryBinding {
+    const filters = [this.app_env_id ?? null, this.consumer_id ?? null, this.interval, this.timezone];
+    return { operation: 'traffic', filters };
+  }
+
+  async check(check: InputCheck<this>): Promise<void> {
+    const { interval, timezone } = this;
+    // A refused interval or timezone leaves nothing to resolve the window with.
+    const defaultSpanMs = check.accepts('interval') ? DEFAULT_SPAN_MS[interval] : DEFAULT_SPAN_MS.hour;
+    this.walk = await resumeWindow(this, check, this.binding, {
+      defaultSpanMs,
+      timezone: check.accepts('timezone') ? timezone : undefined,
+    });
+  }
+}

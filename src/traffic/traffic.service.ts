@@ -1,0 +1,87 @@
+import { Injectable } from '@nestjs/common';
+import { AppsService } from '../apps/apps.service.js';
+import type { Account } from '../auth/account.js';
+import { framePage } from '../common/pagination/page.dto.js';
+import { PageTokens } from '../common/pagination/page-token.js';
+import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
+import { trafficRetainedFrom } from '../common/time/retention.js';
+import { formatSeconds } from '../common/time/timestamp.js';
+import { type Window, resolveWindow } from '../common/time/window.js';
+import { type Interval, firstWholePeriod, periodBounds, periodStart } from './periods.js';
+import { chooseRollup } from './rollup.js';
+import { DEFAULT_SPAN_MS, type GetTrafficInput } from './traffic.input.js';
+import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
+
+const DAY_MS = 86_400_000;
+
+@Injectable()
+export class TrafficService {
+  constructor(
+    private readonly apps: AppsService,
+    private readonly repository: TrafficRepository,
+    private readonly tokens: PageTokens,
+  ) {}
+
+  /** A page as JSON text. */
+  async list(account: Account, input: GetTrafficInput): Promise<string> {
+    const scope = await this.apps.require(account, input.app_id);
+    const { walk, interval, timezone, limit } = input;
+    const window = windowOf(walk, interval);
+    const bounds = boundsOf(window, walk, interval, timezone);
+    const rollup = chooseRollup(bounds);
+    const rows = await this.repository.sums(scope, input, rollup, bounds, limit + 1);
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    const records = recordsOf(shown, bounds);
+    if (rows.length <= limit || !last) return framePage(records, undefined);
+    await this.tokens.ready();
+    const content = {
+      window: tokenWindow(window),
+      sent: walk.resumed?.sent ?? walk.sent,
+      after: [last.start],
+    };
+    return framePage(records, nextToken(this.tokens, input.binding, scope, content));
+  }
+}
+
+/** The token's window for the whole walk, cut again to what may be shown now. */
+function windowOf({ now, sent, resumed }: WindowWalk, interval: Interval): Window {
+  const [start, end] = resumed ? resumed.window : sent;
+  return resolveWindow({
+    start: start ?? undefined,
+    // No request is in the future; a far end would only make for many empty periods.
+    end: Math.min(end ?? now, now + 2 * DAY_MS),
+    now,
+    defaultSpanMs: DEFAULT_SPAN_MS[interval],
+    retainedFrom: trafficRetainedFrom(now),
+  });
+}
+
+/**
+ * The bounds of the periods to sum, in seconds since the epoch: the window's, without those that were given on earlier
+ * pages, nor the one that the retention cuts through, which would count requests that must no longer be shown.
+ */
+function boundsOf(
+  { start, end }: Window,
+  { now, resumed }: WindowWalk,
+  interval: Interval,
+  timezone: string,
+): number[] {
+  const retainedFrom = Math.ceil(trafficRetainedFrom(now) / 1000);
+  const from = Math.max(
+    periodStart(Math.floor(start / 1000), timezone, interval),
+    firstWholePeriod(retainedFrom, timezone, interval),
+  );
+  const bounds = periodBounds(from, Math.ceil(end / 1000), timezone, interval);
+  return resumed ? bounds.filter((bound) => bound > Number(resumed.after[0])) : bounds;
+}
+
+/** Both ascend, so that each period is looked for behind the one before. */
+function recordsOf(periods: readonly PeriodSums[], bounds: readonly number[]): string[] {
+  let at = 0;
+  return periods.map(({ start, sums }) => {
+    at = bounds.indexOf(start, at);
+    const [from, to] = [start, bounds[at + 1] ?? start].map((bound) => formatSeconds(bound * 1000));
+    return `{"period_start":"${from}","period_end":"${to}",${sums}}`;
+  });
+}
