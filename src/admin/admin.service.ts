@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import type { Plan } from '../auth/account.js';
+import { createApiKey, hashApiKey, identifierOf } from '../auth/api-key.js';
+import { AppsRepository } from '../apps/apps.repository.js';
+import type { App } from '../apps/apps.dto.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Ids, dateTime64 } from '../ingestion/ids.js';
+
+/** What was asked cannot be done; `message` is one line for the person who asked. */
+export class AdminError extends Error {
+  override readonly name = 'AdminError';
+}
+
+export interface TeamRow {
+  id: number;
+  name: string;
+  plan: Plan;
+}
+
+export interface KeyRow {
+  identifier: string;
+  team_id: number;
+  name: string;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface EndpointRow {
+  id: number;
+  method: string;
+  path: string;
+  excluded: boolean;
+}
+
+const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
+const APP_TEAM = `SELECT team_id FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const KEYS = `
+SELECT identifier, team_id, name, created_at, expires_at, revoked_at
+FROM api_keys_v1 FINAL WHERE team_id = {team_id:Int64} ORDER BY created_at, identifier`;
+const KEY_COUNT = `SELECT count() AS keys FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+/** A changed row is the whole row again, copied inside the engine with the change in place. */
+const REVOKE = `
+INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
+SELECT identifier, team_id, name, key_sha256, created_at, expires_at, coalesce(revoked_at, now64(3))
+FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const ENDPOINT = `
+SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
+WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
+
+/** What the owner of the service does: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
+export class AdminService {
+  private readonly ids: Ids;
+
+  constructor(private readonly store: ClickHouse) {
+    this.ids = new Ids(store);
+  }
+
+  async createTeam(name: string, plan: Plan, createdAt = Date.now()): Promise<TeamRow> {
+    const team = { id: await this.ids.next('teams_v1'), name: text('name', name), plan };
+    await this.store.insert('teams_v1', [JSON.stringify({ ...team, created_at: dateTime64(createdAt) })]);
+    return team;
+  }
+
+  listTeams(): Promise<TeamRow[]> {
+    return this.store.rows<TeamRow>('teams.list', TEAMS);
+  }
+
+  async createApp(teamId: number, name: string, framework: string, createdAt = Date.now()): Promise<App> {
+    await this.requireTeam(teamId);
+    const id = await this.ids.next('apps_v1');
+    const app = {
+      id,
+      name: text('name', name),
+      framework: text('framework', framework),
+      client_id: randomUUID(),
+      team_id: teamId,
+      created_at: dateTime64(createdAt),
+    };
+    await this.store.insert('apps_v1', [JSON.stringify(app)]);
+    const created = (await this.listApps(teamId)).find((one) => one.id === id);
+    if (!created) throw new AdminError(`App ${id} was written but cannot be read back`);
+    return created;
+  }
+
+  async listApps(teamId: number): Promise<App[]> {
+    await this.requireTeam(teamId);
+    return new AppsRepository(this.store).list(teamId);
+  }
+
+  /** @throws AdminError when no team has the app. */
+  async requireApp(appId: number): Promise<void> {
+    const rows = await this.store.rows('apps.find_team', APP_TEAM, { app_id: appId });
+    if (rows.length === 0) throw new AdminError(`There is no app ${appId}`);
+  }
+
+  /** Makes a key. The store gets its hash alone: this answer is the only time the key is seen. */
+  async createKey(
+    teamId: number,
+    { name = '', expiresAt, key = createApiKey() }: { name?: string; expiresAt?: number; key?: string } = {},
+  ): Promise<{ key: string; identifier: string }> {
+    await this.requireTeam(teamId);
+    const identifier = identifierOf(key);
+    if (identifier === undefined) throw new AdminError('A key is 7 letters or digits, a dot, and 32 more');
+    if (await this.hasKey(identifier)) throw new AdminError(`There is a key ${identifier} already`);
+    const row = {
+      identifier,
+      team_id: teamId,
+      name,
+      key_sha256: hashApiKey(key),
+      created_at: dateTime64(Date.now()),
+      expires_at: expiresAt === undefined ? null : dateTime64(expiresAt),
+      revoked_at: null,
+    };
+    await this.store.insert('api_keys_v1', [JSON.stringify(row)]);
+    return { key, identifier };
+  }
+
+  async listKeys(teamId: number): Promise<KeyRow[]> {
+    await this.requireTeam(teamId);
+    return this.store.rows<KeyRow>('api_keys.list', KEYS, { team_id: teamId });
+  }
+
+  /** Revokes for good; revoking again changes nothing. */
+  async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
+    if (!(await this.hasKey(identifier))) throw new AdminError(`There is no key ${identifier}`);
+    await this.store.command(REVOKE, { identifier });
+    return { identifier, revoked: true };
+  }
+
+  /** Marks an endpoint as excluded, or takes the mark back. */
+  async setExcluded(appId: number, method: string, path: string, excluded: boolean): Promise<EndpointRow> {
+    await this.requireApp(appId);
+    const params = { app_id: appId, method: method.toUpperCase(), path };
+    const [row] = await this.store.rows<EndpointRow & { created_at: string }>(
+      'endpoints.find',
+      ENDPOINT,
+      params,
+    );
+    if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
+    await this.store.insert('endpoints_v1', [JSON.stringify({ app_id: appId, ...row, excluded })]);
+    return { id: row.id, method: row.method, path: row.path, excluded };
+  }
+
+  private async hasKey(identifier: string): Promise<boolean> {
+    const [row] = await this.store.rows<{ keys: number }>('api_keys.count', KEY_COUNT, { identifier });
+    return row !== undefined && row.keys > 0;
+  }
+
+  private async requireTeam(teamId: number): Promise<void> {
+    const teams = await this.listTeams();
+    if (!teams.some(({ id }) => id === teamId)) throw new AdminError(`There is no team ${teamId}`);
+  }
+}
+
+function text(what: string, value: string): string {
+  if (value.trim() === '') throw new AdminError(`The ${what} must not be empty`);
+  return value.toWellFormed();
+}

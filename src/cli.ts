@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { appCommand } from './cli/app.js';
+import { demoCommand } from './cli/demo.command.js';
+import { endpointCommand } from './cli/endpoint.js';
+import { importCommand } from './cli/import.js';
+import { keyCommand } from './cli/key.js';
+import { migrateCommand } from './cli/migrate.js';
+import { openapiCommand } from './cli/openapi.js';
+import { tell } from './cli/output.js';
+import { serveCommand } from './cli/serve.js';
+import { teamCommand } from './cli/team.js';
+import { explain, loadEnvFile } from './run-server.js';
+
+const program = new Command('request-analytics')
+  .description('Request logs and traffic of monitored apps: the service and what its owner does.')
+  .showSuggestionAfterError()
+  .helpCommand(false);
+
+for (const register of [
+  migrateCommand,
+  teamCommand,
+  appCommand,
+  keyCommand,
+  endpointCommand,
+  importCommand,
+  serveCommand,
+  demoCommand,
+  openapiCommand,
+])
+  register(program);
+
+try {
+  loadEnvFile();
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) throw error;
+  const { line, exitCode } = explain(error);
+  tell(`error: ${line}`);
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,12 @@
+import type { Command } from 'commander';
+import { Config } from '../config/config.js';
+
+export function demoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('load sample data, top it up to now, and serve')
+    .action(async () => {
+      const { demo } = await import('./demo.js');
+      await demo(new Config());
+    });
+}

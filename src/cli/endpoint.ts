@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { AdminService } from '../admin/admin.service.js';
+import { id } from './options.js';
+import { print } from './output.js';
+import { withStore } from './with-store.js';
+
+interface EndpointOptions {
+  app: number;
+  method: string;
+  path: string;
+}
+
+export function endpointCommand(program: Command): void {
+  const endpoint = program.command('endpoint').description('what is shown of an endpoint');
+  const mark = (name: string, description: string, excluded: boolean) =>
+    endpoint
+      .command(name)
+      .description(description)
+      .requiredOption('--app <id>', 'app ID', id)
+      .requiredOption('--method <method>', 'HTTP method')
+      .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
+      .action(async ({ app, method, path }: EndpointOptions) => {
+        print(await withStore((store) => new AdminService(store).setExcluded(app, method, path, excluded)));
+      });
+  mark('exclude', 'leave an endpoint out of logs, details and traffic, past and future', true);
+  mark('include', 'take an endpoint back in', false);
+}

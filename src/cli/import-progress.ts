@@ -1,0 +1,36 @@
+import { Presets, SingleBar } from 'cli-progress';
+import { tell } from './output.js';
+
+const LINE_EVERY_MS = 5_000;
+
+/** How far an import is, on standard error: a bar on a terminal, a line now and then elsewhere. */
+export class ImportProgress {
+  private readonly bar?: SingleBar;
+  private told = Date.now();
+
+  /** @param totalBytes size of the source; null when it is not known. */
+  constructor(private readonly totalBytes: number | null) {
+    if (totalBytes === null || !process.stderr.isTTY) return;
+    this.bar = new SingleBar(
+      {
+        stream: process.stderr,
+        format: '{bar} {percentage}% | {lines} lines | {eta_formatted} left',
+        hideCursor: true,
+      },
+      Presets.shades_classic,
+    );
+    this.bar.start(totalBytes, 0, { lines: 0 });
+  }
+
+  update(bytesRead: number, lines: number): void {
+    this.bar?.update(bytesRead, { lines });
+    if (this.bar || Date.now() - this.told < LINE_EVERY_MS) return;
+    this.told = Date.now();
+    const share = this.totalBytes ? ` (${Math.floor((100 * bytesRead) / this.totalBytes)}%)` : '';
+    tell(`${lines} lines read${share}`);
+  }
+
+  stop(): void {
+    this.bar?.stop();
+  }
+}

@@ -1,0 +1,14 @@
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { migrate } from '../clickhouse/migrate.js';
+import { Config } from '../config/config.js';
+
+/** Runs a command on the store and closes it. The embedded one is migrated first, as a server does. */
+export async function withStore<Result>(command: (store: ClickHouse) => Promise<Result>): Promise<Result> {
+  const store = await ClickHouse.open(new Config());
+  try {
+    if (store.kind === 'embedded') await migrate(store);
+    return await command(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,139 @@
+import { stringifyExact } from './exact-json.js';
+
+export type Header = readonly [name: string, value: string];
+
+export interface CapturedException {
+  type: string;
+  message: string;
+  stacktrace: string;
+  tracker_event_id: string | null;
+}
+
+export interface CapturedLog {
+  /** UTC with microseconds and `Z`: see `formatMicroseconds`. */
+  timestamp: string;
+  message: string;
+  level: string;
+  logger: string | null;
+  file: string | null;
+  line: number | null;
+}
+
+export interface CapturedSpan {
+  span_id: string;
+  parent_span_id: string | null;
+  name: string;
+  kind: string | null;
+  start_time_ns: bigint;
+  end_time_ns: bigint;
+  duration_ns: bigint;
+  status: string | null;
+  /** An object as `parseExact` reads it. */
+  attributes: object;
+}
+
+/** What Request Details adds to a request log record (specification, Request details). */
+export interface Capture {
+  request_headers: readonly Header[];
+  response_headers: readonly Header[];
+  request_body_json: string | null;
+  response_body_json: string | null;
+  /** 32 lower-case hex digits. */
+  trace_id: string | null;
+  exception: CapturedException | null;
+  logs: readonly CapturedLog[];
+  spans: readonly CapturedSpan[];
+}
+
+export const NOTHING_CAPTURED: Capture = {
+  request_headers: [],
+  response_headers: [],
+  request_body_json: null,
+  response_body_json: null,
+  trace_id: null,
+  exception: null,
+  logs: [],
+  spans: [],
+};
+
+/** The JSON text of a request of which nothing was captured. */
+export const EMPTY_CAPTURE = textOf(NOTHING_CAPTURED);
+
+const SPAN_KINDS = new Set(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']);
+const SPAN_STATUSES = new Set(['UNSET', 'OK', 'ERROR']);
+/** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
+const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
+
+/**
+ * The `capture` of a request record: one JSON object in the contract's shape, members in the specification's
+ * order, every member present, integers exact; the API sends it as it is. NUL and lone surrogates in it become
+ * U+FFFD. Empty when nothing at all was captured.
+ *
+ * @throws RangeError when attributes are nested too deeply
+ */
+export function captureText(capture: Capture): string {
+  const text = textOf(capture);
+  return text === EMPTY_CAPTURE ? '' : text;
+}
+
+/** A span's kind as the contract spells it (section 7), whatever the case; null for any other. */
+export function spanKind(kind: string | null): string | null {
+  return oneOf(SPAN_KINDS, kind);
+}
+
+/** A span's status as the contract spells it (section 7), whatever the case; null for any other. */
+export function spanStatus(status: string | null): string | null {
+  return oneOf(SPAN_STATUSES, status);
+}
+
+/** A trace ID as it is kept: that of all zeros stands for none (W3C Trace Context). */
+export function traceId(id: string): string | null {
+  return /^0*$/.test(id) ? null : id;
+}
+
+/** UTC with microseconds, `2025-05-14T10:00:00.123456Z`, from microseconds since the Unix epoch. */
+export function formatMicroseconds(epochMicros: number): string {
+  const epochMs = Math.floor(epochMicros / 1000);
+  const rest = String(epochMicros - epochMs * 1000).padStart(3, '0');
+  return `${new Date(epochMs).toISOString().slice(0, -1)}${rest}Z`;
+}
+
+function textOf(capture: Capture): string {
+  const members = [
+    `"request_headers":${JSON.stringify(capture.request_headers)}`,
+    `"response_headers":${JSON.stringify(capture.response_headers)}`,
+    `"request_body_json":${JSON.stringify(capture.request_body_json)}`,
+    `"response_body_json":${JSON.stringify(capture.response_body_json)}`,
+    `"trace_id":${JSON.stringify(capture.trace_id)}`,
+    `"exception":${capture.exception ? exceptionText(capture.exception) : 'null'}`,
+    `"logs":[${capture.logs.map(logText).join(',')}]`,
+    `"spans":[${capture.spans.map(spanText).join(',')}]`,
+  ];
+  return withoutUnwanted(`{${members.join(',')}}`);
+}
+
+// Written member by member: the text is the response, whatever else or in whatever order the objects hold.
+function exceptionText({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
+  return JSON.stringify({ type, message, stacktrace, tracker_event_id });
+}
+
+function logText({ timestamp, message, level, logger, file, line }: CapturedLog): string {
+  return JSON.stringify({ timestamp, message, level, logger, file, line });
+}
+
+function spanText(span: CapturedSpan): string {
+  const { span_id, parent_span_id, name, kind, start_time_ns, end_time_ns, duration_ns, status } = span;
+  const head = JSON.stringify({ span_id, parent_span_id, name, kind }).slice(0, -1);
+  const times = `"start_time_ns":${start_time_ns},"end_time_ns":${end_time_ns},"duration_ns":${duration_ns}`;
+  return `${head},${times},"status":${JSON.stringify(status)},"attributes":${stringifyExact(span.attributes)}}`;
+}
+
+function withoutUnwanted(json: string): string {
+  if (!json.includes('\\u')) return json;
+  return json.replace(UNWANTED_ESCAPE, (escape, unwanted?: string) => (unwanted ? '\uFFFD' : escape));
+}
+
+function oneOf(names: ReadonlySet<string>, text: string | null): string | null {
+  const name = text?.toUpperCase() ?? '';
+  return names.has(name) ? name : null;
+}

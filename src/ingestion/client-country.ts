@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { BlockList, isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import { type Response, Reader } from 'maxmind';
+
+const DATABASE = '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb';
+
+interface CountryResponse {
+  country_code?: string;
+}
+
+/** Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them. */
+const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 3],
+  ['::', 127],
+  ['2001:db8::', 32],
+  ['3fff::', 20],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+];
+
+const special = new BlockList();
+for (const [network, prefix] of SPECIAL)
+  special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+
+const known = new LRUCache<string, { code: string | null }>({ max: 4_096 });
+let reader: Reader<Response & CountryResponse> | undefined;
+
+/**
+ * The country of an address as two upper-case letters (ISO 3166-1 alpha-2), or null when it has none: private,
+ * reserved, not in the data, or no address at all. The first call reads the data, some 8 MB, from the disk.
+ */
+export function countryOf(address: string | null): string | null {
+  if (address === null) return null;
+  const cached = known.get(address);
+  if (cached) return cached.code;
+  const code = lookUp(address);
+  known.set(address, { code });
+  return code;
+}
+
+function lookUp(address: string): string | null {
+  // A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only.
+  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
+  const version = isIP(plain);
+  if (version === 0 || special.check(plain, version === 6 ? 'ipv6' : 'ipv4')) return null;
+  const code = database().get(plain)?.country_code?.toUpperCase();
+  return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
+}
+
+function database() {
+  reader ??= new Reader(readFileSync(createRequire(import.meta.url).resolve(DATABASE)));
+  return reader;
+}

@@ -1,0 +1,83 @@
+/** What a rule made of the characters from where it was asked up to `end`. */
+interface Piece {
+  readonly text: string;
+  readonly end: number;
+}
+type Rule = (path: string, at: number) => Piece | undefined;
+
+/** `{id}`, `{id:int}`, `{id:[0-9]+}`, `{id?}`, `{id=1}`, `{*rest}`: all that stands between the braces. */
+const NAMED = /^\*{0,2}([A-Za-z_$][\w.$-]*)\??(?:[:=][^]*)?$/;
+/** What makes braces an optional part of an Express 5 path, `{/:id}` or `{.:format}`. */
+const OPTIONAL_PART = /^\/|(?:^|[^\w(?]):[A-Za-z_]/;
+/** What makes braces behind a parameter its regular expression, as Hono writes `:id{[0-9]+}`. */
+const EXPRESSION = /[[\]\\+*()|^$]/;
+const COLON_NAME = /:([A-Za-z_$][\w$]*)/y;
+const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
+const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
+/** A colon behind one of these is part of a name, as in `/v1/users:batchGet`. */
+const WITHIN_NAME = /[\w})\]>]/;
+
+const RULES = new Map<string, Rule>([
+  ['{', fromBraces],
+  [':', fromColon],
+  ['<', (path, at) => named(ANGLED, path, at)],
+  ['[', (path, at) => named(BRACKETED, path, at)],
+]);
+
+/**
+ * A route in the spelling of the common frameworks with each parameter as its name in braces: `/users/:id`,
+ * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}` all become `/users/{id}`. Optional parts
+ * are taken as present, wildcards and everything else stay as they are.
+ */
+export function paramsInBraces(path: string): string {
+  let text = '';
+  let at = 0;
+  while (at < path.length) {
+    const piece = RULES.get(path.charAt(at))?.(path, at) ?? { text: path.charAt(at), end: at + 1 };
+    text += piece.text;
+    at = piece.end;
+  }
+  return text;
+}
+
+function fromBraces(path: string, at: number): Piece | undefined {
+  const end = closing(path, at, '{', '}');
+  if (end === undefined) return undefined;
+  const inner = path.slice(at + 1, end - 1);
+  const name = NAMED.exec(inner)?.[1];
+  if (name !== undefined) return { text: `{${name}}`, end };
+  return { text: OPTIONAL_PART.test(inner) ? paramsInBraces(inner) : path.slice(at, end), end };
+}
+
+function fromColon(path: string, at: number): Piece | undefined {
+  if (WITHIN_NAME.test(path.charAt(at - 1))) return undefined;
+  const piece = named(COLON_NAME, path, at);
+  return piece && { text: piece.text, end: afterModifiers(path, piece.end) };
+}
+
+/** Past a parameter's regular expression, in parentheses or braces, and its `?`, `*` or `+`. */
+function afterModifiers(path: string, at: number): number {
+  const braced = closing(path, at, '{', '}');
+  const inBraces = path.slice(at + 1, braced);
+  const isExpression = EXPRESSION.test(inBraces) && !OPTIONAL_PART.test(inBraces);
+  const end = closing(path, at, '(', ')') ?? (isExpression ? braced : undefined) ?? at;
+  return /[?*+]/.test(path.charAt(end)) ? end + 1 : end;
+}
+
+/** Just past the bracket that closes the one at `at`; undefined when none opens there or it stays open. */
+function closing(path: string, at: number, open: string, close: string): number | undefined {
+  let depth = 0;
+  for (let i = at; i < path.length; i++) {
+    if (path[i] === '\\') i++;
+    else if (path[i] === open) depth++;
+    else if (path[i] === close) depth--;
+    if (depth === 0) return path[i] === close ? i + 1 : undefined;
+  }
+  return undefined;
+}
+
+function named(shape: RegExp, path: string, at: number): Piece | undefined {
+  shape.lastIndex = at;
+  const name = shape.exec(path)?.[1];
+  return name === undefined ? undefined : { text: `{${name}}`, end: shape.lastIndex };
+}

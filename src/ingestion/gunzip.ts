@@ -1,0 +1,48 @@
+import { type Gunzip, createGunzip } from 'node:zlib';
+
+/** Whether bytes begin as a gzip file does (RFC 1952, section 2.3.1). */
+export function isGzip(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/**
+ * Unpacks gzip, also of several members one after another. What could be unpacked of truncated or damaged input is
+ * given before the error is thrown; a pipe would drop what it still holds. Of damaged input the last 16 KiB before
+ * the damage may be missing.
+ */
+export async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const stream = createGunzip();
+  const unpacked: Buffer[] = [];
+  stream.on('data', (data: Buffer) => unpacked.push(data));
+  try {
+    for await (const chunk of chunks) {
+      const error = await step(stream, (done) => stream.write(chunk, done));
+      yield* unpacked.splice(0);
+      if (error) throw error;
+    }
+    const error = await step(stream, (done) => {
+      finish(stream, done);
+    });
+    yield* unpacked.splice(0);
+    if (error) throw error;
+  } finally {
+    stream.destroy();
+  }
+}
+
+/** Resolves once the step is done, or to the error that came instead: then zlib calls nothing back. */
+function step(stream: Gunzip, start: (done: () => void) => void): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    stream.once('error', resolve);
+    start(() => {
+      stream.off('error', resolve);
+      resolve(undefined);
+    });
+  });
+}
+
+function finish(stream: Gunzip, done: () => void) {
+  // Padding behind the last member ends the stream early, and it ends only once.
+  if (stream.readableEnded) done();
+  else stream.once('end', done).end();
+}

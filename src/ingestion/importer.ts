@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { trafficRetainedFrom, logsRetainedFrom } from '../common/time/retention.js';
+import type { SourceLine } from './line-splitter.js';
+import type { ParsedRequest } from './parsed-request.js';
+import { type RequestFormat, guessFormat, parseLine } from './request-format.js';
+import type { RequestRecord } from './request-record.js';
+import type { RequestsWriter } from './requests.writer.js';
+
+export interface ImportOptions {
+  appId: number;
+  /** Environment of the requests that name none. */
+  env: string;
+  /** Not given: guessed from the first line. */
+  format?: RequestFormat | undefined;
+  /** Milliseconds by which all times are moved. */
+  shiftMs: number;
+  now: number;
+}
+
+/** How an import went: `read` is `imported` + `duplicates` + `rejected`. */
+export interface ImportSummary {
+  /** Lines that are not blank. */
+  read: number;
+  imported: number;
+  /** Requests that the store had already. */
+  duplicates: number;
+  rejected: number;
+  /** Those of the imported that are in the request logs as well. */
+  logged: number;
+}
+
+export interface RejectedLine {
+  number: number;
+  reason: string;
+}
+
+/** Rows of one insert; also the unit of which a broken-off import may have written a part. */
+const BATCH = 10_000;
+/** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
+const MAX_AHEAD_MS = 24 * 3_600_000;
+const REJECTED_SHOWN = 10;
+
+/**
+ * Brings the lines of a source into the store. A line that cannot be taken is counted and told, and stops nothing.
+ *
+ * Identities come from the lines and their numbers, never from when or in what pieces they were read, so that a second
+ * import of the same lines, whole or after a crash, finds what is there.
+ */
+export class Importer {
+  readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
+  /** The first lines that were rejected. */
+  readonly rejected: RejectedLine[] = [];
+  private readonly logsFrom: number;
+  private readonly trafficFrom: number;
+  private batch: RequestRecord[] = [];
+  private writing: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly writer: RequestsWriter,
+    private readonly options: ImportOptions,
+  ) {
+    this.logsFrom = logsRetainedFrom(options.now);
+    this.trafficFrom = trafficRetainedFrom(options.now);
+  }
+
+  /** Takes lines as they come; what fills a batch is written while the next one is read. */
+  async add(lines: readonly SourceLine[]): Promise<void> {
+    for (const line of lines) {
+      const outcome = this.take(line);
+      if (outcome === undefined) continue;
+      this.summary.read += 1;
+      if ('reason' in outcome) this.reject(line.number, outcome.reason);
+      else if (this.batch.push(outcome) === BATCH) await this.flush();
+    }
+  }
+
+  /** Writes the rest; resolves once everything is acknowledged. */
+  async end(): Promise<ImportSummary> {
+    await this.flush();
+    await this.writing;
+    return this.summary;
+  }
+
+  private take({ number, text }: SourceLine): RequestRecord | { reason: string } | undefined {
+    if (text === null) return { reason: 'line: too long' };
+    if (text.trim() === '') return undefined;
+    this.options.format ??= guessFormat(text);
+    const parsed = parseLine(this.options.format, text, this.options.shiftMs);
+    if ('reason' in parsed) return parsed;
+    const reason = this.outOfTime(parsed.record.timestamp);
+    return reason === undefined ? this.identified(parsed.record, number, text) : { reason };
+  }
+
+  private outOfTime(timestamp: number): string | undefined {
+    if (timestamp < this.trafficFrom) return 'timestamp: older than the 13 months for which traffic is kept';
+    if (timestamp > this.options.now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';
+    return undefined;
+  }
+
+  private identified(parsed: ParsedRequest, number: number, text: string): RequestRecord {
+    const env = parsed.env ?? this.options.env;
+    const request_uuid = parsed.request_uuid ?? uuidOf(`${env}\n${number}\n${text}`);
+    return { ...parsed, env, request_uuid };
+  }
+
+  private reject(number: number, reason: string) {
+    this.summary.rejected += 1;
+    if (this.rejected.length < REJECTED_SHOWN) this.rejected.push({ number, reason });
+  }
+
+  private async flush() {
+    const records = this.batch;
+    this.batch = [];
+    await this.writing;
+    this.writing = this.write(records);
+    // Failures are told where they are awaited: at the next batch or at the end.
+    this.writing.catch(() => undefined);
+  }
+
+  private async write(records: readonly RequestRecord[]) {
+    const written = await this.writer.write(this.options.appId, records);
+    this.summary.imported += written.length;
+    this.summary.duplicates += records.length - written.length;
+    this.summary.logged += written.filter((one) => !one.is_noise && one.timestamp > this.logsFrom).length;
+  }
+}
+
+/** The latest time in a source, or undefined when none of its lines can be taken. */
+export async function latestTimestamp(
+  batches: AsyncIterable<readonly SourceLine[]>,
+  given?: RequestFormat,
+): Promise<number | undefined> {
+  let format = given;
+  let latest: number | undefined;
+  for await (const lines of batches)
+    for (const { text } of lines) {
+      if (text === null || text.trim() === '') continue;
+      format ??= guessFormat(text);
+      const parsed = parseLine(format, text);
+      if ('record' in parsed) latest = Math.max(latest ?? -Infinity, parsed.record.timestamp);
+    }
+  return latest;
+}
+
+/** A UUID of version 8 (RFC 9562, section 5.8) made of what makes a line itself. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join('-');
+}

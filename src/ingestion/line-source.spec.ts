@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { LineSource, LineSourceError } from './line-source.js';
+
+const LINES = Array.from({ length: 5_000 }, (_, index) => `${index} ${randomBytes(24).toString('base64')}`);
+const PLAIN = Buffer.from(`${LINES.join('\n')}\n`);
+const GZIP = gzipSync(PLAIN);
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'lines-'));
+});
+afterAll(async () => {
+  await rm(directory, { recursive: true });
+});
+
+async function file(content: Buffer): Promise<string> {
+  const name = join(directory, randomBytes(8).toString('hex'));
+  await writeFile(name, content);
+  return name;
+}
+
+/** All that a source gives, and the error that ended it. */
+async function drain(source: LineSource) {
+  const texts: (string | null)[] = [];
+  let error: unknown;
+  try {
+    for await (const batch of source) {
+      expect(batch.length).toBeGreaterThan(0);
+      expect(batch.length).toBeLessThanOrEqual(1_000);
+      texts.push(...batch.map(({ text }) => text));
+    }
+  } catch (caught) {
+    error = caught;
+  }
+  return { texts, error };
+}
+const read = async (content: Buffer) => drain(await LineSource.open(await file(content)));
+
+describe('LineSource', () => {
+  it.each([
+    ['a plain file', PLAIN],
+    ['a gzip file', GZIP],
+    [
+      'a gzip file of two members',
+      Buffer.concat([gzipSync(PLAIN.subarray(0, 1000)), gzipSync(PLAIN.subarray(1000))]),
+    ],
+    ['a gzip file with padding', Buffer.concat([GZIP, Buffer.alloc(512)])],
+  ])('gives all lines of %s, and counts the bytes as they lie on the disk', async (_, content) => {
+    const source = await LineSource.open(await file(content));
+    expect(source).toMatchObject({ bytesRead: 0, totalBytes: content.length });
+    expect(await drain(source)).toEqual({ texts: LINES, error: undefined });
+    expect(source.bytesRead).toBe(content.length);
+  });
+
+  it.each([
+    ['plain', PLAIN],
+    ['gzip', GZIP],
+  ])('reads a %s stream byte by byte, its size unknown', async (_, content) => {
+    const bytes = Array.from(content.subarray(0, 2_000), (byte) => Buffer.from([byte]));
+    const source = LineSource.from(Readable.from([...bytes, content.subarray(2_000)]));
+    expect(source.totalBytes).toBeNull();
+    expect(await drain(source)).toEqual({ texts: LINES, error: undefined });
+    expect(source.bytesRead).toBe(content.length);
+  });
+
+  it.each([
+    ['nothing', Buffer.alloc(0), []],
+    ['one byte', Buffer.from('a'), ['a']],
+    ['gzip of nothing', gzipSync(''), []],
+    ['gzip of a line without its end', gzipSync('a'), ['a']],
+  ])('reads %s', async (_, content, texts) => {
+    expect(await read(content)).toEqual({ texts, error: undefined });
+  });
+
+  it('gives every whole line of gzip data that was cut off, and not the broken one; then says so', async () => {
+    const { texts, error } = await read(GZIP.subarray(0, -5_000));
+    expect(texts.length).toBeGreaterThan(4_000);
+    expect(texts).toEqual(LINES.slice(0, texts.length));
+    expect(error).toBeInstanceOf(LineSourceError);
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/^Cannot read \S+ to its end: the gzip data is cut off$/),
+    });
+  });
+
+  it('gives good lines of gzip data before damage; then says so', async () => {
+    const damaged = Buffer.from(GZIP);
+    damaged.fill(0xff, GZIP.length - 20_000, GZIP.length - 19_900);
+    const { texts, error } = await read(damaged);
+    expect(texts.length).toBeGreaterThan(3_000);
+    expect(texts.slice(0, 3_000)).toEqual(LINES.slice(0, 3_000));
+    expect(error).toMatchObject({
+      name: 'LineSourceError',
+      message: expect.stringContaining('the gzip data is damaged'),
+    });
+  });
+
+  it('says why a stream broke off, after its good lines', async () => {
+    const broken = Readable.from(
+      (async function* () {
+        yield await Promise.resolve(Buffer.from('a\nb\nc'));
+        throw new Error('connection lost');
+      })(),
+    );
+    expect(await drain(LineSource.from(broken))).toEqual({
+      texts: ['a', 'b'],
+      error: new LineSourceError('Cannot read standard input to its end: connection lost'),
+    });
+  });
+
+  it('skips a line beyond the limit, in gzip too, whatever it unpacks to', async () => {
+    const bomb = gzipSync(
+      Buffer.concat([Buffer.from('a\n'), Buffer.alloc(40_000_000, 'x'), Buffer.from('\nb\n')]),
+    );
+    expect(bomb.length).toBeLessThan(50_000);
+    expect(await read(bomb)).toEqual({ texts: ['a', null, 'b'], error: undefined });
+  });
+
+  it.each([
+    ['there is no such file', () => join(directory, 'missing')],
+    ['it is a directory', () => directory],
+  ])('opens nothing when %s', async (reason, name) => {
+    const message = `Cannot read ${name()}: ${reason}`;
+    await expect(LineSource.open(name())).rejects.toThrow(new LineSourceError(message));
+  });
+
+  it('closes the file when its reader stops early', async () => {
+    const input = Readable.from([PLAIN]);
+    for await (const batch of LineSource.from(input)) {
+      expect(batch).toHaveLength(1_000);
+      break;
+    }
+    expect(input.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { LineSplitter, type SourceLine } from './line-splitter.js';
+
+const LIMIT = 64;
+
+function split(chunks: readonly Buffer[], limit = LIMIT): SourceLine[] {
+  const splitter = new LineSplitter(limit);
+  return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), ...splitter.end()];
+}
+const linesOf = (...chunks: string[]) => split(chunks.map((chunk) => Buffer.from(chunk)));
+
+/** The bytes in pieces of random length. */
+function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  return ends.map((end, index) => bytes.subarray(ends[index - 1] ?? 0, end));
+}
+
+describe('LineSplitter', () => {
+  it.each([
+    ['lines', ['a\nb\n'], ['a', 'b']],
+    ['a last line without its end', ['a\nb'], ['a', 'b']],
+    ['Windows line ends', ['a\r\nb\r\n'], ['a', 'b']],
+    ['a line end in two chunks', ['a\r', '\nb'], ['a', 'b']],
+    ['a line in many chunks', ['a', 'b', '', 'c\n'], ['abc']],
+    ['a character in two chunks', ['a\u00fc'], ['aü']],
+    ['a carriage return inside a line', ['a\rb\n'], ['a\rb']],
+    ['a byte order mark at the start only', ['\uFEFFa\n\uFEFFb\n'], ['a', '\uFEFFb']],
+    ['nothing', [''], []],
+    ['blank lines', ['\n\r\n \t\n\n'], []],
+  ])('splits %s', (_, chunks, texts) => {
+    expect(linesOf(...chunks).map(({ text }) => text)).toEqual(texts);
+  });
+
+  it('numbers lines from 1 as an editor does, blank ones included', () => {
+    expect(linesOf('\na\n\r\n', 'b\nc')).toEqual([
+      { number: 2, text: 'a' },
+      { number: 4, text: 'b' },
+      { number: 5, text: 'c' },
+    ]);
+  });
+
+  it('reports a line beyond the limit without its text, and goes on behind it', () => {
+    const [fits, tooLong] = ['x'.repeat(LIMIT), 'x'.repeat(LIMIT + 1)];
+    expect(linesOf(`${fits}\n${tooLong}\n`, 'x'.repeat(LIMIT), `xx\na\n${tooLong}`)).toEqual([
+      { number: 1, text: fits },
+      { number: 2, text: null },
+      { number: 3, text: null },
+      { number: 4, text: 'a' },
+      { number: 5, text: null },
+    ]);
+  });
+
+  it('reads bytes that are not UTF-8 as U+FFFD', () => {
+    const bytes = Buffer.from([0x61, 0xff, 0x62, 0x0a, 0xc3]);
+    expect(split([bytes]).map(({ text }) => text)).toEqual(['a\uFFFDb', '\uFFFD']);
+  });
+
+  it('gives the same lines however the bytes are cut, those of a naive split', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'ü', '💥', ' ', '\r', '\n', '\n') });
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(), { maxLength: 8 }), (content, cuts) => {
+        const expected = content
+          .split('\n')
+          .map((line, index) => ({ number: index + 1, text: line.replace(/\r$/, '') }))
+          .filter((line) => line.text.trim() !== '');
+        expect(split(pieces(Buffer.from(content), cuts), 10_000)).toEqual(expected);
+      }),
+    );
+  });
+});

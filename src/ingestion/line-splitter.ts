@@ -1,0 +1,61 @@
+/** One line of a source that is not blank. */
+export interface SourceLine {
+  /** Its place among all lines of the source, blank ones included, from 1. */
+  readonly number: number;
+  /** Without its line end; null when the line is longer than the limit. */
+  readonly text: string | null;
+}
+
+const NEWLINE = 0x0a;
+const BYTE_ORDER_MARK = '\uFEFF';
+
+/**
+ * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped as it
+ * comes, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become U+FFFD.
+ */
+export class LineSplitter {
+  private number = 0;
+  /** The beginning of a line whose end has not come yet. */
+  private pieces: Buffer[] = [];
+  private length = 0;
+
+  constructor(private readonly maxLineBytes: number) {}
+
+  /** The lines that end in these bytes. */
+  *push(bytes: Buffer): Generator<SourceLine> {
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      this.keep(bytes.subarray(start, end));
+      start = end + 1;
+      yield* this.take();
+    }
+    this.keep(bytes.subarray(start));
+  }
+
+  /** The last line, when no line end closed it. */
+  *end(): Generator<SourceLine> {
+    if (this.length > 0) yield* this.take();
+  }
+
+  private keep(piece: Buffer) {
+    this.length += piece.length;
+    if (this.length > this.maxLineBytes) this.pieces = [];
+    else if (piece.length > 0) this.pieces.push(piece);
+  }
+
+  private *take(): Generator<SourceLine> {
+    this.number++;
+    const text = this.length > this.maxLineBytes ? null : this.text();
+    this.pieces = [];
+    this.length = 0;
+    if (text?.trim() !== '') yield { number: this.number, text };
+  }
+
+  private text(): string {
+    const [first] = this.pieces;
+    const bytes = first?.length === this.length ? first : Buffer.concat(this.pieces);
+    const text = bytes.toString();
+    const start = this.number === 1 && text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
+    return text.slice(start, text.endsWith('\r') ? -1 : undefined);
+  }
+}

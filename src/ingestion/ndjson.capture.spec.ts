@@ -1,0 +1,92 @@
+import { parseNdjsonLine } from './ndjson.parser.js';
+import type { ParsedRequest } from './parsed-request.js';
+
+const LEAST = {
+  timestamp: '2025-05-14T10:00:00.123Z',
+  method: 'GET',
+  url: 'https://api.example.com/users/7?x=1',
+  status_code: 200,
+};
+
+function recordOf(line: string, shiftMs?: number): ParsedRequest {
+  const result = parseNdjsonLine(line, shiftMs);
+  if (!('record' in result)) throw new Error(result.reason);
+  return result.record;
+}
+const parsed = (members: object, shiftMs?: number) =>
+  recordOf(JSON.stringify({ ...LEAST, ...members }), shiftMs);
+
+describe('what was captured', () => {
+  const captureOf = (members: object, shiftMs?: number) => JSON.parse(parsed(members, shiftMs).capture);
+
+  it.each([
+    ['2025-05-14T10:00:00Z', '2025-05-14T10:00:00.000000Z'],
+    ['2025-05-14T10:00:00.1Z', '2025-05-14T10:00:00.100000Z'],
+    ['2025-05-14T10:00:00.1234Z', '2025-05-14T10:00:00.123400Z'],
+    ['2025-05-14T12:00:00.123456789+02:00', '2025-05-14T10:00:00.123456Z'],
+  ])('has log times in microseconds: %s', (timestamp, expected) => {
+    const { logs } = captureOf({ logs: [{ timestamp, message: 'a', level: 'warn' }] });
+    const absent = { logger: null, file: null, line: null };
+    expect(logs).toEqual([{ timestamp: expected, message: 'a', level: 'warn', ...absent }]);
+  });
+
+  it('has the kind and status of a span as the contract spells them, or null', () => {
+    const { spans } = captureOf({
+      spans: [span({ kind: 'client', status: 'Ok' }), span({ kind: 'x', status: 'x' })],
+    });
+    expect(spans).toMatchObject([
+      { kind: 'CLIENT', status: 'OK' },
+      { kind: null, status: null },
+    ]);
+  });
+
+  it.each([
+    ['its times', '"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000004', '3'],
+    [
+      'what it says',
+      '"start_time_ns":1,"end_time_ns":2,"duration_ns":1735689600050000001',
+      '1735689600050000001',
+    ],
+    ['nothing where it ends before it starts', '"start_time_ns":2,"end_time_ns":1', '0'],
+  ])('has the exact duration of a span from %s', (_, times, expected) => {
+    const line = JSON.stringify({ ...LEAST, spans: [{ span_id: 'a', name: 'b' }] });
+    const { capture } = recordOf(line.replace('"name":"b"', `"name":"b",${times}`));
+    expect(capture).toContain(`"duration_ns":${expected},`);
+  });
+
+  it.each(['-1', '1.5', '9223372036854775808', '"1"', '1e400'])('rejects the nanoseconds %s', (text) => {
+    const line = JSON.stringify({ ...LEAST, spans: [span({})] }).replace(
+      '"end_time_ns":2',
+      `"end_time_ns":${text}`,
+    );
+    const reason = 'spans[0].end_time_ns: must be an integer from 0 to 9223372036854775807';
+    expect(parseNdjsonLine(line)).toEqual({ reason });
+  });
+
+  it('has no trace ID where it is all zeros', () => {
+    expect(parsed({ trace_id: '0'.repeat(32) }).capture).toBe('');
+  });
+
+  it('has the exception with every member', () => {
+    const { exception } = captureOf({ exception: { type: 'TypeError' } });
+    expect(exception).toEqual({ type: 'TypeError', message: '', stacktrace: '', tracker_event_id: null });
+  });
+
+  it('moves in time with the request', () => {
+    const timestamp = '2025-05-14T10:00:00.000001Z';
+    const logs = [{ timestamp, message: 'a', level: 'info' }];
+    const members = { timestamp, logs, spans: [span({})] };
+    expect(parsed(members, 1_000).timestamp).toBe(Date.UTC(2025, 4, 14, 10, 0, 1));
+    const capture = captureOf(members, 1_000);
+    expect(capture.logs[0].timestamp).toBe('2025-05-14T10:00:01.000001Z');
+    expect(capture.spans[0]).toMatchObject({
+      start_time_ns: 1_000_000_001,
+      end_time_ns: 1_000_000_002,
+      duration_ns: 1,
+    });
+  });
+});
+
+function span(members: object) {
+  return { span_id: 'a', name: 'b', start_time_ns: 1, end_time_ns: 2, ...members };
+}

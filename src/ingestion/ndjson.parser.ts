@@ -1,0 +1,146 @@
+import { parseUuid } from '../common/validation/uuid.js';
+import { type Capture, captureText } from './capture.js';
+import { type Members, Rejection, asObject, asText, integerFrom, optional, roundedFrom } from './checks.js';
+import { countryOf } from './client-country.js';
+import { parseExact } from './exact-json.js';
+import { asInstant } from './instant.js';
+import { captureOf } from './ndjson.capture.js';
+import { isNoise } from './noise.js';
+import type { LineResult, ParsedRequest } from './parsed-request.js';
+import { pathPatternOf, toBraces } from './path-pattern.js';
+import type { ConsumerRecord } from './request-record.js';
+import { MAX_URL, addressOf, cut, exceeds, methodOf } from './text.js';
+
+/** Longest texts of a consumer, in code points; the public client libraries cut there too. */
+const MAX_IDENTIFIER = 128;
+const MAX_NAME = 64;
+/** The store keeps response times in 32 bits. */
+const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
+
+const asStatusCode = integerFrom(100, 599);
+const asSize = integerFrom(0, Number.MAX_SAFE_INTEGER);
+const asResponseTime = roundedFrom(0, MAX_RESPONSE_TIME_MS);
+
+/**
+ * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
+ * `status_code` are required; every other member may be missing or `null`, and members not known are ignored.
+ * What is missing is made: `path` from the URL (a `path` of `null` says that no route matched), the country from
+ * `client_ip`, a span's duration from its times.
+ *
+ * Beyond Request Details it takes `consumer` as an object of `identifier`, `name` and `group`, and `user_agent`,
+ * else found among the request headers, for the health-check rule. A line longer than it should be in one text is
+ * cut in `path` and in the consumer's, and rejected for its URL. Never throws.
+ *
+ * @param shiftMs milliseconds by which all times of the request are moved
+ */
+export function parseNdjsonLine(line: string, shiftMs = 0): LineResult {
+  try {
+    return { record: requestOf(asObject(parseExact(line), 'line'), shiftMs) };
+  } catch (error) {
+    return { reason: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Rejection) return error.message;
+  if (error instanceof SyntaxError) return 'line: must be valid JSON';
+  if (error instanceof RangeError) return 'line: nested too deeply';
+  throw error;
+}
+
+function requestOf(source: Members, shiftMs: number): ParsedRequest {
+  // What is required comes first: its faults say most about a line.
+  const timestamp = asInstant(source.timestamp, 'timestamp') + shiftMs;
+  const method = asMethod(source.method, 'method');
+  const url = asUrl(source.url, 'url');
+  const status_code = asStatusCode(source.status_code, 'status_code');
+  const path = pathOf(source.path, url);
+  const client_ip = optional(source.client_ip, 'client_ip', asAddress);
+  const capture = captureOf(source, shiftMs);
+  return {
+    request_uuid: optional(source.request_uuid, 'request_uuid', asUuid),
+    timestamp,
+    env: optional(source.env, 'env', asEnv),
+    consumer: optional(source.consumer, 'consumer', asConsumer),
+    method,
+    path,
+    url,
+    status_code,
+    request_size_bytes: optional(source.request_size_bytes, 'request_size_bytes', asSize),
+    response_size_bytes: optional(source.response_size_bytes, 'response_size_bytes', asSize),
+    response_time_ms: optional(source.response_time_ms, 'response_time_ms', asResponseTime) ?? 0,
+    client_ip,
+    client_country_iso_code: countryFrom(source.client_country_iso_code) ?? countryOf(client_ip),
+    is_noise: isNoise(path, url, userAgentOf(source.user_agent, capture)),
+    capture: captureText(capture),
+  };
+}
+
+function asUrl(value: unknown, name: string): string {
+  const url = asText(value, name);
+  if (url === '' || exceeds(url, MAX_URL))
+    throw new Rejection(`${name}: must have 1 to ${MAX_URL} characters`);
+  return url;
+}
+
+function pathOf(value: unknown, url: string): string | null {
+  if (value === undefined) return pathPatternOf(url);
+  const path = optional(value, 'path', asText) ?? '';
+  return path === '' ? null : toBraces(path);
+}
+
+function asMethod(value: unknown, name: string): string {
+  const method = methodOf(asText(value, name));
+  if (method === null) throw new Rejection(`${name}: must be 1 to 16 letters, hyphens or underscores`);
+  return method;
+}
+
+function asUuid(value: unknown, name: string): string {
+  const uuid = parseUuid(asText(value, name));
+  if (typeof uuid !== 'string') throw new Rejection(`${name}: must be a UUID`);
+  return uuid;
+}
+
+function asEnv(value: unknown, name: string): string {
+  const env = asText(value, name);
+  if (!/^[\w-]{1,32}$/.test(env))
+    throw new Rejection(`${name}: must be 1 to 32 letters, digits, hyphens or underscores`);
+  return env;
+}
+
+function asConsumer(value: unknown, name: string): ConsumerRecord {
+  if (typeof value === 'string') return { identifier: asIdentifier(value, name) };
+  const source = asObject(value, name);
+  const identifier = asIdentifier(source.identifier, `${name}.identifier`);
+  const label = optional(source.name, `${name}.name`, asLabel);
+  const group = optional(source.group, `${name}.group`, asLabel);
+  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
+}
+
+function asIdentifier(value: unknown, name: string): string {
+  const identifier = cut(asText(value, name).trim(), MAX_IDENTIFIER);
+  if (identifier === '') throw new Rejection(`${name}: must not be empty`);
+  return identifier;
+}
+
+function asLabel(value: unknown, name: string): string {
+  return cut(asText(value, name).trim(), MAX_NAME);
+}
+
+function asAddress(value: unknown, name: string): string {
+  const address = addressOf(asText(value, name));
+  if (address === null) throw new Rejection(`${name}: must be an IPv4 or IPv6 address`);
+  return address;
+}
+
+function countryFrom(value: unknown): string | null {
+  const code = optional(value, 'client_country_iso_code', asText)?.toUpperCase();
+  if (code === undefined) return null;
+  if (!/^[A-Z]{2}$/.test(code)) throw new Rejection('client_country_iso_code: must be two letters');
+  return code;
+}
+
+function userAgentOf(value: unknown, { request_headers }: Capture): string | null {
+  const captured = request_headers.find(([name]) => name.toLowerCase() === 'user-agent');
+  return optional(value, 'user_agent', asText) ?? captured?.[1] ?? null;
+}

@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { parseNdjsonLine } from './ndjson.parser.js';
+import type { ParsedRequest } from './parsed-request.js';
+
+const LEAST = {
+  timestamp: '2025-05-14T10:00:00.123Z',
+  method: 'GET',
+  url: 'https://api.example.com/users/7?x=1',
+  status_code: 200,
+};
+
+function recordOf(line: string, shiftMs?: number): ParsedRequest {
+  const result = parseNdjsonLine(line, shiftMs);
+  if (!('record' in result)) throw new Error(result.reason);
+  return result.record;
+}
+describe('a line as the API gives it', () => {
+  const text = fc.string({ unit: 'grapheme', maxLength: 10 }).map((value) => value.replaceAll('\0', ''));
+  const textOrNull = fc.option(text);
+  const headers = fc.array(fc.tuple(text, text), { maxLength: 3 });
+  const nanoseconds = fc.bigInt(0n, 2n ** 63n - 1n);
+  const hex = (length: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${length}}$`));
+  const instant = fc.date({ min: new Date(0), max: new Date('2099-12-31'), noInvalidDate: true });
+  const log = fc.record({
+    timestamp: fc
+      .tuple(instant, fc.nat(999))
+      .map(([date, micros]) => date.toISOString().replace('Z', `${String(micros).padStart(3, '0')}Z`)),
+    message: text,
+    level: text,
+    logger: textOrNull,
+    file: textOrNull,
+    line: fc.option(fc.nat()),
+  });
+  const spanText = fc
+    .record({
+      span_id: hex(16),
+      parent_span_id: fc.option(hex(16)),
+      name: text,
+      kind: fc.constantFrom(null, 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'),
+      start: nanoseconds,
+      end: nanoseconds,
+      duration: nanoseconds,
+      status: fc.constantFrom(null, 'UNSET', 'OK', 'ERROR'),
+      attributes: fc.dictionary(text, fc.jsonValue({ maxDepth: 3 })),
+      number: fc.constantFrom('1.0', '1e3', '-0', '12345678901234567890', '0.1', '1.7976931348623157e309'),
+    })
+    .map(({ start, end, duration, attributes, number, status, ...head }) => {
+      const times = `"start_time_ns":${start},"end_time_ns":${end},"duration_ns":${duration}`;
+      const free = JSON.stringify({ ...attributes, number: 0 }).replace(/0}$/, `${number}}`);
+      const state = `"status":${JSON.stringify(status)},"attributes":${free}`;
+      return `${JSON.stringify(head).slice(0, -1)},${times},${state}}`;
+    });
+  const capture = fc.record({
+    request_headers: headers,
+    response_headers: headers,
+    request_body_json: textOrNull,
+    response_body_json: textOrNull,
+    trace_id: fc.option(hex(32).filter((id) => /[^0]/.test(id))),
+    exception: fc.option(
+      fc.record({ type: text, message: text, stacktrace: text, tracker_event_id: textOrNull }),
+    ),
+    logs: fc.array(log, { maxLength: 3 }),
+    spans: fc.array(spanText, { maxLength: 3 }),
+  });
+  const captureJson = capture.map(
+    ({ spans, ...rest }) => `${JSON.stringify(rest).slice(0, -1)},"spans":[${spans.join(',')}]}`,
+  );
+  const log_record = fc.record({
+    timestamp: instant.map((date) => date.toISOString()),
+    request_uuid: fc.uuid(),
+    env: fc.stringMatching(/^[\w-]{1,32}$/),
+    consumer: fc.option(fc.stringMatching(/^[\w@.]{1,20}$/)),
+    method: fc.constantFrom('GET', 'POST', 'M-SEARCH'),
+    path: fc.constantFrom(null, '/', '/v1/users/{user_id}'),
+    url: fc.webUrl({ withQueryParameters: true }),
+    status_code: fc.integer({ min: 100, max: 599 }),
+    request_size_bytes: fc.option(fc.nat()),
+    response_size_bytes: fc.option(fc.maxSafeNat()),
+    response_time_ms: fc.nat(),
+    client_ip: fc.option(fc.oneof(fc.ipV4(), fc.ipV6())),
+    client_country_iso_code: fc.constant('DE'),
+  });
+
+  it('comes back with every field, and the capture letter by letter', () => {
+    fc.assert(
+      fc.property(log_record, captureJson, (fields, captured) => {
+        const record = recordOf(`${JSON.stringify(fields).slice(0, -1)},${captured.slice(1)}`);
+        const { timestamp, consumer, is_noise, capture: text, ...rest } = record;
+        const given = { ...rest, timestamp: new Date(timestamp).toISOString() };
+        expect(typeof is_noise).toBe('boolean');
+        expect({ ...given, consumer: consumer?.identifier ?? null }).toEqual(fields);
+        expect(text === '' ? isEmpty(captured) : text).toEqual(text === '' ? true : captured);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is a record or a reason of one line, whatever stands in it', () => {
+    const names = fc.constantFrom(
+      ...Object.keys(LEAST),
+      ...'path env consumer request_uuid client_ip logs spans trace_id exception request_headers'.split(' '),
+    );
+    const value = fc.oneof(fc.jsonValue(), fc.string({ unit: 'binary' }), fc.bigInt().map(String));
+    const line = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.json(),
+      fc.dictionary(names, value).map((members) => JSON.stringify({ ...LEAST, ...members })),
+    );
+    fc.assert(
+      fc.property(line, (text) => {
+        const result = parseNdjsonLine(text);
+        if ('reason' in result) expect(result.reason).toMatch(/^[^\n]{1,100}$/);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+function isEmpty(capture: string): boolean {
+  return Object.values(JSON.parse(capture)).every((value) =>
+    Array.isArray(value) ? value.length === 0 : value === null,
+  );
+}

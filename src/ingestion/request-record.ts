@@ -1,0 +1,53 @@
+/** A consumer as the monitored app names it. */
+export interface ConsumerRecord {
+  identifier: string;
+  name?: string;
+  group?: string;
+}
+
+/**
+ * One request on its way into the store, whatever it came from (NDJSON, an access log, a client library).
+ * Names and values are already those of the contract; IDs are not yet given.
+ */
+export interface RequestRecord {
+  /** Lower-case, hyphenated. */
+  request_uuid: string;
+  /** Milliseconds since the Unix epoch, whole. */
+  timestamp: number;
+  env: string;
+  consumer: ConsumerRecord | null;
+  /** Upper-case. */
+  method: string;
+  /** Pattern with parameters in braces; null when no route matched. */
+  path: string | null;
+  url: string;
+  status_code: number;
+  request_size_bytes: number | null;
+  response_size_bytes: number | null;
+  /** Whole milliseconds. */
+  response_time_ms: number;
+  client_ip: string | null;
+  client_country_iso_code: string | null;
+  /** A static asset or a health check (contract, section 8): counted, never logged. */
+  is_noise: boolean;
+  /**
+   * What was captured, as the JSON text of one object with exactly the members that Request Details adds to a
+   * request log record, in the contract's order: request_headers, response_headers, request_body_json,
+   * response_body_json, trace_id, exception, logs, spans. Text, so that 64-bit integers keep their digits.
+   * Empty when nothing was captured.
+   */
+  capture: string;
+}
+
+/** Requests that were counted, not logged: sums over one endpoint, consumer and environment, at one time. */
+export interface CountRecord {
+  /** Milliseconds since the Unix epoch, whole; the sums belong to its quarter-hour. */
+  timestamp: number;
+  env: string;
+  consumer: ConsumerRecord | null;
+  method: string;
+  path: string | null;
+  requests: number;
+  bytes_received: number;
+  bytes_sent: number;
+}

@@ -1,0 +1,24 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestRecord } from '../../src/ingestion/request-record.js';
+
+/** A request of a minute ago; say only what the test is about. */
+export function aRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
+  return {
+    request_uuid: randomUUID(),
+    timestamp: Date.now() - 60_000,
+    env: 'prod',
+    consumer: null,
+    method: 'GET',
+    path: '/users/{id}',
+    url: 'https://api.example.com/users/7',
+    status_code: 200,
+    request_size_bytes: 0,
+    response_size_bytes: 100,
+    response_time_ms: 12,
+    client_ip: '203.0.113.7',
+    client_country_iso_code: 'DE',
+    is_noise: false,
+    capture: '',
+    ...overrides,
+  };
+}

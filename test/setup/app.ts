@@ -1,0 +1,119 @@
+import 'reflect-metadata';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test } from '@nestjs/testing';
+import { pino } from 'pino';
+import request from 'supertest';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { AppModule } from '../../src/app.module.js';
+import { setUp } from '../../src/app.setup.js';
+import type { Plan } from '../../src/auth/account.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { HttpAdapter } from '../../src/common/http/http.adapter.js';
+import { Config } from '../../src/config/config.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+
+/** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
+export interface TestStore {
+  config: Config;
+  /** Removes all of it. */
+  remove(): Promise<void>;
+}
+
+/** The variables a test runs with: nothing is cached, so that a change shows at once. */
+export function createTestStore(env: NodeJS.ProcessEnv = {}): Promise<TestStore> {
+  const common = { CACHE_TTL_MS: '0', RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
+  return process.env.CLICKHOUSE_URL ? serverStore({ ...common, ...env }) : embeddedStore({ ...common, ...env });
+}
+
+function embeddedStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
+  const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
+  const config = new Config({ DATA_DIR: directory, EMBEDDED_SESSIONS: '3', ...env });
+  const remove = () => {
+    rmSync(directory, { recursive: true, force: true });
+    return Promise.resolve();
+  };
+  return Promise.resolve({ config, remove });
+}
+
+async function serverStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
+  const database = `test_${randomUUID().replaceAll('-', '')}`;
+  const { CLICKHOUSE_URL, CLICKHOUSE_USER, CLICKHOUSE_PASSWORD } = process.env;
+  const config = new Config({
+    CLICKHOUSE_URL,
+    CLICKHOUSE_USER,
+    CLICKHOUSE_PASSWORD,
+    CLICKHOUSE_DATABASE: database,
+    ...env,
+  });
+  const run = async (statement: string) => {
+    const server = await ClickHouse.open(config, { database: '' });
+    await server.command(statement).finally(() => server.close());
+  };
+  await run(`CREATE DATABASE ${database}`);
+  return { config, remove: () => run(`DROP DATABASE ${database}`) };
+}
+
+/** The real application on a real socket, its store, and hands to put things into it. */
+export class TestApp {
+  readonly store: ClickHouse;
+  readonly admin: AdminService;
+  readonly writer: RequestsWriter;
+  private readonly server: ReturnType<NestExpressApplication['getHttpServer']>;
+
+  private constructor(
+    readonly app: NestExpressApplication,
+    private readonly testStore: TestStore,
+  ) {
+    this.store = app.get(ClickHouse);
+    this.admin = new AdminService(this.store);
+    this.writer = new RequestsWriter(this.store);
+    this.server = app.getHttpServer();
+  }
+
+  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestApp> {
+    const testStore = await createTestStore(env);
+    const { config } = testStore;
+    if (config.clickhouse.url !== undefined) {
+      const store = await ClickHouse.open(config);
+      await migrate(store).finally(() => store.close());
+    }
+    const module = await Test.createTestingModule({ imports: [AppModule] })
+      .overrideProvider(Config)
+      .useValue(config)
+      .compile();
+    const app = module.createNestApplication<NestExpressApplication>(new HttpAdapter(), {
+      bodyParser: false,
+      logger: false,
+    });
+    setUp(app, config, pino({ level: 'silent' }));
+    await app.listen(0, '127.0.0.1');
+    return new TestApp(app, testStore);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** A team with a key. */
+  async team(plan: Plan = 'premium'): Promise<{ teamId: number; key: string }> {
+    const { id } = await this.admin.createTeam('Acme', plan);
+    const { key } = await this.admin.createKey(id);
+    return { teamId: id, key };
+  }
+
+  /** A GET with a key. */
+  get(path: string, key: string, query: Record<string, string | number> = {}) {
+    return request(this.server).get(path).query(query).set('Api-Key', key);
+  }
+
+  async stop(): Promise<void> {
+    await this.app.close();
+    await this.testStore.remove();
+  }
+}
