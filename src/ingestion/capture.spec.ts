@@ -74,7 +74,9 @@ describe('captureText', () => {
   });
 
   it('is JSON without NUL and lone surrogates, all other text as it was', () => {
-    const body = fc.string({ unit: fc.constantFrom(...'\\u0dD8{}"\n💥\0\uD800\uDC00') });
+    const body = fc.string({
+      unit: fc.constantFrom('\\', 'u', '0', 'd', '8', '{', '"', '\n', '💥', '\0', '\uD800', '\uDC00'),
+    });
     fc.assert(
       fc.property(body, body, (name, text) => {
         const attributes = { [name]: text };

@@ -38,7 +38,7 @@ interface Quoted {
  * it, break nothing. Not known from such a log: response time (0), request size, consumer, anything captured.
  * Takes time in proportion to the line. Never throws.
  *
- * @param shiftMs milliseconds by which the time of the request is moved
+ * @param shiftMs whole milliseconds by which the time of the request is moved
  */
 export function parseCombinedLine(line: string, shiftMs = 0): LineResult {
   try {

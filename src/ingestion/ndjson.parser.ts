@@ -31,7 +31,7 @@ const asResponseTime = roundedFrom(0, MAX_RESPONSE_TIME_MS);
  * else found among the request headers, for the health-check rule. A line longer than it should be in one text is
  * cut in `path` and in the consumer's, and rejected for its URL. Never throws.
  *
- * @param shiftMs milliseconds by which all times of the request are moved
+ * @param shiftMs whole milliseconds by which all times of the request are moved
  */
 export function parseNdjsonLine(line: string, shiftMs = 0): LineResult {
   try {

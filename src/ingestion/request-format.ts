@@ -15,7 +15,7 @@ export function guessFormat(line: string): RequestFormat {
 /**
  * Reads one line of that format: the request, or the reason for which it is none. Never throws.
  *
- * @param shiftMs milliseconds by which all times of the request, those captured with it included, are moved
+ * @param shiftMs whole milliseconds by which all times of the request, those captured with it included, are moved
  */
 export function parseLine(format: RequestFormat, line: string, shiftMs = 0): LineResult {
   return PARSERS[format](line, shiftMs);
