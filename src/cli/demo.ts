@@ -1,4 +1,61 @@
+import type { AddressInfo } from 'node:net';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { migrate } from '../clickhouse/migrate.js';
 import type { Config } from '../config/config.js';
-export function demo(config: Config): Promise<void> {
-  return Promise.reject(new Error(String(config.port)));
+import { seedDemo } from '../demo/seed.js';
+import { runServer } from '../run-server.js';
+import { createDatabase } from './migrate.js';
+import { tell } from './output.js';
+
+/** Every address of the machine, as a server listens on it; a client has to name one. */
+const UNSPECIFIED = new Set(['0.0.0.0', '::']);
+
+/** Loads the sample, or tops it up to now, serves, and then says on standard output what to try. */
+export async function demo(config: Config): Promise<void> {
+  const { key, appId } = await loadSample(config);
+  const server = await runServer('stderr');
+  if (!server) return;
+  const { port } = server.app.getHttpServer().address() as AddressInfo;
+  process.stdout.write(welcome(baseUrl(config.host, port), key, appId));
+}
+
+/** The embedded engine lets a directory be opened once at a time: it is closed before the server opens it. */
+async function loadSample(config: Config): Promise<{ key: string; appId: number }> {
+  await createDatabase(config);
+  const store = await ClickHouse.open(config);
+  try {
+    await migrate(store);
+    tell('demo: loading the sample; the first time takes some seconds');
+    return await seedDemo(store, config, Date.now(), (line) => {
+      tell(`demo: ${line}`);
+    });
+  } finally {
+    await store.close();
+  }
+}
+
+function baseUrl(host: string, port: number): string {
+  const name = UNSPECIFIED.has(host) ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
+}
+
+/** Each curl line works as it is pasted into a shell. */
+function welcome(url: string, key: string, appId: number): string {
+  const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
+  return [
+    '',
+    'The demo is running: team "Demo", app "Shop API".',
+    '',
+    `  API key    ${key}`,
+    `  Reference  ${url}/docs`,
+    '',
+    'Try, in another shell:',
+    '',
+    curl('team'),
+    curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
+    curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
+    '',
+    'Ctrl+C stops it.',
+    '',
+  ].join('\n');
 }

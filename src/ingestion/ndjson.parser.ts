@@ -1,6 +1,5 @@
-import { parseUuid } from '../common/validation/uuid.js';
 import { type Capture, captureText } from './capture.js';
-import { type Members, Rejection, asObject, asText, integerFrom, optional, roundedFrom } from './checks.js';
+import { type Members, Rejection, asObject, asText, optional } from './checks.js';
 import { countryOf } from './client-country.js';
 import { parseExact } from './exact-json.js';
 import { asInstant } from './instant.js';
@@ -8,18 +7,19 @@ import { captureOf } from './ndjson.capture.js';
 import { isNoise } from './noise.js';
 import type { LineResult, ParsedRequest } from './parsed-request.js';
 import { pathPatternOf, toBraces } from './path-pattern.js';
+import {
+  asEnv,
+  asIdentifier,
+  asLabel,
+  asMethod,
+  asResponseTime,
+  asSize,
+  asStatusCode,
+  asUrl,
+  asUuid,
+} from './request-checks.js';
 import type { ConsumerRecord } from './request-record.js';
-import { MAX_URL, addressOf, cut, exceeds, methodOf } from './text.js';
-
-/** Longest texts of a consumer, in code points; the public client libraries cut there too. */
-const MAX_IDENTIFIER = 128;
-const MAX_NAME = 64;
-/** The store keeps response times in 32 bits. */
-const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
-
-const asStatusCode = integerFrom(100, 599);
-const asSize = integerFrom(0, Number.MAX_SAFE_INTEGER);
-const asResponseTime = roundedFrom(0, MAX_RESPONSE_TIME_MS);
+import { addressOf } from './text.js';
 
 /**
  * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
@@ -76,36 +76,10 @@ function requestOf(source: Members, shiftMs: number): ParsedRequest {
   };
 }
 
-function asUrl(value: unknown, name: string): string {
-  const url = asText(value, name);
-  if (url === '' || exceeds(url, MAX_URL))
-    throw new Rejection(`${name}: must have 1 to ${MAX_URL} characters`);
-  return url;
-}
-
 function pathOf(value: unknown, url: string): string | null {
   if (value === undefined) return pathPatternOf(url);
   const path = optional(value, 'path', asText) ?? '';
   return path === '' ? null : toBraces(path);
-}
-
-function asMethod(value: unknown, name: string): string {
-  const method = methodOf(asText(value, name));
-  if (method === null) throw new Rejection(`${name}: must be 1 to 16 letters, hyphens or underscores`);
-  return method;
-}
-
-function asUuid(value: unknown, name: string): string {
-  const uuid = parseUuid(asText(value, name));
-  if (typeof uuid !== 'string') throw new Rejection(`${name}: must be a UUID`);
-  return uuid;
-}
-
-function asEnv(value: unknown, name: string): string {
-  const env = asText(value, name);
-  if (!/^[\w-]{1,32}$/.test(env))
-    throw new Rejection(`${name}: must be 1 to 32 letters, digits, hyphens or underscores`);
-  return env;
 }
 
 function asConsumer(value: unknown, name: string): ConsumerRecord {
@@ -115,16 +89,6 @@ function asConsumer(value: unknown, name: string): ConsumerRecord {
   const label = optional(source.name, `${name}.name`, asLabel);
   const group = optional(source.group, `${name}.group`, asLabel);
   return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
-}
-
-function asIdentifier(value: unknown, name: string): string {
-  const identifier = cut(asText(value, name).trim(), MAX_IDENTIFIER);
-  if (identifier === '') throw new Rejection(`${name}: must not be empty`);
-  return identifier;
-}
-
-function asLabel(value: unknown, name: string): string {
-  return cut(asText(value, name).trim(), MAX_NAME);
 }
 
 function asAddress(value: unknown, name: string): string {

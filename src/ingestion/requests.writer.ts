@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { Directory, type RequestIds } from './directory.js';
-import { Ids, dateTime64 } from './ids.js';
+import { Directories } from './directories.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
+import { countRow, loggedRow } from './rows.js';
 
 const KNOWN = `
 SELECT request_uuid FROM import_ledger_v1
@@ -13,11 +13,9 @@ const LOOKUP = 5_000;
 
 /** Writes whole requests into the landing table, each once, however often it is handed over. */
 export class RequestsWriter {
-  private readonly directories = new Map<number, Promise<Directory>>();
-
   constructor(
     private readonly store: ClickHouse,
-    private readonly ids = new Ids(store),
+    private readonly directories = Directories.of(store),
   ) {}
 
   /**
@@ -29,9 +27,10 @@ export class RequestsWriter {
   async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
     const fresh = await this.unknown(appId, records);
     if (fresh.length === 0) return [];
-    const directory = await this.directory(appId);
-    const ids = await directory.resolve(fresh);
-    const rows = fresh.map((record, index) => landingRow(appId, record, ids[index]!));
+    const resolved = await (await this.directories.get(appId)).resolve(fresh);
+    const rows = resolved.map(({ record, ids }) =>
+      JSON.stringify({ ...loggedRow(appId, record, ids), is_noise: record.is_noise }),
+    );
     const uuids = fresh.map(({ request_uuid }) => request_uuid);
     await this.store.insert('requests', rows, tokenOf(appId, uuids));
     const entries = uuids.map((request_uuid) => JSON.stringify({ app_id: appId, request_uuid }));
@@ -45,17 +44,8 @@ export class RequestsWriter {
    * @param token the sums' identity, lower-case hex: the same one again changes nothing.
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
-    const ids = await (await this.directory(appId)).resolve(counts);
-    const rows = counts.map(({ timestamp, requests, bytes_received, bytes_sent }, index) =>
-      JSON.stringify({
-        app_id: appId,
-        timestamp: dateTime64(timestamp),
-        ...ids[index],
-        requests,
-        bytes_received,
-        bytes_sent,
-      }),
-    );
+    const resolved = await (await this.directories.get(appId)).resolve(counts);
+    const rows = resolved.map(({ record, ids }) => JSON.stringify(countRow(appId, record, ids)));
     await this.store.insert('request_counts', rows, token);
   }
 
@@ -71,42 +61,10 @@ export class RequestsWriter {
     }
     return [...distinct.values()];
   }
-
-  private directory(appId: number): Promise<Directory> {
-    const known = this.directories.get(appId);
-    if (known) return known;
-    const loading = Directory.load(this.store, this.ids, appId);
-    this.directories.set(appId, loading);
-    loading.catch(() => this.directories.delete(appId));
-    return loading;
-  }
 }
 
 function tokenOf(appId: number, uuids: readonly string[]): string {
   return createHash('sha256')
     .update(`${appId}\n${uuids.join('\n')}`)
     .digest('hex');
-}
-
-/** One row of `requests`; absent values as that table writes them. */
-function landingRow(appId: number, record: RequestRecord, ids: RequestIds): string {
-  return JSON.stringify({
-    app_id: appId,
-    timestamp: dateTime64(record.timestamp),
-    request_uuid: record.request_uuid,
-    ...ids,
-    env: record.env,
-    consumer: record.consumer?.identifier ?? '',
-    method: record.method,
-    path: record.path ?? '',
-    url: record.url,
-    status_code: record.status_code,
-    request_size_bytes: record.request_size_bytes ?? -1,
-    response_size_bytes: record.response_size_bytes ?? -1,
-    response_time_ms: record.response_time_ms,
-    client_ip: record.client_ip ?? '',
-    client_country_iso_code: record.client_country_iso_code ?? '',
-    is_noise: record.is_noise,
-    capture: record.capture,
-  });
 }

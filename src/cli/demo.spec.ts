@@ -1,0 +1,91 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const TIMEOUT_MS = 90_000;
+/** What stands in for curl and says what it was called with, an argument a line. */
+const SHIM = `curl() { printf '%s\\n' "$@"; }`;
+
+/** The built command, as people start it; `npm test` builds first. */
+describe('request-analytics demo', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'request-analytics-demo-'));
+  let demo: ChildProcess;
+  let output = '';
+  let errors = '';
+
+  beforeAll(async () => {
+    const own = { DATA_DIR: directory, PORT: String(await freePort()), LOG_LEVEL: 'warn' };
+    const env = { ...process.env, ...own, CLICKHOUSE_URL: '', DEMO_API_KEY: '' };
+    demo = spawn(process.execPath, ['dist/cli.js', 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    demo.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    demo.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
+    await Promise.race([once(demo.stdout!, 'data'), once(demo, 'exit')]);
+    expect(errors).not.toContain('rror');
+  }, TIMEOUT_MS);
+
+  afterAll(() => {
+    demo.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const lines = () => output.split('\n').filter((line) => line.startsWith('curl '));
+
+  it('says on standard output what to try, and how the loading goes on standard error', () => {
+    expect(lines()).toHaveLength(3);
+    expect(output).toMatch(/http:\/\/localhost:\d+\/docs/);
+    expect(errors).toContain('loading');
+    expect(output).not.toContain('loading');
+  });
+
+  it('prints lines that a shell takes and the server answers', async () => {
+    const [team, logs, traffic] = await Promise.all(lines().map(answerTo));
+    expect(team).toEqual({ id: 1, name: 'Demo' });
+    expect(logs.data).toHaveLength(5);
+    expect(logs.data.every(({ status_code }: { status_code: number }) => status_code >= 400)).toBe(true);
+    expect(traffic.data.length).toBeGreaterThanOrEqual(30);
+  });
+
+  it('has 13 months of traffic, some 20,000 requests of it in the last 15 days', async () => {
+    const line = lines()[2]!;
+    const year = await answerTo(line.replace('interval=day', 'interval=day&limit=1000&start=2020-01-01'));
+    expect(year.data.length).toBeGreaterThan(390);
+    const days: { requests: number }[] = year.data.slice(-15);
+    const requests = days.reduce((sum, day) => sum + day.requests, 0);
+    expect(requests).toBeGreaterThan(17_000);
+    expect(requests).toBeLessThan(22_000);
+  });
+
+  it('ends well when it is told to stop', async () => {
+    const exit = once(demo, 'exit');
+    demo.kill('SIGTERM');
+    expect(await exit).toEqual([0, null]);
+  }, 15_000);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** What the server says to a curl line as a shell reads it. */
+// The answers' shape is what the tests are about.
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+async function answerTo(line: string): Promise<any> {
+  const words = execFileSync('sh', ['-c', `${SHIM}\n${line}`], { encoding: 'utf8' })
+    .trimEnd()
+    .split('\n');
+  const [silent, flag, header = '', url = '', ...rest] = words;
+  expect([silent, flag, rest]).toEqual(['-s', '-H', []]);
+  const [name = '', value = ''] = header.split(': ');
+  const answer = await fetch(url, { headers: { [name]: value } });
+  expect(answer.status).toBe(200);
+  return answer.json();
+}

@@ -1,0 +1,50 @@
+import { NOTHING_CAPTURED, captureText } from '../../ingestion/capture.js';
+import type { RequestRecord } from '../../ingestion/request-record.js';
+import type { DemoRequest } from '../generator.js';
+import { Random } from '../random.js';
+import { requestBody, responseBody } from './bodies.js';
+import { exceptionOf } from './exceptions.js';
+import { requestHeaders, responseHeaders } from './headers.js';
+import { logsOf } from './logs.js';
+import { spansOf } from './spans.js';
+
+/** The request with what was captured of it: always the same for the same request. */
+export function withCapture(request: DemoRequest): RequestRecord {
+  return { ...request, capture: captureOf(request) };
+}
+
+/**
+ * Of most requests what client libraries capture unless told otherwise: response headers, and the exception behind a
+ * 500. Of one in thirty, and more where it is worth a look, everything (specification, capture rules).
+ */
+export function captureOf(request: DemoRequest): string {
+  if (request.is_noise) return '';
+  const random = new Random(...seedOf(request));
+  const everything = random.chance(shareCaptured(request));
+  const basics = {
+    ...NOTHING_CAPTURED,
+    response_headers: responseHeaders(random, request),
+    exception: exceptionOf(random, request),
+  };
+  if (!everything) return captureText(basics);
+  const [trace_id, rootId] = [random.hex(32), random.hex(16)];
+  return captureText({
+    ...basics,
+    request_headers: requestHeaders(request, `00-${trace_id}-${rootId}-01`),
+    request_body_json: requestBody(random, request),
+    response_body_json: responseBody(random, request),
+    trace_id,
+    logs: logsOf(random, request),
+    spans: spansOf(random, request, rootId),
+  });
+}
+
+function shareCaptured({ entity, env, status_code }: DemoRequest): number {
+  if (entity === null) return 0;
+  if (status_code === 500) return 0.6;
+  return env === 'dev' ? 0.15 : 0.03;
+}
+
+function seedOf({ request_uuid }: DemoRequest): [number, number] {
+  return [parseInt(request_uuid.slice(0, 8), 16), parseInt(request_uuid.slice(24, 32), 16)];
+}

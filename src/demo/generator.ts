@@ -1,0 +1,93 @@
+import { isNoise } from '../ingestion/noise.js';
+import type { RequestRecord } from '../ingestion/request-record.js';
+import type { DemoEndpoint, Entity } from './endpoints.js';
+import { type Outcome, outcomeOf, strayOutcome } from './outcome.js';
+import { Random, Weighted } from './random.js';
+import { DAY_MS, SLOT_MS, isIncident, visitsExpected } from './rhythm.js';
+import { routineRequests } from './routine.js';
+import { type PathParameters, parametersOf, strayUrl, urlOf } from './urls.js';
+import { type Visitor, aVisitor } from './visitors.js';
+
+/** A request of the sample, all but what was captured of it: that is made only where it is needed. */
+export interface DemoRequest extends Omit<RequestRecord, 'capture'> {
+  userAgent: string;
+  parameters: PathParameters;
+  /** What its bodies are about; null where it has none. */
+  entity: Entity | null;
+  isList: boolean;
+}
+
+/** Requests that one visitor sends in a row. */
+const IN_A_ROW = new Weighted([
+  [1, 55],
+  [2, 22],
+  [3, 12],
+  [4, 7],
+  [6, 4],
+]);
+const LONGEST_ROW_MS = 6 * 25_000;
+
+/**
+ * All requests of a slot, oldest first: the same ones each time, and no request is in two slots.
+ *
+ * @param slot start of the slot, and
+ * @param origin the sample's beginning, which its growth counts from; milliseconds since the epoch
+ */
+export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
+  const random = new Random(slot / SLOT_MS);
+  const requests = routineRequests(random, slot);
+  const visits = random.poisson(visitsExpected(slot, origin));
+  const day = Math.floor((slot - origin) / DAY_MS);
+  for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, aVisitor(random, day)));
+  return requests.sort((one, other) => one.timestamp - other.timestamp);
+}
+
+/** The requests of all slots that begin in a window, oldest first. */
+export function* requestsBetween(from: number, to: number, origin: number): Generator<DemoRequest> {
+  for (let slot = Math.ceil(from / SLOT_MS) * SLOT_MS; slot < to; slot += SLOT_MS)
+    yield* requestsOfSlot(slot, origin);
+}
+
+function visit(random: Random, slot: number, visitor: Visitor): DemoRequest[] {
+  let timestamp = slot + random.whole(0, SLOT_MS - LONGEST_ROW_MS - 1);
+  return Array.from({ length: IN_A_ROW.pick(random) }, () => {
+    const request = requestOf(random, timestamp, visitor, isIncident(slot));
+    timestamp += random.whole(150, 25_000);
+    return request;
+  });
+}
+
+function requestOf(random: Random, timestamp: number, visitor: Visitor, incident: boolean): DemoRequest {
+  const { endpoint, env, userAgent } = visitor;
+  const asked = endpoint ? routeOf(random, env, endpoint) : strayOf(random, env);
+  const outcome: Outcome = endpoint ? outcomeOf(random, endpoint, incident) : strayOutcome(random);
+  return {
+    request_uuid: random.uuid(),
+    timestamp,
+    env,
+    consumer: visitor.consumer,
+    ...asked,
+    ...outcome,
+    client_ip: visitor.address,
+    client_country_iso_code: visitor.country,
+    is_noise: isNoise(asked.path, asked.url, userAgent),
+    userAgent,
+  };
+}
+
+function routeOf(random: Random, env: string, endpoint: DemoEndpoint) {
+  const { method, path, entity, isList } = endpoint;
+  const parameters = parametersOf(path, random);
+  return { method, path, url: urlOf(env, endpoint, parameters, random), parameters, entity, isList };
+}
+
+function strayOf(random: Random, env: string) {
+  return {
+    method: 'GET',
+    path: null,
+    url: strayUrl(env, random),
+    parameters: {},
+    entity: null,
+    isList: false,
+  };
+}

@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
+import type { RequestsWriter } from '../ingestion/requests.writer.js';
+import { withCapture } from './capture/capture.js';
+import { requestsBetween } from './generator.js';
+import type { Journal } from './journal.js';
+import { DAY_MS } from './rhythm.js';
+import { sumsOf } from './sums.js';
+
+/** The unit of loading: so many days, counted from the epoch. One insert of sums holds one block. */
+const BLOCK_MS = 10 * DAY_MS;
+
+/** What is written, and for which app. */
+export interface Sample {
+  appId: number;
+  /** Its beginning, milliseconds since the epoch. */
+  origin: number;
+  /** Its end, milliseconds since the epoch: no request is younger. */
+  now: number;
+}
+
+/** Starts of the blocks that hold what is retained at `now` of a sample from `origin` on, oldest first. */
+export function blocksOf(origin: number, now: number): number[] {
+  const first = Math.floor(Math.max(origin, trafficRetainedFrom(now)) / BLOCK_MS);
+  const last = Math.floor(now / BLOCK_MS);
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * BLOCK_MS);
+}
+
+/** The steps that loading a block may take, as the journal knows them. */
+export function stepsOf(block: number): { begun: string; done: string } {
+  return { begun: `block ${block} begun as requests`, done: `block ${block} done` };
+}
+
+/**
+ * Writes a sample block by block, each request once, however often a block is loaded until it is done:
+ *
+ * A block that is older than the logs' retention as a whole is written as sums, in one insert with one token, and is
+ * done. A younger one is written as requests, which the ledger knows one by one; it is noted before its first request,
+ * because it may have grown old before it is full, and must not become sums then.
+ */
+export class Loader {
+  constructor(
+    private readonly writer: RequestsWriter,
+    private readonly journal: Journal,
+    private readonly sample: Sample,
+  ) {}
+
+  /** @param block start of one that is not done */
+  async load(block: number): Promise<void> {
+    const { begun, done } = stepsOf(block);
+    const end = block + BLOCK_MS;
+    if (this.journal.has(begun) || end > logsRetainedFrom(this.sample.now)) {
+      await this.journal.note(begun);
+      await this.writeRequests(block, end);
+    } else await this.writeSums(block, end);
+    if (end <= this.sample.now) await this.journal.note(done);
+  }
+
+  private async writeSums(from: number, to: number): Promise<void> {
+    const { appId, origin } = this.sample;
+    const sums = sumsOf(requestsBetween(Math.max(from, origin), to, origin));
+    const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
+    await this.writer.writeCounts(appId, sums, token);
+  }
+
+  /** Day by day: a start after one that was cut short hands over the same batches, but for the last day's. */
+  private async writeRequests(from: number, to: number): Promise<void> {
+    const { appId, origin, now } = this.sample;
+    for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
+      const requests = [...requestsBetween(day, day + DAY_MS, origin)];
+      const past = requests.filter(({ timestamp }) => timestamp <= now);
+      await this.writer.write(appId, past.map(withCapture));
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import type { RequestRecord } from '../ingestion/request-record.js';
+import type { DemoEndpoint } from './endpoints.js';
+import { type Choices, type Random } from './random.js';
+
+/** How a request went. */
+export type Outcome = Pick<
+  RequestRecord,
+  'status_code' | 'request_size_bytes' | 'response_size_bytes' | 'response_time_ms'
+>;
+
+/** What fails while the payment provider is down. */
+const FAILING_ENTITIES = new Set(['order', 'payment']);
+const INCIDENT_STATUSES: Choices<number> = [500, 502, 503, 504];
+/** How long the shop waits for others before it gives up. */
+const GIVE_UP_MS = 30_000;
+const NO_BODY = new Set([204, 304]);
+
+/** @param incident whether it is one of the hours in which orders and payments fail */
+export function outcomeOf(random: Random, endpoint: DemoEndpoint, incident: boolean): Outcome {
+  const fails = incident && FAILING_ENTITIES.has(endpoint.entity) && random.chance(0.4);
+  const status_code = fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
+  return {
+    status_code,
+    request_size_bytes: endpoint.requestBytes && Math.round(random.logNormal(endpoint.requestBytes, 0.25)),
+    response_size_bytes: responseSize(random, endpoint, status_code),
+    response_time_ms: responseTime(random, endpoint.latencyMs, status_code),
+  };
+}
+
+/** How a request goes that no route answers to. */
+export function strayOutcome(random: Random): Outcome {
+  return {
+    status_code: 404,
+    request_size_bytes: null,
+    response_size_bytes: random.whole(80, 120),
+    response_time_ms: random.whole(1, 4),
+  };
+}
+
+function responseSize(
+  random: Random,
+  { responseBytes, isList }: DemoEndpoint,
+  status: number,
+): number | null {
+  if (NO_BODY.has(status)) return 0;
+  if (status >= 400) return random.whole(70, 190);
+  return responseBytes && Math.round(random.logNormal(responseBytes, isList ? 0.45 : 0.12));
+}
+
+function responseTime(random: Random, medianMs: number, status: number): number {
+  if (status === 504) return GIVE_UP_MS + random.whole(1, 90);
+  const isTurnedAway = status === 304 || (status >= 400 && status < 500);
+  const median = isTurnedAway ? medianMs * 0.35 : medianMs;
+  return Math.max(1, Math.round(random.logNormal(median, 0.55)));
+}

@@ -1,0 +1,35 @@
+/** The unit the sample is made in: what falls into it follows from its start. The traffic's finest bucket, too. */
+export const SLOT_MS = 15 * 60_000;
+export const DAY_MS = 86_400_000;
+
+/** Visits in a slot once the shop is grown up, averaged over the week. */
+const VISITS = 6.4;
+/** Share of those visits at the sample's beginning, and how long growing up takes. */
+const AT_ORIGIN = 0.45;
+const GROWTH_DAYS = 395;
+/** Hour of the day (UTC) with the most traffic, and how far the day swings around its mean. */
+const PEAK_HOUR = 14;
+const SWING = 0.72;
+/** Sunday to Saturday; the mean is 1. */
+const WEEKDAYS = [0.6, 1.13, 1.17, 1.17, 1.16, 1.12, 0.65];
+/** Of so many hours, one goes wrong. */
+const HOURS_PER_INCIDENT = 71;
+
+/**
+ * Visits to expect in a slot: more by day than by night, fewer on weekends, slowly growing.
+ *
+ * @param slot the slot's start, and
+ * @param origin the sample's beginning, milliseconds since the epoch
+ */
+export function visitsExpected(slot: number, origin: number): number {
+  const hour = (slot % DAY_MS) / 3_600_000;
+  const byDay = 1 + SWING * Math.cos(((hour - PEAK_HOUR) / 24) * 2 * Math.PI);
+  const byWeekday = WEEKDAYS[new Date(slot).getUTCDay()] ?? 1;
+  const grown = AT_ORIGIN + (1 - AT_ORIGIN) * ((slot - origin) / (GROWTH_DAYS * DAY_MS));
+  return VISITS * byDay * byWeekday * grown;
+}
+
+/** Whether the slot lies in one of the hours in which orders and payments fail. */
+export function isIncident(slot: number): boolean {
+  return Math.floor(slot / 3_600_000) % HOURS_PER_INCIDENT === 0;
+}

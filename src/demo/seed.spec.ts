@@ -1,0 +1,142 @@
+import { type TestStore, createTestStore } from '../../test/setup/app.js';
+import { AdminService } from '../admin/admin.service.js';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { migrate } from '../clickhouse/migrate.js';
+import { RequestsWriter } from '../ingestion/requests.writer.js';
+import { EXCLUDED } from './endpoints.js';
+import { type DemoRequest, requestsBetween } from './generator.js';
+import { Journal } from './journal.js';
+import { Loader, blocksOf } from './loader.js';
+import { DAY_MS, SLOT_MS } from './rhythm.js';
+import { seedDemo } from './seed.js';
+
+const NOW = Date.now();
+/** A sample of ten weeks instead of 13 months; the seed takes its beginning from the app. */
+const ORIGIN = Math.floor((NOW - 72 * DAY_MS) / DAY_MS) * DAY_MS;
+const MINUTE_MS = 60_000;
+/** The starts: first, right again, a little later, and after a gap of which a part becomes sums. */
+const FIRST = NOW - 40 * DAY_MS;
+const LATER = FIRST + 100 * MINUTE_MS;
+
+const TRAFFIC = `
+SELECT toUnixTimestamp(bucket) AS slot, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
+  sum(t.bytes_sent) AS bytes_sent
+FROM traffic_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY slot ORDER BY slot`;
+const BY_CONSUMER = `SELECT sum(requests) AS requests FROM traffic_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}`;
+const LOGGED = `
+SELECT count() AS logged, uniqExact(request_uuid) AS distinct, toUnixTimestamp64Milli(max(timestamp)) AS newest
+FROM request_logs_v1
+WHERE app_id = {app_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({since:Int64})`;
+
+interface Sums {
+  slot: number;
+  requests: number;
+  bytes_received: number;
+  bytes_sent: number;
+}
+
+const sample: DemoRequest[] = [...requestsBetween(ORIGIN, NOW, ORIGIN)];
+
+/** What the traffic should be at a time, added up from the requests one by one. */
+function recount(until: number): Sums[] {
+  const slots = new Map<number, Sums>();
+  for (const { timestamp, request_size_bytes, response_size_bytes } of sample) {
+    if (timestamp > until) continue;
+    const slot = (Math.floor(timestamp / SLOT_MS) * SLOT_MS) / 1000;
+    const sums = slots.get(slot) ?? { slot, requests: 0, bytes_received: 0, bytes_sent: 0 };
+    sums.requests += 1;
+    sums.bytes_received += request_size_bytes ?? 0;
+    sums.bytes_sent += response_size_bytes ?? 0;
+    slots.set(slot, sums);
+  }
+  return [...slots.values()];
+}
+
+jest.setTimeout(60_000);
+
+describe('seedDemo', () => {
+  let test: TestStore;
+  let store: ClickHouse;
+  let admin: AdminService;
+  let teamId: number;
+  let appId: number;
+
+  const start = (now: number) => seedDemo(store, test.config, now);
+  const traffic = () => store.rows<Sums>('test.traffic', TRAFFIC, { app_id: appId });
+  const excluded = () =>
+    store.rows<{ path: string }>('test.excluded', 'SELECT path FROM endpoints_v1 FINAL WHERE excluded');
+
+  beforeAll(async () => {
+    test = await createTestStore();
+    store = await ClickHouse.open(test.config);
+    await migrate(store);
+    admin = new AdminService(store);
+    teamId = (await admin.createTeam('Demo', 'premium', ORIGIN)).id;
+    appId = (await admin.createApp(teamId, 'Shop API', 'express', ORIGIN)).id;
+  });
+
+  afterAll(async () => {
+    await store.close();
+    await test.remove();
+  });
+
+  it('takes the team and the app that are there', async () => {
+    expect((await start(FIRST)).appId).toBe(appId);
+    expect(await admin.listTeams()).toHaveLength(1);
+    expect(await admin.listApps(teamId)).toHaveLength(1);
+  });
+
+  it('counts every request up to now once, whether it was written as such or in sums', async () => {
+    expect(await traffic()).toEqual(recount(FIRST));
+  });
+
+  it('changes nothing at a second start at the same time', async () => {
+    await start(FIRST);
+    expect(await traffic()).toEqual(recount(FIRST));
+  });
+
+  it('adds what is missing at a later start', async () => {
+    await start(LATER);
+    expect(await traffic()).toEqual(recount(LATER));
+  });
+
+  it('fills a gap that is longer than the retention of the logs', async () => {
+    await start(NOW);
+    expect(await traffic()).toEqual(recount(NOW));
+  });
+
+  it('counts by consumer what it counts', async () => {
+    const [row] = await store.rows('test.by_consumer', BY_CONSUMER, { app_id: appId });
+    expect(row).toEqual({
+      requests: sample.filter(({ consumer, timestamp }) => consumer && timestamp <= NOW).length,
+    });
+  });
+
+  it('logs each request of the last 15 days that is no noise, once, and none after now', async () => {
+    const since = NOW - 15 * DAY_MS + 5 * MINUTE_MS;
+    const expected = sample.filter(
+      ({ timestamp, is_noise }) => !is_noise && timestamp >= since && timestamp <= NOW,
+    );
+    const [row] = await store.rows('test.logged', LOGGED, { app_id: appId, since });
+    expect(row).toEqual({
+      logged: expected.length,
+      distinct: expected.length,
+      newest: expected.at(-1)?.timestamp,
+    });
+  });
+
+  it('adds nothing when a block of sums comes again, because its start was cut short before it was noted', async () => {
+    const journal = await Journal.open(store, appId, []);
+    const loader = new Loader(new RequestsWriter(store), journal, { appId, origin: ORIGIN, now: NOW });
+    const [first] = blocksOf(ORIGIN, NOW);
+    await loader.load(first!);
+    expect(await traffic()).toEqual(recount(NOW));
+  });
+
+  it('marks one endpoint as excluded at the first start, and never again once the mark was taken back', async () => {
+    expect(await excluded()).toEqual([{ path: EXCLUDED.path }]);
+    await admin.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, false);
+    await start(NOW);
+    expect(await excluded()).toEqual([]);
+  });
+});

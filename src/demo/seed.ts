@@ -1,0 +1,77 @@
+import { AdminService } from '../admin/admin.service.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { trafficRetainedFrom } from '../common/time/retention.js';
+import type { Config } from '../config/config.js';
+import { RequestsWriter } from '../ingestion/requests.writer.js';
+import { demoKey } from './demo-key.js';
+import { EXCLUDED } from './endpoints.js';
+import { Journal } from './journal.js';
+import { Loader, type Sample, blocksOf, stepsOf } from './loader.js';
+import { DAY_MS } from './rhythm.js';
+
+const TEAM = 'Demo';
+const APP = { name: 'Shop API', framework: 'express' };
+const EXCLUSION = 'endpoint excluded';
+const BLOCKS_PER_LINE = 10;
+
+/**
+ * Brings the sample in a migrated store up to `now` (milliseconds since the epoch): the team "Demo", its app
+ * "Shop API", 13 months of traffic and 15 days of requests. What an earlier start wrote stays as it is, marks on
+ * endpoints included. The same time always gets the same requests, and none after `now` is written.
+ *
+ * @param report is told, in a line each, how far the loading has come
+ * @returns a key that is valid now (see `demoKey`), and the app
+ * @throws AdminError when `DEMO_API_KEY` cannot be used
+ */
+export async function seedDemo(
+  store: ClickHouse,
+  config: Config,
+  now: number,
+  report: (line: string) => void = () => undefined,
+): Promise<{ key: string; appId: number }> {
+  const admin = new AdminService(store);
+  const teamId = await ensureTeam(admin, now);
+  const key = await demoKey(store, admin, teamId, config.demoApiKey);
+  const { appId, origin } = await ensureApp(admin, teamId, now);
+  await load(store, { appId, origin, now }, report);
+  return { key, appId };
+}
+
+async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {
+  const blocks = blocksOf(sample.origin, sample.now);
+  const steps = blocks.map(stepsOf).flatMap(({ begun, done }) => [begun, done]);
+  const journal = await Journal.open(store, sample.appId, [...steps, EXCLUSION]);
+  const loader = new Loader(new RequestsWriter(store), journal, sample);
+  const missing = blocks.filter((block) => !journal.has(stepsOf(block).done));
+  for (const [index, block] of missing.entries()) {
+    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1) report(`loading ${dateOf(block)} and after`);
+    await loader.load(block);
+    if (!journal.has(EXCLUSION)) await exclude(store, sample.appId, journal);
+  }
+}
+
+/** Once only: who takes the mark back keeps it that way. */
+async function exclude(store: ClickHouse, appId: number, journal: Journal): Promise<void> {
+  await new AdminService(store).setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
+  await journal.note(EXCLUSION);
+}
+
+async function ensureTeam(admin: AdminService, now: number): Promise<number> {
+  const known = (await admin.listTeams()).find(({ name }) => name === TEAM);
+  return (known ?? (await admin.createTeam(TEAM, 'premium', originOf(now)))).id;
+}
+
+/** The sample begins where its app does, at the first start as far back as traffic is kept. */
+async function ensureApp(admin: AdminService, teamId: number, now: number) {
+  const known = (await admin.listApps(teamId)).find(({ name }) => name === APP.name);
+  const app = known ?? (await admin.createApp(teamId, APP.name, APP.framework, originOf(now)));
+  return { appId: app.id, origin: Date.parse(app.created_at) };
+}
+
+function originOf(now: number): number {
+  return Math.floor(trafficRetainedFrom(now) / DAY_MS) * DAY_MS;
+}
+
+function dateOf(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}

@@ -1,0 +1,31 @@
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Directory } from './directory.js';
+import { type IdSource, Ids } from './ids.js';
+
+const perStore = new WeakMap<ClickHouse, Directories>();
+
+/** The directories of all apps that this process writes to. */
+export class Directories {
+  private readonly loaded = new Map<number, Promise<Directory>>();
+
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly ids: IdSource,
+  ) {}
+
+  /** Those of a process that is the only one to write names; every writer in it shares them. */
+  static of(store: ClickHouse): Directories {
+    const directories = perStore.get(store) ?? new Directories(store, Ids.of(store));
+    perStore.set(store, directories);
+    return directories;
+  }
+
+  get(appId: number): Promise<Directory> {
+    const known = this.loaded.get(appId);
+    if (known) return known;
+    const loading = Directory.load(this.store, this.ids, appId);
+    this.loaded.set(appId, loading);
+    loading.catch(() => this.loaded.delete(appId));
+    return loading;
+  }
+}
