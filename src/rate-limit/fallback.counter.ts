@@ -1,4 +1,5 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { MemoryCounter } from './memory.counter.js';
 import type { RedisCounter } from './redis.counter.js';
 import { within } from './within.js';
 import { type Counter, type RateWindow, WindowCounter } from './window.counter.js';
@@ -17,7 +18,7 @@ const TIMING: Timing = { answerMs: 50, startMs: 1000, probeMs: 250 };
 
 /** A Redis lost again this soon after its return is flapping: the pause doubles, so that the log is not flooded. */
 const STEADY_MS = 10_000;
-const MAX_PROBE_MS = 2000;
+const MAX_PROBE_MS = 1000;
 
 const PROBE_KEY = 'probe';
 
@@ -40,7 +41,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
 
   constructor(
     private readonly redis: RedisCounter,
-    private readonly memory: Counter,
+    private readonly memory: MemoryCounter,
     timing: Partial<Timing> = {},
   ) {
     super();
@@ -52,15 +53,18 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     return this.isShared ? 'redis' : 'fallback';
   }
 
-  hit(key: string): Promise<RateWindow> {
-    return this.ask((counter) => counter.hit(key));
+  async hit(key: string): Promise<RateWindow> {
+    const window = await this.ask((counter) => counter.hit(key));
+    // Kept in mind, so that a key's count goes on from here, rather than from 0, if Redis is lost in mid-window.
+    if (this.isShared) this.memory.adopt(key, window);
+    return window;
   }
 
   look(key: string): Promise<RateWindow | null> {
     return this.ask((counter) => counter.look(key));
   }
 
-  /** Gives Redis a moment to answer before the first request is served, so that a restart does not begin a count of its own. */
+  /** Gives Redis a moment before the first request is served, so that a restart does not begin a count of its own. */
   async onModuleInit() {
     try {
       await within(this.timing.startMs, this.connectAndProbe());
@@ -92,9 +96,8 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     this.isShared = false;
     const isFlapping = performance.now() - this.returnedAt < STEADY_MS;
     this.probeMs = isFlapping ? Math.min(this.probeMs * 2, MAX_PROBE_MS) : this.timing.probeMs;
-    this.log.warn(
-      `Redis does not count (${reason(error)}): this instance counts by itself until it does again`,
-    );
+    const why = reason(this.redis.disconnection ?? error);
+    this.log.warn(`Redis does not count (${why}): this instance counts by itself until it does again`);
     this.probeLater();
   }
 
@@ -125,8 +128,8 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
   }
 }
 
-/** A connection that failed on every address of a host has a code and no message. */
+/** In one line. A connection that failed on every address of a host has a code and no message. */
 function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? message.replaceAll(/\s+/g, ' ');
 }

@@ -57,6 +57,20 @@ describe('MemoryCounter', () => {
     );
   });
 
+  it('goes on from a window that another counter began, by its own clock', async () => {
+    const { clock, counter } = counterAt(1_000);
+    counter.adopt('a', { hits: 7, endsAtMs: 500_000, leftMs: 20_000 });
+    expect(await counter.hit('a')).toEqual({ hits: 8, endsAtMs: 500_000, leftMs: 20_000 });
+    counter.adopt('a', { hits: 6, endsAtMs: 500_000, leftMs: 20_000 });
+    expect(await counter.look('a')).toMatchObject({ hits: 8 });
+    counter.adopt('a', { hits: 12, endsAtMs: 500_000, leftMs: 20_000 });
+    expect(await counter.look('a')).toMatchObject({ hits: 12 });
+    clock.now = 21_000;
+    expect(await counter.hit('a')).toEqual({ hits: 1, endsAtMs: 81_000, leftMs: 60_000 });
+    counter.adopt('a', { hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
+    expect(await counter.look('a')).toEqual({ hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
+  });
+
   it('lets go of ended windows as new ones come', async () => {
     const { clock, counter } = counterAt(0);
     for (let n = 0; n < 1_000; n++) await counter.hit(`old-${n}`);

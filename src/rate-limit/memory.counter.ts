@@ -2,7 +2,10 @@ import { type RateWindow, WINDOW_MS, WindowCounter } from './window.counter.js';
 
 interface OpenWindow {
   hits: number;
-  endsAtMs: number;
+  /** The end as its clients were told. */
+  readonly endsAtMs: number;
+  /** The end by this process's clock; another one only where the window began in a counter with another clock. */
+  readonly closesAtMs: number;
 }
 
 interface MemoryCounterOptions {
@@ -39,9 +42,18 @@ export class MemoryCounter extends WindowCounter {
 
   hit(key: string): Promise<RateWindow> {
     const now = this.now();
-    const window = this.open(key, now) ?? this.begin(key, now);
+    const endsAtMs = now + this.windowMs;
+    const window = this.open(key, now) ?? this.begin(key, { hits: 0, endsAtMs, closesAtMs: endsAtMs }, now);
     window.hits += 1;
     return Promise.resolve(seen(window, now));
+  }
+
+  /** Takes over a window as another counter has counted it, so that counting can go on from there. */
+  adopt(key: string, { hits, endsAtMs, leftMs }: RateWindow) {
+    const now = this.now();
+    const window = this.open(key, now);
+    if (window?.endsAtMs === endsAtMs) window.hits = Math.max(window.hits, hits);
+    else this.begin(key, { hits, endsAtMs, closesAtMs: now + leftMs }, now);
   }
 
   look(key: string): Promise<RateWindow | null> {
@@ -56,20 +68,19 @@ export class MemoryCounter extends WindowCounter {
   }
 
   /** An end further off than a window is long means that the system's clock was set back: nobody waits for that. */
-  private isOpen({ endsAtMs }: OpenWindow, now: number) {
-    return now < endsAtMs && endsAtMs <= now + this.windowMs;
+  private isOpen({ closesAtMs }: OpenWindow, now: number) {
+    return now < closesAtMs && closesAtMs <= now + this.windowMs;
   }
 
-  private begin(key: string, now: number) {
+  private begin(key: string, window: OpenWindow, now: number) {
     // Deleted first, so that a key's new window stands behind all older ones.
     this.windows.delete(key);
     this.sweep(now);
-    const window = { hits: 0, endsAtMs: now + this.windowMs };
     this.windows.set(key, window);
     return window;
   }
 
-  /** All windows are of one length, so the map's order, oldest first, is also the order in which they end. */
+  /** All windows are of one length, so the map's order, oldest first, is the order in which they end (or nearly). */
   private sweep(now: number) {
     let swept = 0;
     for (const [key, window] of this.windows) {
@@ -81,6 +92,6 @@ export class MemoryCounter extends WindowCounter {
   }
 }
 
-function seen({ hits, endsAtMs }: OpenWindow, now: number): RateWindow {
-  return { hits, endsAtMs, leftMs: endsAtMs - now };
+function seen({ hits, endsAtMs, closesAtMs }: OpenWindow, now: number): RateWindow {
+  return { hits, endsAtMs, leftMs: closesAtMs - now };
 }

@@ -13,8 +13,9 @@ const RETRY_JITTER_MS = 100;
  * an error, at once where that is known; it may wait for long where Redis is silent: the caller sets the limit.
  */
 export class RedisCounter implements Counter {
+  /** Why there is no connection; the errors of hits say then only that they cannot be sent. */
+  disconnection?: Error;
   private readonly redis: Redis;
-  private disconnection?: Error;
 
   /** Does not connect yet. */
   constructor(
@@ -52,12 +53,12 @@ export class RedisCounter implements Counter {
   }
 
   async hit(key: string): Promise<RateWindow> {
-    const [hits, endsAtMs, leftMs] = await this.answer(this.redis.hitWindow(KEY_PREFIX + key, this.windowMs));
+    const [hits, endsAtMs, leftMs] = await this.redis.hitWindow(KEY_PREFIX + key, this.windowMs);
     return { hits, endsAtMs, leftMs };
   }
 
   async look(key: string): Promise<RateWindow | null> {
-    const [hits, endsAtMs, leftMs] = await this.answer(this.redis.lookAtWindow(KEY_PREFIX + key));
+    const [hits, endsAtMs, leftMs] = await this.redis.lookAtWindow(KEY_PREFIX + key);
     return hits === 0 || leftMs <= 0 ? null : { hits, endsAtMs, leftMs };
   }
 
@@ -74,14 +75,5 @@ export class RedisCounter implements Counter {
     if (this.disconnection || !error.message.startsWith('READONLY')) return false;
     this.disconnection = error;
     return true;
-  }
-
-  /** While disconnected, the client's own error says only that it cannot write; the reason is the connection's. */
-  private async answer<T>(reply: Promise<T>): Promise<T> {
-    try {
-      return await reply;
-    } catch (error) {
-      throw this.disconnection ?? error;
-    }
   }
 }
