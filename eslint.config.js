@@ -4,7 +4,7 @@ import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['dist/', 'data/', 'coverage/'] },
+  { ignores: ['dist/', 'dist-bench/', 'data/', 'coverage/', 'test/contract/client/schema.d.ts'] },
   js.configs.recommended,
   {
     files: ['**/*.ts'],
@@ -12,7 +12,10 @@ export default defineConfig(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       // DTO classes are there for the document; what the engine gives is of their shape, not made by them.
       '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
@@ -28,6 +31,23 @@ export default defineConfig(
       '@typescript-eslint/no-unsafe-return': 'off',
       '@typescript-eslint/no-unsafe-call': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  {
+    // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask for one.
+    files: ['src/{endpoints,consumers,request-logs,traffic}/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              regex: '/clickhouse/(?!app-store\\.js$|json-lines\\.js$|literals\\.js$)|^@clickhouse/|^chdb',
+              message: 'Query through AppStore: no statement on the data of an app runs without its scope.',
+            },
+          ],
+        },
+      ],
     },
   },
   { files: ['**/*.js'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },

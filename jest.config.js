@@ -3,7 +3,7 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   maxWorkers: 2,
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
   // Nest 12 is ESM only and Jest's own require() cannot load ESM before Node 24, so it is transformed too.

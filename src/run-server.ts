@@ -23,10 +23,23 @@ export function explain(error: unknown): { line: string; exitCode: number } {
 
 /** Serves until SIGTERM or SIGINT; then requests in flight finish, the store is closed and the process exits with 0. */
 export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./app.factory.js')).startServer(logs));
+}
+
+/** The same for the collector alone. */
+export async function runCollector(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector/collector.factory.js')).startCollector(logs));
+}
+
+/** The same for the API and the collector together. */
+export async function runAll(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector/collector.factory.js')).startAll(logs));
+}
+
+async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
   try {
     loadEnvFile();
-    const { startServer } = await import('./app.factory.js');
-    const server = await startServer(logs);
+    const server = await start();
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(server));
     return server;
   } catch (error) {

@@ -34,11 +34,11 @@ export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
   /** The team's apps with their environments, both by ID, ascending. */
-  async list(teamId: number): Promise<App[]> {
-    const apps = await this.store.rows<AppRow>('apps.list', LIST, { team_id: teamId });
+  async list(teamId: number, signal?: AbortSignal): Promise<App[]> {
+    const apps = await this.store.rows<AppRow>('apps.list', LIST, { team_id: teamId }, { signal });
     if (apps.length === 0) return [];
     const app_ids = apps.map(({ id }) => id);
-    const envs = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids });
+    const envs = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, { signal });
     return apps.map(({ created_at, ...app }) => ({
       ...app,
       envs: envs.filter(({ app_id }) => app_id === app.id).map(withoutApp),
@@ -52,6 +52,7 @@ export class AppsRepository {
       'apps.find_scope',
       FIND_SCOPE,
       { team_id: teamId, app_id: appId },
+      { first: true },
     );
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }

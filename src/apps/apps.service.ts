@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Account } from '../auth/account.js';
+import { unlessAborted } from '../clickhouse/patience.js';
 import { appNotFound } from '../common/http/api-error.js';
 import { Config } from '../config/config.js';
 import type { AppList } from './apps.dto.js';
@@ -17,6 +18,8 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (contract, section 8). */
     readonly excludedEndpointIds: readonly number[],
+    /** Aborts when the request is over. */
+    readonly patience: AbortSignal | undefined,
   ) {}
   /** Keeps the type nominal: no object literal can stand in for it. */
   get checked() {
@@ -45,15 +48,16 @@ export class AppsService {
     });
   }
 
-  async list(account: Account): Promise<AppList> {
-    return { data: await this.repository.list(account.teamId) };
+  async list({ teamId, patience }: Account): Promise<AppList> {
+    return { data: await this.repository.list(teamId, patience) };
   }
 
   /** The scope for reading an app's data; 404 when it is unknown or another team's, which look the same. */
-  async require({ teamId }: Account, appId: number): Promise<AppScope> {
-    const excluded = await this.excluded(teamId, appId);
+  async require({ teamId, patience }: Account, appId: number): Promise<AppScope> {
+    // One look-up serves all who ask at once: it goes on when one of them leaves.
+    const excluded = await unlessAborted(patience, this.excluded(teamId, appId));
     if (!excluded) throw appNotFound();
-    return new CheckedAppScope(teamId, appId, excluded);
+    return new CheckedAppScope(teamId, appId, excluded, patience);
   }
 
   private async excluded(teamId: number, appId: number): Promise<number[] | null> {

@@ -10,6 +10,8 @@ export interface Account {
   readonly plan: Plan;
   /** The key's public part, the seven characters before the dot; safe to log. */
   readonly keyIdentifier: string;
+  /** Aborts when the request it was made for is over: what is asked of the store on its behalf stops. */
+  readonly patience?: AbortSignal | undefined;
 }
 
 declare module 'express-serve-static-core' {

@@ -40,7 +40,7 @@ export class ApiKeyGuard implements CanActivate {
       if (refused !== null) throw rateLimitExceeded(refused);
     }
     const row = identifier === undefined ? null : await this.keys.find(identifier);
-    if (row && isValid(row, key)) return accountOf(row);
+    if (row && isValid(row, key)) return accountOf(row, request.patience);
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
@@ -51,6 +51,6 @@ function isValid(row: ApiKeyRow, key: string): boolean {
   return matchesHash(key, row.key_sha256) && current;
 }
 
-function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow): Account {
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier };
+function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, patience?: AbortSignal): Account {
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience };
 }

@@ -52,7 +52,7 @@ export class ApiKeyRepository {
   }
 
   private async load(identifier: string): Promise<ApiKeyRow | null> {
-    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier });
+    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, { first: true });
     return row ?? null;
   }
 }

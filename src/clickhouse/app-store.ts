@@ -5,7 +5,7 @@ import type { Parameters } from './literals.js';
 
 /**
  * The store as the repositories of an app's data see it: no statement runs without a scope, and `{app_id:UInt32}`
- * in it is always the scope's.
+ * in it is always the scope's. It ends with the request for which the scope was made.
  */
 @Injectable()
 export class AppStore {
@@ -17,9 +17,9 @@ export class AppStore {
     name: string,
     sql: string,
     params: Parameters = {},
-    options?: QueryOptions,
+    options?: Omit<QueryOptions, 'signal'>,
   ): Promise<string> {
-    return this.store.text(name, sql, { ...params, app_id: scope.appId }, options);
+    return this.store.text(name, sql, bound(scope, params), { ...options, signal: scope.patience });
   }
 
   /** See `ClickHouse.rows`. */
@@ -28,8 +28,12 @@ export class AppStore {
     name: string,
     sql: string,
     params: Parameters = {},
-    options?: QueryOptions,
+    options?: Omit<QueryOptions, 'signal'>,
   ): Promise<Row[]> {
-    return this.store.rows<Row>(name, sql, { ...params, app_id: scope.appId }, options);
+    return this.store.rows<Row>(name, sql, bound(scope, params), { ...options, signal: scope.patience });
   }
+}
+
+function bound({ appId }: AppScope, params: Parameters): Parameters {
+  return { ...params, app_id: appId };
 }

@@ -1,15 +1,28 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
-import { storeError } from './clickhouse.errors.js';
+import { isOfServer, wholeRows } from './answer.js';
+import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
+import { lines } from './json-lines.js';
 import type { Parameters } from './literals.js';
+import { withPatience } from './patience.js';
+import { createServerClient, READ_SETTINGS } from './server.client.js';
+import { Turns } from './turns.js';
 
 /** How a query differs from the usual. */
 export interface QueryOptions {
   /** Threads the engine may use; 1 is fastest for what reads a page or a row. */
   threads?: number;
-  /** Ends the wait, and on a server the query, when the caller is gone. */
-  signal?: AbortSignal;
+  /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
+  first?: boolean;
+  /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
+  signal?: AbortSignal | undefined;
+}
+
+interface Read {
+  query: string;
+  params: Parameters;
+  signal: AbortSignal;
 }
 
 /** Set in each statement, because a setting sent beside it would stick to an embedded session. */
@@ -20,79 +33,74 @@ const OUTPUT = [
   'output_format_json_validate_utf8 = 1',
 ];
 
+/** A profile may say that a limit ends a query quietly: a part of the rows would look like all of them. */
+const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_overflow_mode = 'throw'`);
+
 /** Retries of one insert carry one token: every table behind the landing takes the block once. */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
+
+/** Later than the engine's own limit, so that the engine's answer comes first. */
+const SLACK_MS = 500;
+/** Orchestrators ask every few seconds. */
+const PING_MS = 2_000;
+/** Each that waits holds a request in memory. */
+const LONGEST_LINE = 1_000;
 
 /**
  * The only door to the store. Nothing above it knows whether the engine runs here or on a server: both are the
  * official client, the same SQL and the same tables.
  *
- * Every read is named (the name is its `log_comment`), bound, and limited in time, memory and threads.
- * Failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory and threads; so many run at
+ * once, and the others wait for their turn. Failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
  */
 export class ClickHouse {
   private readonly limits: string;
+  private readonly patienceMs: number;
+  private readonly turns: Turns;
+  private closed = false;
 
   private constructor(
     private readonly client: ClickHouseClient,
     config: Config['clickhouse'],
     readonly kind: 'server' | 'embedded',
   ) {
+    const timeoutMs = config.queryTimeoutSeconds * 1000;
     this.limits = [
       `max_execution_time = ${config.queryTimeoutSeconds}`,
       `max_memory_usage = ${config.queryMaxMemoryBytes}`,
+      ...LIMITS_THROW,
       ...OUTPUT,
     ].join(', ');
+    this.patienceMs = timeoutMs + SLACK_MS;
+    // One connection is kept for what takes no turn: whether the store is there, and writing.
+    const atOnce = kind === 'server' ? Math.max(1, config.maxConnections - 1) : config.embeddedSessions;
+    this.turns = new Turns(atOnce, LONGEST_LINE, timeoutMs / 2);
   }
 
-  /** A client for the configured place; with `database: ''` one that does not expect the database to be there. */
-  static async open(config: Config, overrides: { database?: string } = {}): Promise<ClickHouse> {
-    const { clickhouse } = config;
-    const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
-    if (clickhouse.url === undefined) {
-      const connection = await EmbeddedConnection.open(
-        config.dataDir,
-        clickhouse.embeddedSessions,
-        timeoutMs,
-      );
-      return new ClickHouse(createClient({ connection }), clickhouse, 'embedded');
+  /**
+   * A client for the configured place; with `database: ''` one that does not expect the database to be there. A server
+   * need not be there yet; the embedded engine is opened.
+   *
+   * @throws DataDirectoryInUse
+   */
+  static async open(config: Config, { database }: { database?: string } = {}): Promise<ClickHouse> {
+    const { clickhouse, dataDir } = config;
+    if (clickhouse.url !== undefined) {
+      const client = createServerClient(config, database ?? clickhouse.database);
+      return new ClickHouse(client, clickhouse, 'server');
     }
-    const database = overrides.database ?? clickhouse.database;
-    const client = createClient({
-      url: clickhouse.url,
-      username: clickhouse.user,
-      password: clickhouse.password,
-      ...(database === '' ? {} : { database }),
-      application: 'request-analytics',
-      max_open_connections: clickhouse.maxConnections,
-      // Later than the engine's own limit, so that the engine's answer comes first.
-      request_timeout: timeoutMs + 2_000,
-      // An exception after the first rows must not look like a short answer.
-      clickhouse_settings: { wait_end_of_query: 1 },
-    });
-    return new ClickHouse(client, clickhouse, 'server');
+    const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
+    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions, timeoutMs);
+    return new ClickHouse(createClient({ connection }), clickhouse, 'embedded');
   }
 
   /** Rows as the engine writes them: one JSON object a line, in the order of the SELECT. */
-  async text(
-    name: string,
-    sql: string,
-    params: Parameters = {},
-    options: QueryOptions = {},
-  ): Promise<string> {
+  text(name: string, sql: string, params: Parameters = {}, options: QueryOptions = {}): Promise<string> {
     const settings = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
-    try {
-      const result = await this.client.query({
-        query: `${sql}\nSETTINGS ${settings}`,
-        query_params: params,
-        format: 'JSONEachRow',
-        use_multipart_params_auto: true,
-        ...(options.signal ? { abort_signal: options.signal } : {}),
-      });
-      return await result.text();
-    } catch (error) {
-      throw storeError(error);
-    }
+    const query = `${sql}\nSETTINGS ${settings}`;
+    return withPatience(this.patienceMs, options.signal, (signal) =>
+      this.turns.take(signal, () => this.read({ query, params, signal }), options.first),
+    );
   }
 
   /** The same rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
@@ -103,12 +111,13 @@ export class ClickHouse {
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
   async command(sql: string, params?: Parameters): Promise<void> {
     try {
+      this.requireOpen();
       await this.client.command({
         query: sql,
         ...(params && { query_params: params }),
       });
     } catch (error) {
-      throw storeError(error);
+      throw storeError(error, this.kind);
     }
   }
 
@@ -124,21 +133,61 @@ export class ClickHouse {
     await this.command(`INSERT INTO ${table}${settings} FORMAT JSONEachRow\n${rows.join('\n')}`);
   }
 
-  /** Whether the store answers; never throws. */
+  /** Whether the store answers within two seconds and has the database; never throws. */
   async ping(): Promise<boolean> {
-    const { success } = await this.client.ping({ select: true }).catch(() => ({ success: false }));
-    return success;
+    const read = (signal: AbortSignal) => this.read({ query: 'SELECT 1 AS there', params: {}, signal });
+    return withPatience(PING_MS, undefined, read).then(
+      () => true,
+      () => false,
+    );
   }
 
-  /** Waits for running queries, then lets go. */
+  /** Nothing is asked any more. Embedded: waits for running queries; on a server they end with their connections. */
   async close(): Promise<void> {
+    this.closed = true;
     await this.client.close();
   }
-}
 
-/** The lines of a JSONEachRow answer. */
-export function lines(text: string): string[] {
-  return text === '' ? [] : text.trimEnd().split('\n');
+  private async read(read: Read): Promise<string> {
+    try {
+      this.requireOpen();
+      const result = await this.ask(read);
+      const text = result.text();
+      // The client no longer listens to the signal once the answer has begun.
+      const drop = () => {
+        result.close();
+      };
+      read.signal.addEventListener('abort', drop, { once: true });
+      if (read.signal.aborted) drop();
+      const rows = wholeRows(await text);
+      if (this.kind === 'server' && !isOfServer(result.response_headers))
+        throw new StoreUnavailable('not an answer of a ClickHouse server');
+      return rows;
+    } catch (error) {
+      throw storeError(error, this.kind);
+    }
+  }
+
+  private requireOpen() {
+    if (this.closed) throw new StoreUnavailable('the store is closed');
+  }
+
+  private ask({ query, params, signal }: Read) {
+    const ask = () =>
+      this.client.query({
+        query,
+        query_params: params,
+        format: 'JSONEachRow',
+        use_multipart_params_auto: true,
+        abort_signal: signal,
+        ...(this.kind === 'server' && { clickhouse_settings: READ_SETTINGS }),
+      });
+    return ask().catch((error: unknown) => {
+      // A kept connection can be closed just as it is used: then the server never saw the question.
+      if (signal.aborted || !isClosedConnection(error)) throw error;
+      return ask();
+    });
+  }
 }
 
 function hex(token: string): string {

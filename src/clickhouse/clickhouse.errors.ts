@@ -24,40 +24,52 @@ export class DataDirectoryInUse extends StoreUnavailable {
 const TIMED_OUT = new Set(['159', '160']);
 
 /**
- * The engine's own words for "not now": TOO_MANY_ROWS 158, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203,
- * SOCKET_TIMEOUT 209, NETWORK_ERROR 210, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, NOT_ENOUGH_SPACE 243,
- * TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_MANY_BYTES 307, TOO_MANY_ROWS_OR_BYTES 396,
- * QUERY_WAS_CANCELLED 394, CANNOT_SCHEDULE_TASK 439, AUTHENTICATION_FAILED 516, REQUIRED_PASSWORD 194,
- * UNKNOWN_DATABASE 81 (a store that is not yet migrated), UNKNOWN_TABLE 60, USER_EXPIRED 743, KEEPER_EXCEPTION 999.
+ * The engine's own words for "not now" and "not you": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a store that is not yet
+ * migrated), TOO_MANY_ROWS 158, CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194,
+ * DNS_ERROR 198, QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209,
+ * NETWORK_ERROR 210, NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242,
+ * NOT_ENOUGH_SPACE 243, TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285,
+ * TOO_MANY_BYTES 307, ALL_REPLICAS_ARE_STALE 369, QUERY_WAS_CANCELLED 394, TOO_MANY_ROWS_OR_BYTES 396,
+ * ALL_REPLICAS_LOST 415, CANNOT_SCHEDULE_TASK 439, ACCESS_DENIED 497, S3_ERROR 499, AUTHENTICATION_FAILED 516,
+ * USER_SESSION_LIMIT_EXCEEDED 700, USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT 735, SERVER_OVERLOADED 745,
+ * TCP_CONNECTION_LIMIT_REACHED 749, HTTP_CONNECTION_LIMIT_REACHED 762, TOO_MANY_UNAVAILABLE_SHARDS 904,
+ * KEEPER_EXCEPTION 999.
  */
-const REFUSED = '60 81 158 194 202 203 209 210 241 242 243 252 279 307 394 396 439 516 743 999'.split(' ');
+const REFUSED = new Set(
+  (
+    '60 81 158 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 396 415 439 497 499 ' +
+    '516 700 720 735 745 749 762 904 999'
+  ).split(' '),
+);
 
-/** Engine errors carry the number of their kind as code, errors of the network and of Node a word: one set holds both. */
-const UNAVAILABLE = new Set([
-  ...REFUSED,
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ECONNABORTED',
-  'EPIPE',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'HPE_INVALID_CONSTANT',
-  'UND_ERR_SOCKET',
-]);
+/** A connection that the other side closed: the request may never have been seen. */
+const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
-/** What went wrong in the store, by code, never by message; anything not known comes back as it was. */
-export function storeError(error: unknown): unknown {
+/**
+ * What went wrong in the store, by code, never by message. Errors of the engine that say nothing of its state come back
+ * as they were. On a server, whatever is not the engine's error is the network's, or somebody's in between.
+ */
+export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
+  // Said already, or a mistake of ours.
+  if (error instanceof StoreUnavailable || error instanceof TypeError) return error;
   const code = codeOf(error);
-  if (code === undefined) return error;
-  if (TIMED_OUT.has(code)) return new QueryTimedOut(`query timed out (${code})`, { cause: error });
-  if (UNAVAILABLE.has(code)) return new StoreUnavailable(`store not available (${code})`, { cause: error });
+  const ofEngine = code !== undefined && /^\d+$/.test(code);
+  if (ofEngine && TIMED_OUT.has(code))
+    return new QueryTimedOut(`query timed out (${code})`, { cause: error });
+  if (ofEngine ? REFUSED.has(code) : kind === 'server')
+    return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
+      cause: error,
+    });
   return error;
 }
 
+/** Whether the connection was closed before an answer, which happens to one kept alive that is used just then. */
+export function isClosedConnection(error: unknown): boolean {
+  return CLOSED.has(codeOf(error) ?? '');
+}
+
+/** The engine's errors carry the number of their kind as code, those of the network and of Node a word. */
 function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }

@@ -94,6 +94,10 @@ export class EmbeddedConnection implements Connection {
     const query = values ? withLiterals(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
     const session = await this.acquire();
+    if (signal?.aborted) {
+      this.release(session);
+      signal.throwIfAborted();
+    }
     const work = operation(session, { ...rest, query } as P);
     // The engine cannot interrupt a query: the session stays taken until it is really done, even if nobody waits.
     const done = work.finally(() => {

@@ -25,27 +25,36 @@ export function withLiterals(sql: string, parameters: Parameters = {}): string {
 
 /** One value as a literal that the engine reads back as exactly that value of that type. */
 export function literal(type: string, value: ParameterValue): string {
+  if (ARRAY.test(type)) return `CAST(${itemText(type, value)},'${type}')`;
+  if (INTEGER.test(type)) return `to${type}(${itemText(type, value)})`;
+  return type === 'UUID' ? `toUUID(${itemText(type, value)})` : itemText(type, value);
+}
+
+/**
+ * The value without its type, which the array around it gives to all of its items at once: a function call for each
+ * of 9,500 integers made a statement take 300 ms, plain numbers 13.
+ */
+function itemText(type: string, value: ParameterValue): string {
   const element = ARRAY.exec(type)?.[1];
   if (element !== undefined) {
     if (!Array.isArray(value)) throw new TypeError(`Not an array for ${type}`);
-    const items = (value as readonly ParameterValue[]).map((item) => literal(element, item));
-    return `CAST([${items.join(',')}],'${type}')`;
+    return `[${(value as readonly ParameterValue[]).map((item) => itemText(element, item)).join(',')}]`;
   }
-  if (INTEGER.test(type)) return integerLiteral(type, value);
+  if (INTEGER.test(type)) return String(integer(type, value));
   if (type === 'String' && typeof value === 'string') return quoted(value);
-  if (type === 'UUID' && typeof value === 'string' && UUID.test(value)) return `toUUID('${value}')`;
+  if (type === 'UUID' && typeof value === 'string' && UUID.test(value)) return `'${value}'`;
   if (type === 'Bool' && typeof value === 'boolean') return String(value);
   throw new TypeError(`Not a value of ${type}`);
 }
 
-function integerLiteral(type: string, value: ParameterValue): string {
+function integer(type: string, value: ParameterValue): bigint {
   const exact = typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
   const bits = Number(INTEGER.exec(type)?.[1]);
   const fits =
     typeof exact === 'bigint' &&
     exact === (type.startsWith('U') ? BigInt.asUintN(bits, exact) : BigInt.asIntN(bits, exact));
   if (!fits) throw new TypeError(`Not a value of ${type}`);
-  return `to${type}(${exact})`;
+  return exact;
 }
 
 /** Inside single quotes only the quote and the backslash mean anything; a NUL is written as its escape. */

@@ -6,6 +6,8 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
+const MIB = 1024 * 1024;
+
 const whole = (min: number, max: number) =>
   makeValidator<number>((input) => {
     const value = num()._parse(input);
@@ -41,6 +43,11 @@ const SPECS = {
   REDIS_URL: url({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  COLLECTOR_PORT: port({ default: 3001 }),
+  COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
+  COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
+  COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
+  COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 256 }),
   TRUST_PROXY: trustProxy({ default: false }),
   TOKEN_SECRET: str({ default: '' }),
   CACHE_TTL_MS: whole(0, 9_000)({ default: 5_000 }),
@@ -48,6 +55,7 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
+  METRICS_PORT: port({ default: undefined }),
   COUNTRY_DATABASE: str({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
 };
@@ -94,7 +102,7 @@ export class Config {
       maxConnections: this.env.CLICKHOUSE_MAX_CONNECTIONS,
       embeddedSessions: this.env.EMBEDDED_SESSIONS,
       queryTimeoutSeconds: this.env.QUERY_TIMEOUT_SECONDS,
-      queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * 1024 * 1024,
+      queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * MIB,
     };
   }
   get redisUrl() {
@@ -107,6 +115,20 @@ export class Config {
   /** Invalid keys accepted for judgement from one client address in 60 s; more are refused unseen. */
   get authFailuresPerMinute() {
     return this.env.AUTH_FAILURES_PER_MINUTE;
+  }
+  /** The collection interface. */
+  get collector() {
+    return {
+      port: this.env.COLLECTOR_PORT,
+      /** Messages per client ID in a window of 60 s. */
+      rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
+      /** Longest body, as it arrives. */
+      maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
+      /** Longest log file, unpacked. */
+      maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
+      /** Bytes of all messages that have no answer yet; what comes beyond it is answered with 503. */
+      maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
+    };
   }
   /** Express's `trust proxy`: whose `X-Forwarded-For` names the client. */
   get trustProxy() {
@@ -122,6 +144,10 @@ export class Config {
   }
   get logLevel() {
     return this.env.LOG_LEVEL;
+  }
+  /** Where Prometheus finds `/metrics`; not served when undefined. */
+  get metricsPort() {
+    return this.env.METRICS_PORT;
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

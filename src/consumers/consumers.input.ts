@@ -12,7 +12,7 @@ export class ListConsumersInput extends AppInput implements CheckedInput {
   })
   requests_since?: Timestamp;
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Consumers per page' })
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Consumers per page', examples: [100] })
   limit: number;
 
   @TokenField()

@@ -2,7 +2,7 @@ import { AppInput } from '../common/validation/app-input.js';
 import { IntegerField, TextField } from '../common/validation/fields.js';
 
 export class ListEndpointsInput extends AppInput {
-  @IntegerField({ ge: 1, description: 'Only endpoints seen in this environment' })
+  @IntegerField({ ge: 1, description: 'Only endpoints seen in this environment', examples: [1] })
   app_env_id?: number;
 
   @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })

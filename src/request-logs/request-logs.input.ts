@@ -1,4 +1,5 @@
 import { methodsOf, statusesOf } from '../common/filters/predicates.js';
+import { EXAMPLES } from '../common/openapi/examples.js';
 import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagination/walk.js';
 import type { Timestamp } from '../common/time/timestamp.js';
 import { AppInput } from '../common/validation/app-input.js';
@@ -16,10 +17,10 @@ import type { CheckedInput, InputCheck } from '../common/validation/input-check.
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
 export class ListRequestLogsInput extends AppInput implements CheckedInput {
-  @IntegerField({ ge: 1, description: 'Only this environment' })
+  @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
-  @IntegerField({ ge: 1, description: 'Only this consumer ID' })
+  @IntegerField({ ge: 1, description: 'Only this consumer ID', examples: [42] })
   consumer_id?: number;
 
   @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
@@ -53,7 +54,7 @@ export class ListRequestLogsInput extends AppInput implements CheckedInput {
   })
   end?: Timestamp;
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page' })
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page', examples: [100] })
   limit: number;
 
   @TokenField()
@@ -81,6 +82,10 @@ export class ListRequestLogsInput extends AppInput implements CheckedInput {
 }
 
 export class GetRequestDetailsInput extends AppInput {
-  @UuidField({ in: 'path', description: 'Unique identifier of the request' })
+  @UuidField({
+    in: 'path',
+    description: 'Unique identifier of the request',
+    examples: [EXAMPLES.request_uuid],
+  })
   request_uuid: string;
 }

@@ -20,10 +20,10 @@ export const DEFAULT_SPAN_MS: Readonly<Record<Interval, number>> = {
 };
 
 export class GetTrafficInput extends AppInput implements CheckedInput {
-  @IntegerField({ ge: 1, description: 'Only this environment' })
+  @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
-  @IntegerField({ ge: 1, description: 'Only this consumer ID' })
+  @IntegerField({ ge: 1, description: 'Only this consumer ID', examples: [42] })
   consumer_id?: number;
 
   @TimestampField({
@@ -42,7 +42,11 @@ export class GetTrafficInput extends AppInput implements CheckedInput {
   })
   end?: Timestamp;
 
-  @LiteralField(['hour', 'day'], { default: 'hour', description: 'Grouping of the records' })
+  @LiteralField(['hour', 'day'], {
+    default: 'hour',
+    description: 'Grouping of the records',
+    examples: ['day'],
+  })
   interval: Interval;
 
   @TimezoneField({
@@ -52,7 +56,7 @@ export class GetTrafficInput extends AppInput implements CheckedInput {
   })
   timezone: string;
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page' })
+  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page', examples: [100] })
   limit: number;
 
   @TokenField()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
 import { AppStore } from '../clickhouse/app-store.js';
-import { lines } from '../clickhouse/clickhouse.client.js';
+import { lines } from '../clickhouse/json-lines.js';
 import { and, consumerIs, envIs, notExcluded } from '../common/filters/predicates.js';
 import type { Rollup } from './rollup.js';
 

@@ -8,7 +8,7 @@ const STATUS: Readonly<Record<string, string>> = {
 };
 /** Closing with bytes unread resets the connection, and the answer is lost with it: so long they are read, unseen. */
 const LINGER_MS = 5_000;
-const REQUEST_ID = /^x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?$/im;
+const REQUEST_ID = /(?:^|\n)x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?(?:\n|$)/i;
 
 /** Errors of Node's parser carry the bytes that it was given last. */
 interface ClientError extends NodeJS.ErrnoException {

@@ -1,6 +1,7 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Response } from 'express';
 import { QueryTimedOut, StoreUnavailable } from '../../clickhouse/clickhouse.errors.js';
+import { CallerGone } from './patience.middleware.js';
 import {
   ApiError,
   internalServerError,
@@ -17,6 +18,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost) {
     const response = host.switchToHttp().getResponse<Response>();
+    if (error instanceof CallerGone) return;
     const answer = this.answerTo(error);
     if (response.headersSent) {
       response.destroy();

@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { type RequestListener, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express from 'express';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
@@ -19,7 +19,7 @@ export class HttpAdapter extends ExpressAdapter {
   override initHttpServer() {
     const server = createServer(
       { maxHeaderSize: 65_536, keepAliveTimeout: 65_000, requestTimeout: 30_000, requireHostHeader: false },
-      this.getInstance(),
+      this.getInstance<RequestListener>(),
     );
     server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
     // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.

@@ -10,6 +10,7 @@ import {
   UuidField,
 } from '../validation/fields.js';
 import type { Timestamp } from '../time/timestamp.js';
+import { EXAMPLES } from './examples.js';
 import { apiInput } from './input.js';
 
 class AppInput {
@@ -84,7 +85,7 @@ describe('apiInput', () => {
         ...query,
         name: 'next_token',
         description: 'Token for the next page, from a previous response',
-        schema: { type: 'string', maxLength: 1024 },
+        schema: { type: 'string', maxLength: 1024, examples: [EXAMPLES.next_token] },
       },
     ]);
   });

@@ -1,13 +1,21 @@
 import type { INestApplication } from '@nestjs/common';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
+import { failureComponents, failureReferences } from './failures.js';
+import { HEADERS } from './headers.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
 const DESCRIPTION = `
 Read the request logs and the aggregated traffic of the apps your team monitors.
 
-**Start here:** press *Authorize*, paste your API key, then open *Get Team* below, press *Try it out* and *Execute*.
-*List Apps* tells the \`app_id\` that the other operations ask for. A fresh demo prints its key when it starts.
+### Your first call
+
+1. Press **Authorize**, paste your API key, press *Apply credentials*, then *Close*.
+   No key yet? \`npm run demo\` prints one; on a service of your own, \`npm run cli -- key create\` makes one.
+2. Open **Get Team** below, press **Try it out**, then **Execute**. The answer is your team.
+3. **List Apps** gives the \`app_id\` that all other operations ask for.
+
+### Good to know
 
 - Every operation is a GET and needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
 - 100 requests a minute and key; the \`X-RateLimit-*\` headers tell what is left.
@@ -26,6 +34,28 @@ const TAGS = [
 
 /** The OpenAPI 3.1 document, made from the decorators that run. */
 export function createDocument(app: INestApplication): OpenAPIObject {
+  const { openapi, info, servers, tags, paths, components } = SwaggerModule.createDocument(app, base(), {
+    autoTagControllers: false,
+    extraModels: [ErrorBody, ValidationErrorBody],
+  });
+  for (const { get } of Object.values(paths)) Object.assign(get?.responses ?? {}, failureReferences());
+  const { schemas = {}, securitySchemes = {} } = components ?? {};
+  return {
+    openapi,
+    info,
+    ...(servers && { servers }),
+    ...(tags && { tags }),
+    paths,
+    components: {
+      securitySchemes,
+      headers: HEADERS,
+      responses: failureComponents(),
+      schemas: withExamples(schemas),
+    },
+  };
+}
+
+function base() {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Request Analytics Read API')
@@ -34,40 +64,26 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer('/', 'This server')
     .addApiKey(
-      { type: 'apiKey', in: 'header', name: 'Api-Key', description: 'API key of a team' },
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'Api-Key',
+        description: 'The API key of your team: 7 characters, a dot, 32 characters.',
+      },
       API_KEY_SCHEME,
     );
   for (const [name, description] of TAGS) builder.addTag(name, description);
   const config = builder.build();
   config.info.contact = { name: 'The maintainers of this service' };
-  return withTypeArrays(SwaggerModule.createDocument(app, config)) as OpenAPIObject;
+  return config;
 }
 
-/** Serves the document at `/openapi.json` and the page to try it at `/docs`, from this server's files alone. */
-export function serveDocs(app: NestExpressApplication) {
-  let document: OpenAPIObject | undefined;
-  SwaggerModule.setup('docs', app, () => (document ??= createDocument(app)), {
-    jsonDocumentUrl: 'openapi.json',
-    raw: ['json'],
-    customSiteTitle: 'Request Analytics API',
-    swaggerOptions: { persistAuthorization: true, displayRequestDuration: true, tryItOutEnabled: false },
-  });
-}
-
-/** The decorators know OpenAPI 3.0's `nullable`; 3.1 says it with types. */
-function withTypeArrays(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(withTypeArrays);
+/** Schemas of OpenAPI 3.1 are JSON Schema, which knows `examples` and no `example`. */
+function withExamples<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(withExamples) as Node;
   if (typeof node !== 'object' || node === null) return node;
-  const { nullable, ...rest } = Object.fromEntries(
-    Object.entries(node).map(([name, value]) => [name, withTypeArrays(value)]),
+  const { example, ...rest } = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, withExamples(value as unknown)]),
   );
-  if (nullable !== true) return nullable === undefined ? rest : { nullable, ...rest };
-  return nullableSchema(rest);
-}
-
-function nullableSchema({ type, enum: values, allOf, $ref, ...rest }: Record<string, unknown>) {
-  if (typeof type === 'string')
-    return { type: [type, 'null'], ...(Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {}), ...rest };
-  const reference = Array.isArray(allOf) ? (allOf as unknown[])[0] : { $ref };
-  return { anyOf: [reference, { type: 'null' }], ...rest };
+  return (example === undefined ? rest : { ...rest, examples: [example] }) as Node;
 }

@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { StoreUnavailable } from '../../clickhouse/clickhouse.errors.js';
 import { Config } from '../../config/config.js';
 
 /** The query a token belongs to: it opens for exactly this one. */
@@ -27,6 +28,7 @@ interface Envelope extends TokenContent {
 }
 
 const SIGNATURE_BYTES = 16;
+const SIGNATURE_LENGTH = Math.ceil((SIGNATURE_BYTES * 8) / 6);
 const SECRET = `SELECT value FROM secrets_v1 WHERE name = 'page_token' ORDER BY created_at, value LIMIT 1`;
 
 /**
@@ -44,8 +46,9 @@ export class PageTokens implements OnModuleInit {
     private readonly config: Config,
   ) {}
 
-  async onModuleInit() {
-    await this.loadSecret().catch(() => undefined);
+  /** Nobody waits: the service starts without its store, and `ready` asks again. */
+  onModuleInit() {
+    this.loadSecret().catch(() => undefined);
   }
 
   /** Makes sure that tokens can be signed; a store that was away at start is asked again. */
@@ -56,16 +59,16 @@ export class PageTokens implements OnModuleInit {
   seal(binding: TokenBinding, content: TokenContent): string {
     const envelope: Envelope = { binding: digest(binding), ...content };
     const payload = Buffer.from(JSON.stringify(envelope)).toString('base64url');
-    return payload + this.signature(payload).toString('base64url');
+    return payload + this.signature(payload);
   }
 
   /** The envelope of a token that this service made, not yet held against a query; undefined for any other text. */
   open(token: string): Envelope | undefined {
-    const length = Math.ceil((SIGNATURE_BYTES * 4) / 3);
-    const payload = token.slice(0, -length);
-    const signature = Buffer.from(token.slice(-length), 'base64url');
-    if (signature.length !== SIGNATURE_BYTES) return undefined;
-    if (!timingSafeEqual(signature, this.signature(payload))) return undefined;
+    const payload = token.slice(0, -SIGNATURE_LENGTH);
+    const signature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
+    const expected = Buffer.from(this.signature(payload));
+    // The texts are compared, not the bytes they stand for: several texts decode to the same bytes.
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Envelope;
   }
 
@@ -74,16 +77,18 @@ export class PageTokens implements OnModuleInit {
     return envelope.binding === digest(binding);
   }
 
-  private signature(payload: string): Buffer {
+  private signature(payload: string): string {
     if (this.secret === '') throw new Error('Page tokens have no secret yet');
-    return createHmac('sha256', this.secret).update(payload).digest().subarray(0, SIGNATURE_BYTES);
+    const bytes = createHmac('sha256', this.secret).update(payload).digest().subarray(0, SIGNATURE_BYTES);
+    return bytes.toString('base64url');
   }
 
   private async loadSecret() {
     const rows = this.config.tokenSecret
       ? [{ value: this.config.tokenSecret }]
       : await this.store.rows<{ value: string }>('secrets.page_token', SECRET);
-    this.secret = rows[0]?.value ?? '';
+    if (!rows[0]) throw new StoreUnavailable('the store has no secret for page tokens yet');
+    this.secret = rows[0].value;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import { EXAMPLES } from '../openapi/examples.js';
 
 /** The page envelope: `next_token` is there only when `has_more` is true (contract, section 6). */
 export interface Page<Item> {
@@ -14,7 +15,7 @@ export function PageOf<Item>(item: Type<Item>, order: string): Type<Page<Item>> 
     @ApiProperty({ type: () => [item], description: `Items of this page: ${order}` })
     data: Item[];
 
-    @ApiProperty({ type: 'boolean', description: 'Whether more items exist', example: false })
+    @ApiProperty({ type: 'boolean', description: 'Whether more items exist', example: true })
     has_more: boolean;
 
     @ApiProperty({
@@ -22,6 +23,7 @@ export function PageOf<Item>(item: Type<Item>, order: string): Type<Page<Item>> 
       required: false,
       maxLength: 1024,
       description: 'Token for the next page; present only when `has_more` is true',
+      example: EXAMPLES.next_token,
     })
     next_token?: string;
   }

@@ -1,3 +1,4 @@
+import { EXAMPLES } from '../openapi/examples.js';
 import { type Timestamp, parseTimestamp } from '../time/timestamp.js';
 import {
   aboveMaximum,
@@ -129,7 +130,10 @@ export function UuidField<const Options extends FieldOptions<string>>(
 
 /** The token of a page. Only its form is judged here; whether it is ours and of this query, its input's `check`. */
 export function TokenField(
-  options: FieldOptions<string> = { description: 'Token for the next page, from a previous response' },
+  options: FieldOptions<string> = {
+    description: 'Token for the next page, from a previous response',
+    examples: [EXAMPLES.next_token],
+  },
 ): FieldDecorator<string | undefined> {
   return field<string, FieldOptions<string>>(
     {

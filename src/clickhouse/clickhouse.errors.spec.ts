@@ -1,0 +1,52 @@
+import { ClickHouseError } from '@clickhouse/client';
+import { QueryTimedOut, StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
+
+const ofEngine = (code: string) => new ClickHouseError({ message: 'words', code, type: 'NAME' });
+const ofNetwork = (code: string) => Object.assign(new Error('words'), { code });
+
+describe('storeError', () => {
+  it.each(['202', '241', '516', '60', '81', '999'])('the engine’s %s: not available', (code) => {
+    expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
+    expect(storeError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
+  });
+
+  it.each(['159', '160'])('the engine’s %s: timed out', (code) => {
+    expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(QueryTimedOut);
+  });
+
+  it.each([ofEngine('62'), ofEngine('47'), new TypeError('ours'), new StoreUnavailable('said already')])(
+    'leaves %s',
+    (error) => {
+      expect(storeError(error, 'server')).toBe(error);
+      expect(storeError(error, 'embedded')).toBe(error);
+    },
+  );
+
+  it.each([
+    ofNetwork('ECONNREFUSED'),
+    ofNetwork('ENOTFOUND'),
+    ofNetwork('CERT_HAS_EXPIRED'),
+    ofNetwork('HPE_INVALID_CONSTANT'),
+    new Error('<html>Bad Gateway</html>'),
+  ])('on a server %s is nobody’s error but the network’s', (error) => {
+    expect(storeError(error, 'server')).toBeInstanceOf(StoreUnavailable);
+    expect(storeError(error, 'embedded')).toBe(error);
+  });
+
+  it('tells the code for the log, and nothing of the words', () => {
+    expect(storeError(ofEngine('241'), 'server')).toMatchObject({ message: 'store not available (241)' });
+    expect(storeError(new Error('words'), 'server')).toMatchObject({
+      message: 'store not available (no answer of the engine)',
+    });
+  });
+});
+
+it.each([
+  [ofNetwork('ECONNRESET'), true],
+  [ofNetwork('EPIPE'), true],
+  [ofNetwork('ECONNREFUSED'), false],
+  [ofEngine('210'), false],
+  [undefined, false],
+])('isClosedConnection: %s is %s', (error, expected) => {
+  expect(isClosedConnection(error)).toBe(expected);
+});

@@ -1,0 +1,4 @@
+/** The lines of a JSONEachRow answer. */
+export function lines(text: string): string[] {
+  return text === '' ? [] : text.trimEnd().split('\n');
+}

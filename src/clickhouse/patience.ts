@@ -1,0 +1,48 @@
+import { QueryTimedOut } from './clickhouse.errors.js';
+
+/** Settles as `work` does, or rejects with the signal's reason once that is aborted; the work itself goes on. */
+export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      reject(signal.reason as Error);
+    };
+    const settled = <V>(settle: (value: V) => void) => {
+      return (value: V) => {
+        signal.removeEventListener('abort', abort);
+        settle(value);
+      };
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(settled(resolve), settled(reject));
+  });
+}
+
+/**
+ * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its
+ * reason). In both cases the work's own signal aborts with the same reason, so that it can stop and free what it holds.
+ */
+export async function withPatience<T>(
+  ms: number,
+  caller: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const leave = () => {
+    controller.abort(caller?.reason);
+  };
+  const timer = setTimeout(() => {
+    controller.abort(new QueryTimedOut(`no answer within ${ms} ms`));
+  }, ms);
+  caller?.addEventListener('abort', leave, { once: true });
+  try {
+    if (caller?.aborted) leave();
+    signal.throwIfAborted();
+    return await unlessAborted(signal, work(signal));
+  } finally {
+    clearTimeout(timer);
+    caller?.removeEventListener('abort', leave);
+  }
+}

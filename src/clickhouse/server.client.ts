@@ -1,0 +1,39 @@
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client';
+import type { Config } from '../config/config.js';
+
+/** The longest that a connection may be silent: migrations and large inserts take their time. Reads have limits of their own. */
+const LONGEST_SILENCE_MS = 300_000;
+
+/**
+ * Sent beside every read. Whoever may only read has queries that end with their caller: the server looks at the
+ * connection of those alone. And an error is told as one, not as a row.
+ */
+export const READ_SETTINGS: ClickHouseSettings = {
+  readonly: '2',
+  cancel_http_readonly_queries_on_client_close: 1,
+  http_write_exception_in_output_format: 0,
+};
+
+/** A client of the configured server; nothing is connected yet. Without a database: the user's own. */
+export function createServerClient({ clickhouse }: Config, database: string): ClickHouseClient {
+  return createClient({
+    url: clickhouse.url,
+    username: clickhouse.user,
+    password: clickhouse.password,
+    ...(database === '' ? {} : { database }),
+    application: 'request-analytics',
+    // What goes wrong is told by whoever asked; the client would write statements and values to the console.
+    log: { level: ClickHouseLogLevel.OFF },
+    max_open_connections: clickhouse.maxConnections,
+    request_timeout: LONGEST_SILENCE_MS,
+    // Timers come late in a busy process, and a connection past its time may be closed already.
+    keep_alive: { eagerly_destroy_stale_sockets: true },
+    // An exception after the first rows must not look like a short answer, nor a row in a buffer like one written.
+    clickhouse_settings: { wait_end_of_query: 1, async_insert: 0 },
+  });
+}

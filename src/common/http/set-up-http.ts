@@ -1,0 +1,23 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import type { Config } from '../../config/config.js';
+import { requestLog } from '../logging/request-log.js';
+import { Drain } from './drain.js';
+import { ApiExceptionFilter } from './exception.filter.js';
+import { keepPathDecodable } from './raw-query.js';
+import { requestId } from './request-id.middleware.js';
+import { requireHost } from './require-host.middleware.js';
+
+/** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
+export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
+  const drain = new Drain();
+  app.set('trust proxy', config.trustProxy);
+  // Pages differ with each request that arrives: a tag would cost a hash over the body and never match.
+  app.set('etag', false);
+  // Values are read from the URL by the input decorator; the framework's parser would guess at types.
+  app.set('query parser', false);
+  app.disable('x-powered-by');
+  app.use(drain.middleware, keepPathDecodable, requestId, requestLog(logger), requireHost);
+  app.useGlobalFilters(new ApiExceptionFilter());
+  return drain;
+}

@@ -1,0 +1,50 @@
+import type { HeaderObject, ReferenceObject } from '@nestjs/swagger';
+
+type References = Readonly<Record<string, ReferenceObject>>;
+
+const count = (description: string, minimum: number, example: number): HeaderObject => ({
+  description,
+  required: true,
+  schema: { type: 'integer', minimum },
+  example,
+});
+
+/** Every header that the document speaks of, by name: its `components.headers`. All are on each answer that refers to them. */
+export const HEADERS = {
+  'X-Request-Id': {
+    description: "The request's ID: the caller's own `X-Request-Id`, or a new UUID",
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[!-~]+$' },
+    example: '5f0c7a52-0f0e-4c3c-9c55-9a0d6c7c1f8e',
+  },
+  'X-RateLimit-Limit': count('Maximum requests allowed per minute', 1, 100),
+  'X-RateLimit-Remaining': count('Requests remaining in the current window', 0, 99),
+  'X-RateLimit-Reset': count('Unix timestamp, in whole seconds, at which the limit resets', 0, 1795220160),
+  'Retry-After': count('Whole seconds to wait before the next try', 1, 17),
+  'WWW-Authenticate': {
+    description: 'How to authenticate: with an API key',
+    required: true,
+    schema: { type: 'string', enum: ['APIKey'] },
+    example: 'APIKey',
+  },
+} as const satisfies Record<string, HeaderObject>;
+
+export type HeaderName = keyof typeof HEADERS;
+
+/** The headers of every answer to a request with a valid key. */
+export const WITH_KEY = [
+  'X-Request-Id',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+] as const;
+
+/** Headers that are always there. */
+export function always(names: readonly HeaderName[]): References {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** Headers that are there once the key could be judged. */
+export function onceJudged(names: readonly HeaderName[]): Record<string, HeaderObject> {
+  return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]));
+}
