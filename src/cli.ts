@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { appCommand } from './cli/app.js';
+import { collectorCommand } from './cli/collector.js';
 import { demoCommand } from './cli/demo.command.js';
 import { endpointCommand } from './cli/endpoint.js';
 import { importCommand } from './cli/import.js';
@@ -25,6 +26,7 @@ for (const register of [
   endpointCommand,
   importCommand,
   serveCommand,
+  collectorCommand,
   demoCommand,
   openapiCommand,
 ])

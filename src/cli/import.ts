@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
+import { Config } from '../config/config.js';
+import { Directories } from '../ingestion/directories.js';
 import { Importer, latestTimestamp } from '../ingestion/importer.js';
 import { LineSource } from '../ingestion/line-source.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/request-format.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
+import { SharedRedis } from '../ingestion/shared-redis.js';
 import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
 import { print, tell } from './output.js';
@@ -38,7 +41,12 @@ export function importCommand(program: Command): void {
     .action(async (file: string, options: ImportCommandOptions) => {
       await withStore(async (store) => {
         await new AdminService(store).requireApp(options.app);
-        await importFile(file, options, new RequestsWriter(store));
+        const redis = SharedRedis.of(new Config());
+        try {
+          await importFile(file, options, new RequestsWriter(store, Directories.shared(store, redis)));
+        } finally {
+          redis?.close();
+        }
       });
     });
 }

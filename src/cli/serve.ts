@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
-import { runServer } from '../run-server.js';
+import { runAll, runServer } from '../run-server.js';
 
 export function serveCommand(program: Command): void {
   program
     .command('serve')
     .description('serve the API, as npm start does')
-    .action(async () => {
-      await runServer();
+    .option('--collector', 'take data from client libraries as well, in the same process')
+    .action(async ({ collector = false }: { collector?: boolean }) => {
+      await (collector ? runAll() : runServer());
     });
 }

@@ -76,6 +76,11 @@ export function captureText(capture: Capture): string {
   return text === EMPTY_CAPTURE ? '' : text;
 }
 
+/** The first header of that name (in lower case), or null. */
+export function headerOf(headers: readonly Header[], name: string): string | null {
+  return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
+}
+
 /** A span's kind as the contract spells it (section 7), whatever the case; null for any other. */
 export function spanKind(kind: string | null): string | null {
   return oneOf(SPAN_KINDS, kind);

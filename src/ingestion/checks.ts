@@ -6,6 +6,18 @@ export class Rejection extends Error {
   override readonly name = 'Rejection';
 }
 
+/**
+ * Why reading a line or a message failed, in one line that begins with `what` or with the member that is wrong.
+ *
+ * @throws the error itself when it is a fault of ours
+ */
+export function reasonOf(error: unknown, what: string): string {
+  if (error instanceof Rejection) return error.message;
+  if (error instanceof SyntaxError) return `${what}: must be valid JSON`;
+  if (error instanceof RangeError) return `${what}: nested too deeply`;
+  throw error;
+}
+
 /** Reads one value, or rejects it under the name given. */
 export type Check<T> = (value: unknown, name: string) => T;
 export type Members = Readonly<Record<string, unknown>>;
@@ -47,14 +59,20 @@ export function integerFrom(min: number, max: number): Check<number> {
   };
 }
 
-/** A number within bounds, rounded to an integer. */
-export function roundedFrom(min: number, max: number): Check<number> {
+/** A number within bounds. */
+export function numberFrom(min: number, max: number): Check<number> {
   return (value, name) => {
     const number = numberOf(value);
     if (number === undefined || !(number >= min && number <= max))
       throw new Rejection(`${name}: must be a number from ${min} to ${max}`);
-    return Math.round(number);
+    return number;
   };
+}
+
+/** A number within bounds, rounded to an integer. */
+export function roundedFrom(min: number, max: number): Check<number> {
+  const check = numberFrom(min, max);
+  return (value, name) => Math.round(check(value, name));
 }
 
 /** Nanoseconds: a non-negative integer of at most 63 bits, digit by digit. */

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
-import { countryOf } from './client-country.js';
+import { countryOf, openCountryDatabase } from './client-country.js';
 
 describe('countryOf', () => {
   it.each([
@@ -62,3 +65,53 @@ describe('countryOf', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void countryOf(text)));
   });
 });
+
+describe('openCountryDatabase', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'request-analytics-mmdb-'));
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  it('takes the countries from the file, IPv6 included', () => {
+    const file = join(directory, 'countries.mmdb');
+    writeFileSync(file, databaseOfTwoHalves('DE', 'JP'));
+    openCountryDatabase(file);
+    expect(countryOf('2a00:1450::1')).toBe('DE');
+    expect(countryOf('9000::1')).toBe('JP');
+    expect(countryOf('fd00::1')).toBeNull();
+  });
+
+  it('refuses a file that is none', () => {
+    const file = join(directory, 'not.mmdb');
+    writeFileSync(file, 'not a database');
+    expect(() => {
+      openCountryDatabase(file);
+    }).toThrow();
+  });
+});
+
+/** The smallest database (MaxMind DB format 2.0): one node, addresses below 8000:: of one country, the rest of another. */
+function databaseOfTwoHalves(low: string, high: string): Buffer {
+  const text = (value: string) => Buffer.concat([Buffer.from([0x40 | value.length]), Buffer.from(value)]);
+  const map = (...members: (readonly [string, Buffer])[]) =>
+    Buffer.concat([
+      Buffer.from([0xe0 | members.length]),
+      ...members.flatMap(([name, value]) => [text(name), value]),
+    ]);
+  const uint16 = (value: number) => Buffer.from([0xa2, value >> 8, value & 0xff]);
+  const country = (code: string) => map(['country', map(['iso_code', text(code)])]);
+  const [first, second] = [country(low), country(high)];
+  const record = (offset: number) => Buffer.from([0, 0, 1 + 16 + offset]);
+  const metadata = map(
+    ['binary_format_major_version', uint16(2)],
+    ['binary_format_minor_version', uint16(0)],
+    ['build_epoch', uint16(1)],
+    ['database_type', text('Country')],
+    ['ip_version', uint16(6)],
+    ['node_count', uint16(1)],
+    ['record_size', uint16(24)],
+  );
+  const marker = Buffer.concat([Buffer.from([0xab, 0xcd, 0xef]), Buffer.from('MaxMind.com')]);
+  const tree = Buffer.concat([record(0), record(first.length)]);
+  return Buffer.concat([tree, Buffer.alloc(16), first, second, marker, metadata]);
+}

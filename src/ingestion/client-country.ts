@@ -62,13 +62,23 @@ export function countryOf(address: string | null): string | null {
   return code;
 }
 
-function lookUp(address: string): string | null {
-  // A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only.
-  const plain = address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
+/** Whether a client on the internet can have the address: not so of private and other special ones. */
+export function isPublic(address: string): boolean {
+  const plain = plainOf(address);
   const version = isIP(plain);
-  if (version === 0 || special.check(plain, version === 6 ? 'ipv6' : 'ipv4')) return null;
+  return version !== 0 && !special.check(plain, version === 6 ? 'ipv6' : 'ipv4');
+}
+
+/** A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only. */
+function plainOf(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
+}
+
+function lookUp(address: string): string | null {
+  if (!isPublic(address)) return null;
+  const plain = plainOf(address);
   lookup ??= packagedData();
-  const code = lookup(plain, version)?.toUpperCase();
+  const code = lookup(plain, isIP(plain))?.toUpperCase();
   return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 

@@ -1,6 +1,8 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Directory } from './directory.js';
 import { type IdSource, Ids } from './ids.js';
+import { RedisIds } from './redis.ids.js';
+import type { SharedRedis } from './shared-redis.js';
 
 const perStore = new WeakMap<ClickHouse, Directories>();
 
@@ -12,6 +14,11 @@ export class Directories {
     private readonly store: ClickHouse,
     private readonly ids: IdSource,
   ) {}
+
+  /** Those of one of several processes that write names, which agree on Redis; without it, see `of`. */
+  static shared(store: ClickHouse, redis: SharedRedis | null): Directories {
+    return redis ? new Directories(store, new RedisIds(store, redis)) : Directories.of(store);
+  }
 
   /** Those of a process that is the only one to write names; every writer in it shares them. */
   static of(store: ClickHouse): Directories {

@@ -10,7 +10,7 @@ export function isGzip(bytes: Buffer): boolean {
  * given before the error is thrown; a pipe would drop what it still holds. Of damaged input the last 16 KiB before
  * the damage may be missing.
  */
-export async function* gunzip(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* gunzip(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
   const stream = createGunzip();
   const unpacked: Buffer[] = [];
   stream.on('data', (data: Buffer) => unpacked.push(data));

@@ -16,7 +16,6 @@ export interface IdSource {
    * source knows that it was asked before.
    */
   idOf(table: Numbered, appId: number, name: string): Promise<number>;
-  close(): Promise<void>;
 }
 
 /** The highest ID in a table; 0 when there is none. */
@@ -61,10 +60,6 @@ export class Ids implements IdSource {
 
   idOf(table: Numbered): Promise<number> {
     return this.next(table);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

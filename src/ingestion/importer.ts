@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { trafficRetainedFrom, logsRetainedFrom } from '../common/time/retention.js';
+import { logsRetainedFrom } from '../common/time/retention.js';
+import { type Retention, trafficRetention, whyNotInTime } from './instant.js';
 import type { SourceLine } from './line-splitter.js';
 import type { ParsedRequest } from './parsed-request.js';
 import { type RequestFormat, guessFormat, parseLine } from './request-format.js';
@@ -36,8 +37,6 @@ export interface RejectedLine {
 
 /** Rows of one insert; also the unit of which a broken-off import may have written a part. */
 const BATCH = 10_000;
-/** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
-const MAX_AHEAD_MS = 24 * 3_600_000;
 const REJECTED_SHOWN = 10;
 
 /**
@@ -51,7 +50,7 @@ export class Importer {
   /** The first lines that were rejected. */
   readonly rejected: RejectedLine[] = [];
   private readonly logsFrom: number;
-  private readonly trafficFrom: number;
+  private readonly kept: Retention;
   private batch: RequestRecord[] = [];
   private writing: Promise<void> = Promise.resolve();
 
@@ -60,7 +59,7 @@ export class Importer {
     private readonly options: ImportOptions,
   ) {
     this.logsFrom = logsRetainedFrom(options.now);
-    this.trafficFrom = trafficRetainedFrom(options.now);
+    this.kept = trafficRetention(options.now);
   }
 
   /** Takes lines as they come; what fills a batch is written while the next one is read. */
@@ -87,14 +86,8 @@ export class Importer {
     this.options.format ??= guessFormat(text);
     const parsed = parseLine(this.options.format, text, this.options.shiftMs);
     if ('reason' in parsed) return parsed;
-    const reason = this.outOfTime(parsed.record.timestamp);
+    const reason = whyNotInTime(parsed.record.timestamp, this.kept, this.options.now);
     return reason === undefined ? this.identified(parsed.record, number, text) : { reason };
-  }
-
-  private outOfTime(timestamp: number): string | undefined {
-    if (timestamp < this.trafficFrom) return 'timestamp: older than the 13 months for which traffic is kept';
-    if (timestamp > this.options.now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';
-    return undefined;
   }
 
   private identified(parsed: ParsedRequest, number: number, text: string): RequestRecord {

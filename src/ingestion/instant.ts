@@ -1,3 +1,9 @@
+import {
+  LOG_RETENTION_DAYS,
+  TRAFFIC_RETENTION_MONTHS,
+  logsRetainedFrom,
+  trafficRetainedFrom,
+} from '../common/time/retention.js';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { type Check, Rejection } from './checks.js';
 
@@ -29,3 +35,29 @@ export const asMicroseconds: Check<number> = (value, name) => {
   const rest = BEYOND_MILLISECONDS.exec(value as string)?.[1] ?? '';
   return epochMs * 1000 + Number(rest.padEnd(3, '0'));
 };
+
+/** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
+const MAX_AHEAD_MS = 24 * 3_600_000;
+
+/** Since when data is kept, in milliseconds since the Unix epoch, and the same in words. */
+export interface Retention {
+  from: number;
+  words: string;
+}
+
+export const trafficRetention = (now: number): Retention => ({
+  from: trafficRetainedFrom(now),
+  words: `the ${TRAFFIC_RETENTION_MONTHS} months for which traffic is kept`,
+});
+
+export const logsRetention = (now: number): Retention => ({
+  from: logsRetainedFrom(now),
+  words: `the ${LOG_RETENTION_DAYS} days for which request logs are kept`,
+});
+
+/** Why data of that time cannot be kept, or undefined when it can; in milliseconds since the Unix epoch. */
+export function whyNotInTime(timestamp: number, kept: Retention, now: number): string | undefined {
+  if (timestamp < kept.from) return `timestamp: older than ${kept.words}`;
+  if (timestamp > now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';
+  return undefined;
+}

@@ -22,8 +22,10 @@ import {
 } from './checks.js';
 import { asMicroseconds } from './instant.js';
 
-const asLine = integerFrom(0, Number.MAX_SAFE_INTEGER);
-const asHeaders = listOf(asHeader);
+/** The number of a line of source code. */
+export const asLine = integerFrom(0, Number.MAX_SAFE_INTEGER);
+/** Pairs of name and value. */
+export const asHeaders = listOf(asHeader);
 
 /**
  * The captured part of a request in the shape of Request Details. Its times are moved by `shiftMs`, so that they
@@ -51,7 +53,8 @@ function asHeader(value: unknown, name: string): Header {
   return [asText(value[0], `${name}[0]`), asText(value[1], `${name}[1]`)];
 }
 
-function asTraceId(value: unknown, name: string): string | null {
+/** A trace ID of 32 lower-case hex digits; null where all are zeros. */
+export function asTraceId(value: unknown, name: string): string | null {
   const id = asText(value, name);
   if (!/^[0-9a-f]{32}$/.test(id)) throw new Rejection(`${name}: must be 32 lower-case hex digits`);
   return traceId(id);
@@ -102,7 +105,7 @@ function spanAt(shiftMs: number): Check<CapturedSpan> {
   };
 }
 
-/** Clocks of two machines can make a span end before it starts: it took no time then. */
-function between(start: bigint, end: bigint): bigint {
+/** Nanoseconds from one time to another; clocks of two machines can make a span end before it starts: no time then. */
+export function between(start: bigint, end: bigint): bigint {
   return end > start ? end - start : 0n;
 }

@@ -1,5 +1,5 @@
-import { type Capture, captureText } from './capture.js';
-import { type Members, Rejection, asObject, asText, optional } from './checks.js';
+import { type Capture, captureText, headerOf } from './capture.js';
+import { type Members, Rejection, asObject, asText, optional, reasonOf } from './checks.js';
 import { countryOf } from './client-country.js';
 import { parseExact } from './exact-json.js';
 import { asInstant } from './instant.js';
@@ -8,9 +8,8 @@ import { isNoise } from './noise.js';
 import type { LineResult, ParsedRequest } from './parsed-request.js';
 import { pathPatternOf, toBraces } from './path-pattern.js';
 import {
+  asConsumer,
   asEnv,
-  asIdentifier,
-  asLabel,
   asMethod,
   asResponseTime,
   asSize,
@@ -18,7 +17,6 @@ import {
   asUrl,
   asUuid,
 } from './request-checks.js';
-import type { ConsumerRecord } from './request-record.js';
 import { addressOf } from './text.js';
 
 /**
@@ -37,15 +35,8 @@ export function parseNdjsonLine(line: string, shiftMs = 0): LineResult {
   try {
     return { record: requestOf(asObject(parseExact(line), 'line'), shiftMs) };
   } catch (error) {
-    return { reason: reasonOf(error) };
+    return { reason: reasonOf(error, 'line') };
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof Rejection) return error.message;
-  if (error instanceof SyntaxError) return 'line: must be valid JSON';
-  if (error instanceof RangeError) return 'line: nested too deeply';
-  throw error;
 }
 
 function requestOf(source: Members, shiftMs: number): ParsedRequest {
@@ -82,15 +73,6 @@ function pathOf(value: unknown, url: string): string | null {
   return path === '' ? null : toBraces(path);
 }
 
-function asConsumer(value: unknown, name: string): ConsumerRecord {
-  if (typeof value === 'string') return { identifier: asIdentifier(value, name) };
-  const source = asObject(value, name);
-  const identifier = asIdentifier(source.identifier, `${name}.identifier`);
-  const label = optional(source.name, `${name}.name`, asLabel);
-  const group = optional(source.group, `${name}.group`, asLabel);
-  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
-}
-
 function asAddress(value: unknown, name: string): string {
   const address = addressOf(asText(value, name));
   if (address === null) throw new Rejection(`${name}: must be an IPv4 or IPv6 address`);
@@ -105,6 +87,5 @@ function countryFrom(value: unknown): string | null {
 }
 
 function userAgentOf(value: unknown, { request_headers }: Capture): string | null {
-  const captured = request_headers.find(([name]) => name.toLowerCase() === 'user-agent');
-  return optional(value, 'user_agent', asText) ?? captured?.[1] ?? null;
+  return optional(value, 'user_agent', asText) ?? headerOf(request_headers, 'user-agent');
 }

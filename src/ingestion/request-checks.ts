@@ -1,5 +1,6 @@
 import { parseUuid } from '../common/validation/uuid.js';
-import { Rejection, asText, integerFrom, roundedFrom } from './checks.js';
+import { Rejection, asObject, asText, integerFrom, optional, roundedFrom } from './checks.js';
+import type { ConsumerRecord } from './request-record.js';
 import { MAX_URL, cut, exceeds, methodOf } from './text.js';
 
 /** Longest texts of a consumer, in code points; the public client libraries cut there too. */
@@ -54,4 +55,14 @@ export function asIdentifier(value: unknown, name: string): string {
 /** The name of a consumer or of a group: trimmed, cut, empty for none. */
 export function asLabel(value: unknown, name: string): string {
   return cut(asText(value, name).trim(), MAX_NAME);
+}
+
+/** A consumer: its identifier, or an object of `identifier`, `name` and `group`. */
+export function asConsumer(value: unknown, name: string): ConsumerRecord {
+  if (typeof value === 'string') return { identifier: asIdentifier(value, name) };
+  const source = asObject(value, name);
+  const identifier = asIdentifier(source.identifier, `${name}.identifier`);
+  const label = optional(source.name, `${name}.name`, asLabel);
+  const group = optional(source.group, `${name}.group`, asLabel);
+  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
 }

@@ -8,8 +8,8 @@ const KNOWN = `
 SELECT request_uuid FROM import_ledger_v1
 WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB. */
-const LOOKUP = 5_000;
+/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
+const LOOKUP = 3_000;
 
 /** Writes whole requests into the landing table, each once, however often it is handed over. */
 export class RequestsWriter {

@@ -1,0 +1,11 @@
+import type { Command } from 'commander';
+import { runCollector } from '../run-server.js';
+
+export function collectorCommand(program: Command): void {
+  program
+    .command('collector')
+    .description('take data from client libraries, as npm run collector does')
+    .action(async () => {
+      await runCollector();
+    });
+}

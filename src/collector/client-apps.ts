@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Config } from '../config/config.js';
+
+/** The app behind a client ID. */
+export interface ClientApp {
+  id: number;
+  team_id: number;
+  framework: string;
+}
+
+const FIND = `SELECT id, team_id, framework FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
+/** A changed row is the whole row again, copied inside the engine with the change in place. */
+const SET_FRAMEWORK = `
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, created_at)
+SELECT id, team_id, name, {framework:String}, client_id, created_at
+FROM apps_v1 FINAL
+WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framework:String}`;
+
+/** Apps by the client ID that their libraries send, remembered for a few seconds; that there is none never is. */
+@Injectable()
+export class ClientApps {
+  private readonly cache?: LRUCache<string, ClientApp>;
+
+  constructor(
+    private readonly store: ClickHouse,
+    { cacheTtlMs }: Config,
+  ) {
+    if (cacheTtlMs === 0) return;
+    this.cache = new LRUCache({
+      max: 10_000,
+      ttl: cacheTtlMs,
+      fetchMethod: (clientId: string) => this.load(clientId),
+    });
+  }
+
+  /** The app, or undefined when the store answered that it knows none. */
+  find(clientId: string): Promise<ClientApp | undefined> {
+    return this.cache ? this.cache.fetch(clientId) : this.load(clientId);
+  }
+
+  /** Whether the app was found lately, without asking the store. */
+  isKnown(clientId: string): boolean {
+    return this.cache?.has(clientId) ?? false;
+  }
+
+  /** Changes the app's framework where it is another. */
+  async learnFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
+    await this.store.command(SET_FRAMEWORK, { id, team_id, framework });
+  }
+
+  private async load(clientId: string): Promise<ClientApp | undefined> {
+    const [app] = await this.store.rows<ClientApp>('client_apps.find', FIND, { client_id: clientId });
+    return app;
+  }
+}

@@ -1,0 +1,41 @@
+import { All, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
+import type { Request } from 'express';
+import { ApiError } from '../common/http/api-error.js';
+import { CollectorService, type Receipt, type Source } from './collector.service.js';
+
+const MESSAGES = 'v2/:client_id/:env';
+
+/** Version 2 of the hub protocol, which the open-source Apitally client libraries speak. */
+@Controller()
+export class CollectorController {
+  constructor(private readonly service: CollectorService) {}
+
+  @Post(`${MESSAGES}/startup`)
+  @HttpCode(202)
+  startup(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
+    return this.service.startup(sourceOf(params), request);
+  }
+
+  @Post(`${MESSAGES}/sync`)
+  @HttpCode(202)
+  sync(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
+    return this.service.sync(sourceOf(params), request);
+  }
+
+  @Post(`${MESSAGES}/log`)
+  @HttpCode(202)
+  log(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
+    return this.service.logFile(sourceOf(params), request);
+  }
+
+  /** Never 404 below a client ID: a library would take it for unknown and send nothing any more. */
+  @All(`${MESSAGES}/*rest`)
+  unknown(@Req() { method }: Request): never {
+    if (method === 'POST') throw new ApiError(422, 'Unknown kind of message');
+    throw new ApiError(405, 'Method Not Allowed', { Allow: 'POST' });
+  }
+}
+
+function sourceOf({ client_id = '', env = '' }: Record<string, string>): Source {
+  return { clientId: client_id, env };
+}

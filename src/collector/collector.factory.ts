@@ -1,0 +1,108 @@
+import 'reflect-metadata';
+import { Logger as NestLogger } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { migrate } from '../clickhouse/migrate.js';
+import { type RunningServer, startServer } from '../app.factory.js';
+import { HttpAdapter } from '../common/http/http.adapter.js';
+import { setUpHttp } from '../common/http/set-up-http.js';
+import { type LogDestination, PinoLogger, createPino } from '../common/logging/logger.js';
+import { Config } from '../config/config.js';
+import { openCountryDatabase } from '../ingestion/client-country.js';
+import { SharedRedis } from '../ingestion/shared-redis.js';
+import { CollectorModule } from './collector.module.js';
+import { Committer } from './commit/committer.js';
+
+/**
+ * What another collector left behind is completed when nobody answers for it any more. Well before the store forgets the
+ * tokens of its last 1,000 blocks, which at ten groups a second is 100 seconds.
+ */
+const ABANDONED_AFTER_SECONDS = 20;
+const RECOVER_EVERY_MS = 15_000;
+
+/**
+ * Builds the collector on an open store and listens.
+ *
+ * @param port 0 for any that is free
+ */
+export async function startCollectorOn(
+  store: ClickHouse,
+  config: Config,
+  logger: Logger,
+  port = config.collector.port,
+): Promise<RunningServer> {
+  const redis = SharedRedis.of(config);
+  const module = CollectorModule.on({ config, store, redis });
+  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
+    bodyParser: false,
+    abortOnError: false,
+    logger: false,
+  });
+  app.useLogger(new PinoLogger(logger));
+  const drain = setUpHttp(app, config, logger);
+  const committer = app.get(Committer);
+  const recovery = await startRecovery(committer, store.kind);
+  await app.listen(port, config.host);
+  logger.info({ port }, 'collector listening');
+  return {
+    app,
+    stop: async () => {
+      drain.begin();
+      clearInterval(recovery);
+      await app.close();
+      await committer.close();
+      redis?.close();
+    },
+  };
+}
+
+/** The collector alone: a second process beside the read API, on the same server. */
+export async function startCollector(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  useCountryDatabase(config);
+  const store = await ClickHouse.open(config);
+  try {
+    if (store.kind === 'embedded') await migrate(store);
+    const collector = await startCollectorOn(store, config, createPino(config.logLevel, logs));
+    return { app: collector.app, stop: () => collector.stop().finally(() => store.close()) };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** The read API and the collector in one process, on their two ports: the embedded engine belongs to one process. */
+export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  useCountryDatabase(config);
+  const server = await startServer(logs);
+  try {
+    const store = server.app.get(ClickHouse);
+    const collector = await startCollectorOn(store, config, createPino(config.logLevel, logs));
+    return { app: server.app, stop: () => collector.stop().finally(() => server.stop()) };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function useCountryDatabase({ countryDatabase }: Config) {
+  if (countryDatabase !== undefined) openCountryDatabase(countryDatabase);
+}
+
+/** Completes what broke off: at once where this process is the only one that could have done so. */
+async function startRecovery(committer: Committer, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
+  const log = new NestLogger('Recovery');
+  const recover = async (olderThanSeconds: number) => {
+    try {
+      const groups = await committer.recover(olderThanSeconds);
+      if (groups > 0) log.warn(`completed ${groups} groups of messages that broke off`);
+    } catch (error) {
+      log.warn(error instanceof Error ? error.message : error);
+    }
+  };
+  if (kind === 'embedded') await recover(0);
+  return setInterval(() => void recover(ABANDONED_AFTER_SECONDS), RECOVER_EVERY_MS).unref();
+}

@@ -1,0 +1,60 @@
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { FallbackModule } from '../common/http/fallback.module.js';
+import { Config } from '../config/config.js';
+import { HealthModule } from '../health/health.module.js';
+import { Directories } from '../ingestion/directories.js';
+import type { SharedRedis } from '../ingestion/shared-redis.js';
+import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
+import { ClientApps } from './client-apps.js';
+import { CollectorController } from './collector.controller.js';
+import { CollectorService } from './collector.service.js';
+import { Committer } from './commit/committer.js';
+import { GroupBuilder } from './commit/group-builder.js';
+import { IngestLedger } from './commit/ingest.ledger.js';
+import { LoggedItemsRepository } from './commit/logged-items.repository.js';
+import { MessageLocks } from './commit/message-locks.js';
+
+/** What the collector runs on; whoever makes it also closes it. */
+export interface CollectorResources {
+  config: Config;
+  store: ClickHouse;
+  /** On which several collectors agree; null where there is one. */
+  redis: SharedRedis | null;
+}
+
+@Module({})
+class ResourcesModule {}
+
+/** The collection interface: an application of its own beside the read API, on the same store. */
+@Module({})
+export class CollectorModule {
+  static on({ config, store, redis }: CollectorResources): DynamicModule {
+    const resources: Provider[] = [
+      { provide: Config, useValue: config },
+      { provide: ClickHouse, useValue: store },
+    ];
+    const committer = {
+      provide: Committer,
+      inject: [ClientApps],
+      useFactory: (apps: ClientApps) => createCommitter(store, redis, apps),
+    };
+    return {
+      module: CollectorModule,
+      imports: [
+        { module: ResourcesModule, global: true, providers: resources, exports: [Config, ClickHouse] },
+        RateLimitModule,
+        HealthModule,
+        FallbackModule,
+      ],
+      controllers: [CollectorController],
+      providers: [ClientApps, CollectorService, committer],
+    };
+  }
+}
+
+function createCommitter(store: ClickHouse, redis: SharedRedis | null, apps: ClientApps): Committer {
+  const items = new LoggedItemsRepository(store);
+  const builder = new GroupBuilder(Directories.shared(store, redis), apps, items);
+  return new Committer(new IngestLedger(store), builder, new MessageLocks(redis));
+}

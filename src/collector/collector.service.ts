@@ -1,0 +1,156 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Request } from 'express';
+import { ApiError, rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
+import { rawQuery } from '../common/http/raw-query.js';
+import { parseUuid } from '../common/validation/uuid.js';
+import { Config } from '../config/config.js';
+import { Rejection, type Check } from '../ingestion/checks.js';
+import { asEnv, asUuid } from '../ingestion/request-checks.js';
+import { AuthFailures } from '../rate-limit/auth-failures.js';
+import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
+import { Budget, type Share } from './budget.js';
+import { type ClientApp, ClientApps } from './client-apps.js';
+import { Committer } from './commit/committer.js';
+import type { Message, MessageContext } from './message.js';
+import { parseLogFile } from './protocol/log-file.js';
+import { parseStartup } from './protocol/startup.parser.js';
+import { parseSync } from './protocol/sync.parser.js';
+import { payloadTooLarge, readBody } from './request-body.js';
+
+/** Where a message comes from, as its path says. */
+export interface Source {
+  clientId: string;
+  env: string;
+}
+
+/** The answer to a message that was taken. */
+export interface Receipt {
+  status: 'accepted';
+  /** Lines of a log file, or entries of a list, that could not be taken; left out when there are none. */
+  rejected?: number;
+}
+
+type Read = (body: Buffer, context: MessageContext, share: Share) => Message | Promise<Message>;
+
+const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
+const unprocessable = (reason: string) => new ApiError(422, reason);
+
+/** Takes the messages of client libraries. Every method resolves once the store has the message, or throws an ApiError. */
+@Injectable()
+export class CollectorService {
+  private readonly log = new Logger(CollectorService.name);
+  private readonly budget: Budget;
+  private readonly limits: Config['collector'];
+
+  constructor(
+    private readonly apps: ClientApps,
+    private readonly committer: Committer,
+    private readonly counter: WindowCounter,
+    private readonly failures: AuthFailures,
+    { collector }: Config,
+  ) {
+    this.limits = collector;
+    this.budget = new Budget(collector.maxInFlightBytes);
+  }
+
+  startup(source: Source, request: Request): Promise<Receipt> {
+    return this.receive(source, request, (body, context) => parseStartup(body.toString(), context));
+  }
+
+  sync(source: Source, request: Request): Promise<Receipt> {
+    return this.receive(source, request, (body, context) => parseSync(body.toString(), context));
+  }
+
+  logFile(source: Source, request: Request): Promise<Receipt> {
+    return this.receive(source, request, (body, context, share) => {
+      const uuid = checked(asUuid, rawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
+      return parseLogFile(body, uuid, context, this.unpacking(share));
+    });
+  }
+
+  private async receive(source: Source, request: Request, read: Read): Promise<Receipt> {
+    const app = await this.require(source.clientId, request.ip);
+    await this.admit(app);
+    const share = this.budget.open();
+    try {
+      const context = { env: checked(asEnv, source.env, 'env'), now: Date.now() };
+      const body = await readBody(request, this.limits.maxBodyBytes, share);
+      const message = await this.read(() => read(body, context, share));
+      await this.commit(app, message, body.length);
+      return this.receipt(app, message);
+    } finally {
+      share.release();
+    }
+  }
+
+  /** The app of a client ID. 404 is for what the store does not know: a library that reads it sends nothing any more. */
+  private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
+    const uuid = parseUuid(clientId);
+    const id = typeof uuid === 'string' ? uuid : null;
+    if (id === null || !this.apps.isKnown(id)) {
+      const refused = await this.failures.refused(address);
+      if (refused !== null) throw rateLimitExceeded(refused);
+    }
+    const app = id === null ? undefined : await this.available(this.apps.find(id));
+    if (app) return app;
+    const exceeded = await this.failures.record(address);
+    throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
+  }
+
+  private async admit({ id }: ClientApp): Promise<void> {
+    const window = await this.counter.hit(`app:${id}`);
+    if (window.hits > this.limits.rateLimitPerMinute) throw rateLimitExceeded(retryAfterSeconds(window));
+  }
+
+  private async read(read: () => Message | Promise<Message>): Promise<Message> {
+    try {
+      return await read();
+    } catch (error) {
+      throw error instanceof Rejection ? unprocessable(error.message) : error;
+    }
+  }
+
+  private commit(app: ClientApp, message: Message, bytes: number): Promise<void> {
+    return this.available(
+      this.committer.take({ app, app_id: app.id, message_uuid: message.uuid, message }, bytes),
+    );
+  }
+
+  /** Whatever keeps the store from taking a message now, a later try may succeed: libraries repeat after 503. */
+  private async available<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      this.log.error(error instanceof Error ? error.message : error);
+      throw serviceUnavailable();
+    }
+  }
+
+  private receipt(app: ClientApp, { leftover, env }: Message): Receipt {
+    if (!leftover) return { status: 'accepted' };
+    const { rejected, reason } = leftover;
+    this.log.warn(`app ${app.id}, ${env}: ${rejected} rejected, first: ${reason}`);
+    return { status: 'accepted', rejected };
+  }
+
+  /** A log file becomes what it is when unpacked: that counts as well, and has a bound of its own. */
+  private unpacking(share: Share) {
+    let unpacked = 0;
+    return {
+      take: (bytes: number) => {
+        unpacked += bytes;
+        if (unpacked > this.limits.maxLogFileBytes) throw payloadTooLarge();
+        share.take(bytes);
+      },
+    };
+  }
+}
+
+function checked<T>(check: Check<T>, value: unknown, name: string): T {
+  try {
+    return check(value, name);
+  } catch (error) {
+    throw error instanceof Rejection ? unprocessable(error.message) : error;
+  }
+}

@@ -1,0 +1,115 @@
+import { Logger } from '@nestjs/common';
+import { QueryTimedOut, StoreUnavailable } from '../../clickhouse/clickhouse.errors.js';
+import type { AppMessage, GroupBuilder } from './group-builder.js';
+import { GroupQueue } from './group-queue.js';
+import { type Group, type IngestLedger, keyOf } from './ingest.ledger.js';
+import type { MessageLocks } from './message-locks.js';
+
+const LINGER_MS = 10;
+/** Pause between looks at what is left to do while nobody asks. */
+const UPKEEP_MS = 1_000;
+
+/**
+ * Brings messages into the store, each once: `take` resolves once the store has a message for good, however often and
+ * to whomever it is sent.
+ *
+ * A group whose fate the store did not tell (an answer that never came) is kept and tried again, unchanged, before
+ * anything else is: its messages may be in the store, or get there later. So at most one such group is ever held.
+ */
+export class Committer {
+  private readonly log = new Logger(Committer.name);
+  private readonly queue: GroupQueue<AppMessage>;
+  private readonly underWay = new Map<string, Promise<void>>();
+  private unsettled?: Group;
+  private readonly upkeep: NodeJS.Timeout;
+
+  constructor(
+    private readonly ledger: IngestLedger,
+    private readonly builder: GroupBuilder,
+    private readonly locks: MessageLocks,
+  ) {
+    this.queue = new GroupQueue((messages) => this.commit(messages), LINGER_MS);
+    this.upkeep = setInterval(() => void this.keepUp(), UPKEEP_MS).unref();
+  }
+
+  /**
+   * @param bytes what the message weighs in its group
+   * @throws when the store cannot take it now, or another collector has it
+   */
+  take(message: AppMessage, bytes: number): Promise<void> {
+    const key = keyOf(message);
+    const outcome = this.underWay.get(key) ?? this.begin(message, bytes, key);
+    this.underWay.set(key, outcome);
+    return outcome;
+  }
+
+  /** Completes what broke off in this process or in another, at least so long ago. */
+  recover(olderThanSeconds: number): Promise<number> {
+    return this.queue.between(() => this.ledger.recover(olderThanSeconds));
+  }
+
+  /** To be called once no message comes any more: marks what went through. */
+  async close(): Promise<void> {
+    clearInterval(this.upkeep);
+    await this.queue.between(() => this.ledger.mark()).catch(() => undefined);
+  }
+
+  private async begin(message: AppMessage, bytes: number, key: string): Promise<void> {
+    try {
+      await this.locks.take(key);
+      await this.queue.add(message, bytes);
+    } finally {
+      this.underWay.delete(key);
+      if (!this.isUnsettled(key)) await this.locks.release(key);
+    }
+  }
+
+  private async commit(messages: readonly AppMessage[]): Promise<void> {
+    await this.settle();
+    const fresh = await this.ledger.fresh(messages);
+    if (fresh.length > 0) await this.apply(await this.builder.build(fresh));
+  }
+
+  private async settle(): Promise<void> {
+    const group = this.unsettled;
+    if (!group) return;
+    const keys = group.messages.map(keyOf);
+    await this.locks.hold(keys);
+    await this.apply(group);
+    for (const key of keys) if (!this.underWay.has(key)) await this.locks.release(key);
+  }
+
+  private async apply(group: Group): Promise<void> {
+    this.unsettled = group;
+    try {
+      await this.ledger.log(group);
+      await this.ledger.through(group);
+      this.unsettled = undefined;
+    } catch (error) {
+      // What the engine refused is not in the store, or is in the ledger: either way the message may come anew.
+      if (!isOpen(error)) this.unsettled = undefined;
+      throw error;
+    }
+  }
+
+  private isUnsettled(key: string): boolean {
+    return this.unsettled?.messages.some((message) => keyOf(message) === key) ?? false;
+  }
+
+  private async keepUp(): Promise<void> {
+    if (this.underWay.size > 0) return;
+    try {
+      await this.queue.between(async () => {
+        await this.settle();
+        await this.ledger.mark();
+      });
+    } catch (error) {
+      this.log.debug(error);
+    }
+  }
+}
+
+/** Whether the error leaves open what became of the group. */
+function isOpen(error: unknown): boolean {
+  return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
+}

@@ -1,0 +1,144 @@
+import { createHash } from 'node:crypto';
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+
+/** The doors that a group's rows go through; Null tables, but for the last, behind which the views stand. */
+export type Door = 'request_counts' | 'logged_requests' | 'env_activity_v1';
+export type Rows = Partial<Record<Door, string[]>>;
+
+/** What makes a message the same again: the app and its UUID. */
+export interface MessageKey {
+  app_id: number;
+  message_uuid: string;
+}
+
+/** Messages that are committed together, and the rows they come to. */
+export interface Group {
+  id: string;
+  /** Whole seconds, as the engine reads a DateTime in UTC. */
+  createdAt: string;
+  messages: readonly MessageKey[];
+  rows: Rows;
+}
+
+interface Known extends MessageKey {
+  group_id: string;
+}
+
+interface GroupState {
+  group_id: string;
+  created_at: string;
+  applied: number;
+}
+
+const KNOWN = `
+SELECT app_id, message_uuid, group_id FROM ingest_messages_v1
+WHERE message_uuid IN {message_uuids:Array(UUID)}`;
+const STATES = `
+SELECT group_id, toString(any(created_at)) AS created_at, max(applied) AS applied FROM ingest_groups_v1
+WHERE group_id IN {group_ids:Array(UUID)} GROUP BY group_id`;
+/** A group without messages was never finished writing: nobody was told that it was taken. */
+const UNAPPLIED = `
+SELECT group_id, toString(any(created_at)) AS created_at, max(applied) AS applied FROM ingest_groups_v1
+WHERE created_at <= now() - {older_than_seconds:UInt32}
+  AND group_id IN (SELECT group_id FROM ingest_messages_v1)
+GROUP BY group_id HAVING applied = 0 ORDER BY created_at`;
+const PAYLOAD = `
+SELECT payload FROM ingest_groups_v1 WHERE group_id = {group_id:UUID} AND applied = 0 LIMIT 1`;
+
+/** UUIDs asked for at once: the engine reads statements up to 256 KiB. */
+const LOOKUP = 5_000;
+
+/**
+ * Which messages were taken, in groups, so that each counts once. A group is `log`ged with its rows, then its rows go
+ * `through` the doors, then it is marked as applied. Whatever breaks off in between is completed from here, by the
+ * same rows under the same token, of which every table behind the doors takes what it does not have.
+ */
+export class IngestLedger {
+  /** Groups that went through and are not marked yet: the next one that is logged takes the marks along. */
+  private readonly unmarked = new Map<string, string>();
+
+  constructor(private readonly store: ClickHouse) {}
+
+  /** Of the messages those that were never taken; what was taken and broke off is completed first. */
+  async fresh<M extends MessageKey>(messages: readonly M[]): Promise<M[]> {
+    const known = await this.known(messages.map(({ message_uuid }) => message_uuid));
+    if (known.length === 0) return [...messages];
+    const states = await this.states(known.map(({ group_id }) => group_id));
+    for (const state of states) await this.complete(state);
+    const groups = new Set(states.map(({ group_id }) => group_id));
+    const taken = new Set(known.filter(({ group_id }) => groups.has(group_id)).map(keyOf));
+    return messages.filter((message) => !taken.has(keyOf(message)));
+  }
+
+  /** Completes the groups of at least that age that broke off, whoever had them. */
+  async recover(olderThanSeconds: number): Promise<number> {
+    const params = { older_than_seconds: olderThanSeconds };
+    const states = await this.store.rows<GroupState>('ingest.unapplied', UNAPPLIED, params);
+    for (const state of states) await this.complete(state);
+    await this.mark();
+    return states.length;
+  }
+
+  /** Writes the group down, and with it the marks of those before it. Again changes nothing. */
+  async log({ id, createdAt, messages, rows }: Group): Promise<void> {
+    const row = {
+      group_id: id,
+      created_at: createdAt,
+      app_ids: messages.map(({ app_id }) => app_id),
+      message_uuids: messages.map(({ message_uuid }) => message_uuid),
+      payload: JSON.stringify(rows),
+      applied: 0,
+    };
+    await this.insert([JSON.stringify(row)], tokenOf(id, 'ingest_groups_v1'));
+  }
+
+  /** Puts the rows of a logged group through the doors. Again changes nothing. */
+  async through(group: Pick<Group, 'id' | 'createdAt' | 'rows'>): Promise<void> {
+    for (const [door, rows] of Object.entries(group.rows))
+      await this.store.insert(door, rows, tokenOf(group.id, door));
+    this.unmarked.set(group.id, group.createdAt);
+  }
+
+  /** Marks what went through. A mark only saves work: without it the group goes through once more, for nothing. */
+  mark(): Promise<void> {
+    return this.insert([]);
+  }
+
+  private async insert(groups: readonly string[], token?: string): Promise<void> {
+    const marks = [...this.unmarked];
+    const rows = marks.map(([group_id, created_at]) => JSON.stringify({ group_id, created_at, applied: 1 }));
+    await this.store.insert('ingest_groups_v1', [...groups, ...rows], token);
+    for (const [id] of marks) this.unmarked.delete(id);
+  }
+
+  private async complete({ group_id, created_at, applied }: GroupState): Promise<void> {
+    if (applied === 1 || this.unmarked.has(group_id)) return;
+    const [row] = await this.store.rows<{ payload: string }>('ingest.payload', PAYLOAD, { group_id });
+    const rows = JSON.parse(row?.payload ?? '{}') as Rows;
+    await this.through({ id: group_id, createdAt: created_at, rows });
+  }
+
+  private async known(uuids: readonly string[]): Promise<Known[]> {
+    const known: Known[] = [];
+    for (let from = 0; from < uuids.length; from += LOOKUP) {
+      const params = { message_uuids: uuids.slice(from, from + LOOKUP) };
+      known.push(...(await this.store.rows<Known>('ingest.known', KNOWN, params)));
+    }
+    return known;
+  }
+
+  private states(ids: readonly string[]): Promise<GroupState[]> {
+    const params = { group_ids: [...new Set(ids)] };
+    return this.store.rows<GroupState>('ingest.states', STATES, params);
+  }
+}
+
+/** The text of a message's identity. */
+export function keyOf({ app_id, message_uuid }: MessageKey): string {
+  return `${app_id}/${message_uuid}`;
+}
+
+/** A group's token in one table; each table has its own, since the views of one door write into another. */
+function tokenOf(groupId: string, table: string): string {
+  return createHash('sha256').update(`${groupId}\n${table}`).digest('hex');
+}

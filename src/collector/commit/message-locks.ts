@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { serviceUnavailable } from '../../common/http/api-error.js';
+import type { SharedRedis } from '../../ingestion/shared-redis.js';
+
+/** How long a message stays taken when its collector dies: longer than the store may take over what it left behind. */
+const HELD_MS = 60_000;
+
+/**
+ * Keeps two collectors from taking the same message at the same time, when a library's patience ends before the first
+ * one's answer. Without Redis there is one collector, which knows itself what it is taking.
+ */
+export class MessageLocks {
+  private readonly owner = randomUUID();
+
+  constructor(private readonly redis: SharedRedis | null) {}
+
+  /** @throws ApiError 503 when another collector has the message, StoreUnavailable when Redis cannot tell */
+  async take(key: string): Promise<void> {
+    if ((await this.ask(key)) === 0) throw serviceUnavailable();
+  }
+
+  /**
+   * Goes on holding messages whose fate is open.
+   *
+   * @throws StoreUnavailable when Redis cannot tell
+   */
+  async hold(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.ask(key)));
+  }
+
+  /** Never rejects: what cannot be released ends by itself. */
+  async release(key: string): Promise<void> {
+    await this.redis
+      ?.ask((redis, name) => redis.releaseLock(name(`taking:${key}`), this.owner))
+      .catch(() => undefined);
+  }
+
+  private async ask(key: string): Promise<number | undefined> {
+    return this.redis?.ask((redis, name) => redis.takeLock(name(`taking:${key}`), this.owner, HELD_MS));
+  }
+}

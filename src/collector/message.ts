@@ -1,0 +1,32 @@
+import type { Named } from '../ingestion/directory.js';
+import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
+
+/** What could not be taken of a message whose rest was. */
+export interface Leftover {
+  rejected: number;
+  /** Why, of the first of them. */
+  reason: string;
+}
+
+/** One message of a client library, read: what it registers, what it counts and what it logs. */
+export interface Message {
+  /** The same message again has the same one, lower-case with hyphens. */
+  uuid: string;
+  env: string;
+  /** Environments, endpoints and consumers that it names. */
+  names: Named[];
+  counts: CountRecord[];
+  logs: RequestRecord[];
+  /** The app's framework, or null when it does not say. */
+  framework: string | null;
+  /** When the environment was synchronized, in milliseconds since the Unix epoch; null when this is no sync. */
+  syncedAt: number | null;
+  leftover: Leftover | null;
+}
+
+/** What a reader of messages knows beside their bytes. */
+export interface MessageContext {
+  env: string;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+}

@@ -1,0 +1,94 @@
+import { Rejection } from '../../ingestion/checks.js';
+import { gunzip, isGzip } from '../../ingestion/gunzip.js';
+import { LineSplitter, type SourceLine } from '../../ingestion/line-splitter.js';
+import type { Message, MessageContext } from '../message.js';
+import { emptyMessage } from './json-message.js';
+import { parseLogItem } from './log-item.parser.js';
+
+/** More than a library logs in an hour: it drops what comes faster than 100 a second, and a file is sent each minute. */
+const MAX_LINES = 20_000;
+/** Two bodies, 1,000 log messages and a stack at their limits, and spans. */
+const MAX_LINE_BYTES = 8 * 1024 * 1024;
+/** Small enough that what gzip makes of it, up to a thousand times as much, can be looked at before it is too much. */
+const SLICE_BYTES = 4 * 1024;
+
+/** What a log file may take; `take` is told of bytes before they are kept, and throws when they are too many. */
+export interface FileLimits {
+  take(bytes: number): void;
+}
+
+/**
+ * Reads a `log` file: NDJSON, as a rule in gzip. Lines that cannot be taken are left over, and so is what follows the
+ * damage in a damaged file: a library would send it again for ever, and lose what else it has.
+ *
+ * @throws Rejection when it is no log file: not one line is JSON; and whatever `limits` throws
+ */
+export async function parseLogFile(
+  bytes: Buffer,
+  uuid: string,
+  context: MessageContext,
+  limits: FileLimits,
+): Promise<Message> {
+  const reader = new LogFileReader(uuid, context);
+  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  try {
+    for await (const piece of unpacked(bytes)) {
+      limits.take(piece.length);
+      reader.add(splitter.push(piece));
+    }
+    reader.add(splitter.end());
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reader.reject('the gzip data is damaged');
+  }
+  const { message } = reader;
+  if (message.leftover && !reader.isReadable) throw new Rejection(`body: ${message.leftover.reason}`);
+  return message;
+}
+
+class LogFileReader {
+  readonly message: Message;
+  /** Whether a line was JSON, be it a request or not. */
+  isReadable = false;
+  private lines = 0;
+
+  constructor(
+    uuid: string,
+    private readonly context: MessageContext,
+  ) {
+    this.message = emptyMessage(uuid, context.env);
+  }
+
+  add(lines: Iterable<SourceLine>) {
+    for (const { number, text } of lines) {
+      this.lines += 1;
+      if (this.lines > MAX_LINES) this.reject(`line ${number}: there are more than ${MAX_LINES}`);
+      else if (text === null) this.reject(`line ${number}: too long`);
+      else this.take(number, text);
+    }
+  }
+
+  reject(reason: string) {
+    const { leftover } = this.message;
+    this.message.leftover = { rejected: (leftover?.rejected ?? 0) + 1, reason: leftover?.reason ?? reason };
+  }
+
+  private take(number: number, text: string) {
+    const item = parseLogItem(text, this.context);
+    this.isReadable ||= 'record' in item || item.isJson;
+    if ('reason' in item) this.reject(`line ${number}: ${item.reason}`);
+    else if (!item.record.is_noise) this.message.logs.push(item.record);
+  }
+}
+
+function unpacked(bytes: Buffer): AsyncIterable<Buffer> | Iterable<Buffer> {
+  return isGzip(bytes) ? gunzip(slices(bytes)) : [bytes];
+}
+
+function* slices(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
+}
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
+}

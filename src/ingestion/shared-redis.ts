@@ -1,0 +1,102 @@
+import { Redis, type Result } from 'ioredis';
+import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import type { Config } from '../config/config.js';
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    giveId(lastKey: string, namesKey: string, name: string, highest: string): Result<number, Context>;
+    takeLock(key: string, owner: string, heldMs: number): Result<number, Context>;
+    releaseLock(key: string, owner: string): Result<number, Context>;
+  }
+}
+
+/**
+ * How far IDs jump where Redis had lost them: those that were given and are not in the store yet are not given again.
+ */
+const JUMP = 1_000;
+
+/**
+ * The ID of a name: the one that it was given before, else the next. 0 where the last one is not known and the highest
+ * of the store has to be brought along; it also counts where it is higher, as after an import without Redis.
+ */
+const GIVE_ID = `
+local known = redis.call('HGET', KEYS[2], ARGV[1])
+if known then
+  return tonumber(known)
+end
+local last = tonumber(redis.call('GET', KEYS[1]))
+local highest = tonumber(ARGV[2])
+if not last then
+  if not highest then
+    return 0
+  end
+  last = highest
+  if highest > 0 then
+    last = highest + ${JUMP}
+  end
+elseif highest and highest > last then
+  last = highest
+end
+redis.call('SET', KEYS[1], last + 1)
+redis.call('HSET', KEYS[2], ARGV[1], last + 1)
+return last + 1`;
+
+/** 1 where the lock is the owner's now, also where it was already; 0 where it is another's. */
+const TAKE_LOCK = `
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] then
+  return 0
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1`;
+
+const RELEASE_LOCK = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0`;
+
+const SCRIPTS = {
+  giveId: { lua: GIVE_ID, numberOfKeys: 2 },
+  takeLock: { lua: TAKE_LOCK, numberOfKeys: 1 },
+  releaseLock: { lua: RELEASE_LOCK, numberOfKeys: 1 },
+};
+
+/** The Redis on which processes that write to one store agree. What it cannot do now, the store cannot either: 503. */
+export class SharedRedis {
+  private readonly redis: Redis;
+
+  private constructor(
+    url: string,
+    private readonly prefix: string,
+  ) {
+    this.redis = new Redis(url, {
+      connectTimeout: 1_000,
+      commandTimeout: 1_000,
+      maxRetriesPerRequest: 0,
+      retryStrategy: (attempt) => Math.min(attempt * 50, 500),
+      scripts: SCRIPTS,
+    });
+    // Every command that is missed says so itself.
+    this.redis.on('error', () => undefined);
+  }
+
+  /** The configured one, or null where there is none and so only one process that writes. */
+  static of({ redisUrl, clickhouse }: Config): SharedRedis | null {
+    // One Redis may serve several stores.
+    return redisUrl === undefined ? null : new SharedRedis(redisUrl, `ra:${clickhouse.database}:`);
+  }
+
+  /** @throws StoreUnavailable when Redis does not answer, or answers with an error */
+  async ask<T>(question: (redis: Redis, key: (name: string) => string) => Promise<T>): Promise<T> {
+    try {
+      return await question(this.redis, (name) => `${this.prefix}${name}`);
+    } catch (error) {
+      throw new StoreUnavailable('Redis, which writers need to agree, is not available', { cause: error });
+    }
+  }
+
+  close() {
+    this.redis.disconnect();
+  }
+}

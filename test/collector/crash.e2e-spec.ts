@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { eventually } from '../setup/eventually.js';
+import type { LogBody, TrafficBody } from '../setup/tenant.js';
+import { describeEmbedded } from '../setup/store.js';
+import { logFile } from './setup/collector.js';
+import { Load, type Outgoing } from './setup/load.js';
+import { aCount, aSync, anItem } from './setup/messages.js';
+import { ServiceProcess } from './setup/service-process.js';
+
+const SYNCS = 4_000;
+const FILES = 400;
+const ITEMS_PER_FILE = 5;
+const SENDERS = 64;
+/** After how many acknowledgements the process is killed. */
+const CRASHES_AT = [600, 1_500, 2_600, 3_700];
+
+/** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
+const countOf = (index: number) => 1 + (index % 97);
+
+describeEmbedded('kill -9 during a load', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
+  let service: ServiceProcess;
+  let account: { appId: number; clientId: string; key: string };
+  let load: Load;
+
+  beforeAll(async () => {
+    account = await prepare(directory);
+    service = await ServiceProcess.start(directory);
+    load = new Load(messages(`${service.collectorUrl}/v2/${account.clientId}/prod`));
+    const done = load.run(SENDERS);
+    for (const acknowledged of CRASHES_AT) {
+      await Promise.race([eventually(() => load.acknowledged >= acknowledged, 60_000), done]);
+      await service.crash();
+      await service.launch();
+    }
+    await done;
+  }, 120_000);
+
+  afterAll(async () => {
+    await service.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const get = async (path: string) => {
+    const response = await fetch(`${service.apiUrl}/v1/apps/${account.appId}/${path}`, {
+      headers: { 'Api-Key': account.key },
+    });
+    return (await response.json()) as { data: unknown[]; has_more: boolean; next_token?: string };
+  };
+
+  it('was in the middle of it', () => {
+    expect(load.acknowledged).toBe(SYNCS + FILES);
+    expect(load.repeated).toBeGreaterThan(CRASHES_AT.length);
+  });
+
+  it('counts every acknowledged message once, and only once', async () => {
+    const { data } = await get('traffic');
+    const requests = (data as TrafficBody[]).map((period) => period.requests);
+    const expected = Array.from({ length: SYNCS }, (_, index) => countOf(index));
+    expect(add(requests)).toBe(add(expected));
+    const bytes = (data as TrafficBody[]).map((period) => period.bytes_sent);
+    expect(add(bytes)).toBe(10 * add(expected));
+  });
+
+  it('logs every item of an acknowledged file once, and only once', async () => {
+    const uuids: string[] = [];
+    for (let token = ''; ;) {
+      const { data, next_token } = await get(`request-logs?limit=1000${token}`);
+      uuids.push(...(data as LogBody[]).map(({ request_uuid }) => request_uuid));
+      if (next_token === undefined) break;
+      token = `&next_token=${next_token}`;
+    }
+    expect(uuids).toHaveLength(FILES * ITEMS_PER_FILE);
+    expect(new Set(uuids).size).toBe(FILES * ITEMS_PER_FILE);
+  });
+
+  it('gives every name one ID', async () => {
+    const { data: endpoints } = await get('endpoints');
+    const paths = (endpoints as { path: string }[]).map(({ path }) => path);
+    expect(new Set(paths).size).toBe(paths.length);
+    expect(paths).toHaveLength(50);
+    const { data: consumers } = await get('consumers?limit=1000');
+    const identifiers = (consumers as { identifier: string }[]).map(({ identifier }) => identifier);
+    expect(new Set(identifiers).size).toBe(identifiers.length);
+    expect(identifiers).toHaveLength(200);
+  });
+});
+
+async function prepare(dataDir: string) {
+  const store = await ClickHouse.open(new Config({ DATA_DIR: dataDir }));
+  try {
+    await migrate(store);
+    const admin = new AdminService(store);
+    const { id: teamId } = await admin.createTeam('Acme', 'premium');
+    const { key } = await admin.createKey(teamId);
+    const { id: appId, client_id: clientId } = await admin.createApp(teamId, 'Shop', 'express');
+    return { appId, clientId, key };
+  } finally {
+    await store.close();
+  }
+}
+
+function messages(base: string): Outgoing[] {
+  const syncs = Array.from({ length: SYNCS }, (_, index) => {
+    const count = aCount({
+      path: `/things/${index % 50}/:id`,
+      consumer: `consumer-${index % 200}`,
+      request_count: countOf(index),
+      response_size_sum: 10 * countOf(index),
+    });
+    return { url: `${base}/sync`, body: JSON.stringify(aSync({ requests: [count] })) };
+  });
+  const files = Array.from({ length: FILES }, () => {
+    const items = Array.from({ length: ITEMS_PER_FILE }, () =>
+      anItem({ request: { path: '/things/0/:id' } }),
+    );
+    return { url: `${base}/log?uuid=${randomUUID()}`, body: logFile(items) };
+  });
+  const every = SYNCS / FILES;
+  return files.flatMap((file, index) => [...syncs.slice(index * every, (index + 1) * every), file]);
+}
+
+function add(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

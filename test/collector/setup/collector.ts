@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { pino } from 'pino';
+import type { RunningServer } from '../../../src/app.factory.js';
+import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { startCollectorOn } from '../../../src/collector/collector.factory.js';
+import { Config } from '../../../src/config/config.js';
+import { TestApp } from '../../setup/app.js';
+import { Tenant } from '../../setup/tenant.js';
+
+/** An answer of the collector. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: { detail?: string; status?: string; rejected?: number };
+}
+
+/** The real collector on a real socket. */
+export class TestCollector {
+  private constructor(
+    readonly url: string,
+    private readonly running: RunningServer,
+  ) {}
+
+  static async start(store: ClickHouse, config: Config): Promise<TestCollector> {
+    const running = await startCollectorOn(store, config, pino({ level: 'silent' }), 0);
+    const { port } = running.app.getHttpServer().address() as AddressInfo;
+    return new TestCollector(`http://127.0.0.1:${port}`, running);
+  }
+
+  stop(): Promise<void> {
+    return this.running.stop();
+  }
+
+  post(path: string, body: string | Buffer): Promise<Answer> {
+    return post(`${this.url}${path}`, body);
+  }
+}
+
+/** Sends one message; rejects when the connection breaks. */
+export async function post(url: string, body: string | Buffer): Promise<Answer> {
+  const response = await fetch(url, { method: 'POST', body });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer['body'] };
+}
+
+/** The read API and the collector on one store, as `npm run start:all` runs them. */
+export class TestService {
+  private constructor(
+    readonly api: TestApp,
+    readonly collector: TestCollector,
+  ) {}
+
+  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestService> {
+    const api = await TestApp.start(env);
+    const collector = await TestCollector.start(api.store, api.app.get(Config));
+    return new TestService(api, collector);
+  }
+
+  tenant(): Promise<Client> {
+    return Client.create(this.api, this.collector);
+  }
+
+  async stop(): Promise<void> {
+    await this.collector.stop();
+    await this.api.stop();
+  }
+}
+
+/** An app of its own, what is sent for it and what is read of it. */
+export class Client {
+  private constructor(
+    readonly tenant: Tenant,
+    readonly clientId: string,
+    private readonly collector: TestCollector,
+  ) {}
+
+  static async create(api: TestApp, collector: TestCollector): Promise<Client> {
+    const tenant = await Tenant.create(api);
+    const [app] = await api.admin.listApps(tenant.teamId);
+    return new Client(tenant, app!.client_id, collector);
+  }
+
+  path(kind: string, env = 'prod'): string {
+    return `/v2/${this.clientId}/${env}/${kind}`;
+  }
+
+  send(kind: string, body: object, env?: string): Promise<Answer> {
+    return this.collector.post(this.path(kind, env), JSON.stringify(body));
+  }
+
+  /** A log file, a line for each item: an object, or the text of a line. */
+  sendLog(items: readonly (object | string)[], uuid: string = randomUUID(), env?: string): Promise<Answer> {
+    return this.collector.post(`${this.path('log', env)}?uuid=${uuid}`, logFile(items));
+  }
+}
+
+/** Lines in gzip, as the libraries write them. */
+export function logFile(items: readonly (object | string)[]): Buffer {
+  const lines = items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
+  return gzipSync(lines.map((line) => `${line}\n`).join(''));
+}

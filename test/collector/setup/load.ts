@@ -1,0 +1,48 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Answer, post } from './collector.js';
+
+/** A message as a library holds it until it is acknowledged. */
+export interface Outgoing {
+  url: string;
+  body: string | Buffer;
+}
+
+/** The statuses after which the libraries send the same message again. */
+const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
+/** The libraries wait longer, 100 to 1,000 ms; the more often the same message comes the better. */
+const PAUSE_MS = 20;
+
+/** Sends messages as many applications do at once: each again, unchanged, until it is acknowledged. */
+export class Load {
+  acknowledged = 0;
+  /** How often a message was sent without an acknowledgement. */
+  repeated = 0;
+  private at = 0;
+
+  constructor(private readonly messages: readonly Outgoing[]) {}
+
+  /** Resolves once every message is acknowledged; rejects when one is refused for good. */
+  async run(senders: number): Promise<void> {
+    await Promise.all(Array.from({ length: senders }, () => this.sendOn()));
+  }
+
+  private async sendOn(): Promise<void> {
+    for (;;) {
+      const message = this.messages[this.at++];
+      if (!message) return;
+      await this.deliver(message);
+      this.acknowledged += 1;
+    }
+  }
+
+  private async deliver({ url, body }: Outgoing): Promise<void> {
+    for (;;) {
+      const answer: Answer | null = await post(url, body).catch(() => null);
+      if (answer?.status === 202) return;
+      if (answer && !REPEATED.has(answer.status))
+        throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+      this.repeated += 1;
+      await pause(PAUSE_MS);
+    }
+  }
+}

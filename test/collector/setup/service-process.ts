@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { eventually } from '../../setup/eventually.js';
+import { freePort } from '../../setup/redis.js';
+
+/** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
+export class ServiceProcess {
+  private child?: ChildProcess;
+  private readonly endWithProcess = () => this.child?.kill('SIGKILL');
+
+  private constructor(
+    private readonly env: NodeJS.ProcessEnv,
+    readonly apiUrl: string,
+    readonly collectorUrl: string,
+  ) {
+    process.once('exit', this.endWithProcess);
+  }
+
+  static async start(dataDir: string): Promise<ServiceProcess> {
+    const [port, collectorPort] = [await freePort(), await freePort()];
+    const env = {
+      PATH: process.env.PATH,
+      DATA_DIR: dataDir,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      COLLECTOR_PORT: String(collectorPort),
+      COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+      LOG_LEVEL: 'fatal',
+    };
+    const url = (at: number) => `http://127.0.0.1:${at}`;
+    const service = new ServiceProcess(env, url(port), url(collectorPort));
+    await service.launch();
+    return service;
+  }
+
+  /** Runs the process, at first or again after `crash`; resolves once both can serve. */
+  async launch(): Promise<void> {
+    const args = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
+    const child = spawn(process.execPath, [...args, 'serve', '--collector'], {
+      env: this.env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
+    this.child = child;
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);
+      return isReady(this.collectorUrl);
+    }, 30_000);
+  }
+
+  /** Ends the process at once: nothing in it gets to do anything any more. */
+  async crash(): Promise<void> {
+    await this.end('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.end('SIGTERM');
+    process.off('exit', this.endWithProcess);
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
+    if (!this.child) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill(signal);
+    await exited;
+    this.child = undefined;
+  }
+}
+
+function isReady(url: string): Promise<boolean> {
+  return fetch(`${url}/health/ready`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
