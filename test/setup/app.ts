@@ -17,6 +17,7 @@ import { migrate } from '../../src/clickhouse/migrate.js';
 import { HttpAdapter } from '../../src/common/http/http.adapter.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { conforms } from './conforms.js';
 
 /** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
 export interface TestStore {
@@ -28,7 +29,9 @@ export interface TestStore {
 /** The variables a test runs with: nothing is cached, so that a change shows at once. */
 export function createTestStore(env: NodeJS.ProcessEnv = {}): Promise<TestStore> {
   const common = { CACHE_TTL_MS: '0', RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
-  return process.env.CLICKHOUSE_URL ? serverStore({ ...common, ...env }) : embeddedStore({ ...common, ...env });
+  return process.env.CLICKHOUSE_URL
+    ? serverStore({ ...common, ...env })
+    : embeddedStore({ ...common, ...env });
 }
 
 function embeddedStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
@@ -107,9 +110,10 @@ export class TestApp {
     return { teamId: id, key };
   }
 
-  /** A GET with a key. */
+  /** A GET with a key; the answer is held against the OpenAPI document. */
   get(path: string, key: string, query: Record<string, string | number> = {}) {
-    return request(this.server).get(path).query(query).set('Api-Key', key);
+    const [bare = ''] = path.split('?', 1);
+    return request(this.server).get(path).query(query).set('Api-Key', key).expect(conforms(bare));
   }
 
   async stop(): Promise<void> {

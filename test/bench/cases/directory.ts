@@ -1,0 +1,41 @@
+import { type Case, peerTime } from './case.js';
+import type { Context } from './context.js';
+
+const HOUR_MS = 3_600_000;
+
+const peerConsumers = (where: string) => `
+SELECT id, identifier, name, group_id, created_at, last_request_at FROM consumers
+WHERE app_id = 1 ${where} ORDER BY id DESC LIMIT 101`;
+
+/** What is asked of teams, apps, endpoints and consumers. */
+export function directoryCases({ appId, end }: Context): Case[] {
+  const since = end - HOUR_MS;
+  const consumers = `/v1/apps/${appId}/consumers?limit=100`;
+  return [
+    {
+      id: 'consumers',
+      title: 'consumers, first page of 100',
+      paths: [consumers],
+      peer: { sql: peerConsumers(''), values: () => [] },
+    },
+    {
+      id: 'consumers-since',
+      title: 'consumers seen in the last hour',
+      paths: [`${consumers}&requests_since=${new Date(since).toISOString()}`],
+      peer: {
+        sql: peerConsumers('AND last_request_at >= $1::timestamp'),
+        values: () => [peerTime(since)],
+      },
+    },
+    {
+      id: 'endpoints',
+      title: 'endpoints (200)',
+      paths: [`/v1/apps/${appId}/endpoints`],
+      peer: {
+        sql: 'SELECT id, method, path FROM endpoints WHERE app_id = 1 ORDER BY path, method',
+        values: () => [],
+      },
+    },
+    { id: 'apps', title: 'apps', paths: ['/v1/apps'] },
+  ];
+}

@@ -1,0 +1,80 @@
+import 'reflect-metadata';
+import { AdminService } from '../../../src/admin/admin.service.js';
+import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../../src/clickhouse/migrate.js';
+import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
+import { Config } from '../../../src/config/config.js';
+import { dateTime64 } from '../../../src/ingestion/ids.js';
+import { serve } from '../rpc.js';
+import { insertDirectory } from './directory.sql.js';
+import { insertRequests } from './requests.sql.js';
+import { APPS, CAPTURED, LOG_DAYS, TEAM_KEY } from './shape.js';
+import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
+
+const DAY_MS = 86_400_000;
+const QUARTER_MS = 900_000;
+/** Rows of one INSERT … SELECT: a partition's worth at most, so that memory stays bounded. */
+const SLICE = 2_000_000;
+/** The newest rows come as a live service takes them: in small blocks. */
+const YOUNG_BLOCK = 10_000;
+const YOUNG_BLOCKS = 10;
+const SETTLED_AFTER_MS = 5_000;
+const SETTLE_WITHIN_MS = 900_000;
+
+/** Builds the data set in `DATA_DIR` and waits until the engine has merged what it wants to merge. */
+async function build(rows: number, anchor: number): Promise<void> {
+  const store = await ClickHouse.open(new Config());
+  try {
+    await migrate(store);
+    await writeAccounts(store, anchor);
+    const start = anchor - LOG_DAYS * DAY_MS;
+    const past: Past = {
+      from: Math.floor(trafficRetainedFrom(anchor) / QUARTER_MS) * QUARTER_MS,
+      to: Math.floor(start / QUARTER_MS) * QUARTER_MS,
+      requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
+    };
+    await store.command(insertCounts(past));
+    await store.command(insertCountsByConsumer(past, rows));
+    for (const [from, to] of slicesOf(rows)) {
+      const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
+      await store.command(insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
+    }
+    await settled(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function writeAccounts(store: ClickHouse, anchor: number) {
+  const createdAt = anchor - 400 * DAY_MS;
+  const admin = new AdminService(store);
+  const { id } = await admin.createTeam('Acme', 'premium', createdAt);
+  await admin.createKey(id, { key: TEAM_KEY });
+  for (let app = 1; app <= APPS; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
+  for (const statement of insertDirectory(dateTime64(createdAt))) await store.command(statement);
+}
+
+function* slicesOf(rows: number): Generator<readonly [from: number, to: number]> {
+  const old = rows - YOUNG_BLOCK * YOUNG_BLOCKS;
+  for (let from = 0; from < old; from += SLICE) yield [from, Math.min(old, from + SLICE)];
+  for (let from = old; from < rows; from += YOUNG_BLOCK) yield [from, from + YOUNG_BLOCK];
+}
+
+async function settled(store: ClickHouse) {
+  const deadline = Date.now() + SETTLE_WITHIN_MS;
+  let quietSince = Date.now();
+  while (Date.now() - quietSince < SETTLED_AFTER_MS && Date.now() < deadline) {
+    const [row] = await store.rows<{ merges: number }>(
+      'merges',
+      'SELECT count() AS merges FROM system.merges',
+    );
+    if (row?.merges !== 0) quietSince = Date.now();
+    await new Promise((ok) => setTimeout(ok, 250));
+  }
+}
+
+const handlers = { build };
+export type BuildHandlers = typeof handlers;
+
+serve(handlers);
+process.once('disconnect', () => process.exit(0));

@@ -1,0 +1,34 @@
+import { type Stats, statsOf } from './stats.js';
+
+/** Something that can answer a case: ours over HTTP, the floor, another database. */
+export interface Subject {
+  name: string;
+  /** Answers the `nth` variant of the case; milliseconds. No two samples have the same `nth`. */
+  sample(nth: number): Promise<number>;
+}
+
+const WARM_UP = 3;
+const MIN_SAMPLES = 12;
+
+/**
+ * Samples of all subjects in turn, so that whatever else the machine does meets them alike; who comes first changes with
+ * each turn. Ends after the time given, but not before each has some samples.
+ */
+export async function interleave(
+  subjects: readonly Subject[],
+  forMs: number,
+): Promise<Record<string, Stats>> {
+  const took = new Map<Subject, number[]>(subjects.map((subject) => [subject, []]));
+  let nth = 0;
+  const turn = async (round: number, keep: boolean) => {
+    for (let index = 0; index < subjects.length; index++) {
+      const subject = subjects[(index + round) % subjects.length]!;
+      const ms = await subject.sample(nth++);
+      if (keep) took.get(subject)?.push(ms);
+    }
+  };
+  for (let round = 0; round < WARM_UP; round++) await turn(round, false);
+  const until = performance.now() + forMs;
+  for (let round = 0; round < MIN_SAMPLES || performance.now() < until; round++) await turn(round, true);
+  return Object.fromEntries([...took].map(([{ name }, samples]) => [name, statsOf(samples)]));
+}

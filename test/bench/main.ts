@@ -1,0 +1,100 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { memoryOf, thisMachine } from './machine.js';
+import { type Options, USAGE, readOptions } from './options.js';
+import { Peers } from './peers/peers.js';
+import { progress } from './report/progress.js';
+import { report } from './report/report.js';
+import type { Results } from './report/results.js';
+import { measureAtOnce } from './sections/at-once.js';
+import { measureBeside } from './sections/beside.js';
+import { measureImport } from './sections/import.js';
+import { measureOperations } from './sections/operations.js';
+import { measureStartUp } from './sections/start-up.js';
+import { measureStorage } from './sections/storage.js';
+import { measureTeam } from './sections/team.js';
+import { Service } from './service.js';
+import { type DataSet, ROOT, Workspace } from './workspace.js';
+
+/** Growth is measured from here. */
+const SMALL_ROWS = 1_000_000;
+
+async function run(options: Options, workspace: Workspace): Promise<Results> {
+  const results: Results = {
+    machine: thisMachine(),
+    at: new Date().toISOString(),
+    rows: options.rows,
+    peers: [],
+    operations: [],
+    atOnce: [],
+    tables: [],
+    imports: [],
+  };
+  progress(`data set of ${options.rows} rows`);
+  const dataSet = await workspace.dataSet(options.rows);
+  const startUp = await measureStartUp(dataSet, workspace, options);
+  if (startUp) results.startUp = startUp;
+  await overService(dataSet, results, options, workspace);
+  results.imports = await measureImport(workspace, options);
+  return results;
+}
+
+async function overService(dataSet: DataSet, results: Results, options: Options, workspace: Workspace) {
+  const service = await Service.start(dataSet, workspace);
+  const small = options.rows > SMALL_ROWS ? await startSmall(workspace) : undefined;
+  if (small) results.smallRows = SMALL_ROWS;
+  const peers = options.peers ? await startPeers(dataSet, service, workspace) : undefined;
+  try {
+    results.operations = await measureOperations({ service, small, peers }, options);
+    results.atOnce = await measureAtOnce(service, options);
+    const beside = await measureBeside(service, options);
+    if (beside) results.beside = beside;
+    const team = await measureTeam(service, workspace, options);
+    if (team) results.team = team;
+    results.afterMb = memoryOf(service.server.pid).rssMb;
+    results.tables = await measureStorage(service.server);
+    if (peers) {
+      results.peers = peers.versions;
+      results.peerBytes = peers.bytes;
+    }
+  } finally {
+    await Promise.all([service.stop(), small?.stop(), peers?.stop()]);
+  }
+}
+
+async function startSmall(workspace: Workspace): Promise<Service> {
+  progress(`data set of ${SMALL_ROWS} rows`);
+  return Service.start(await workspace.dataSet(SMALL_ROWS), workspace);
+}
+
+function startPeers(dataSet: DataSet, service: Service, workspace: Workspace): Promise<Peers> {
+  progress('PostgreSQL and DuckDB');
+  return Peers.start(dataSet, service.server, workspace);
+}
+
+async function main() {
+  const options = readOptions(process.argv.slice(2));
+  // The compiled product looks for the migrations where the repository has them.
+  cpSync(join(ROOT, 'clickhouse'), join(ROOT, 'dist-bench/clickhouse'), { recursive: true });
+  const workspace = new Workspace(options.directory);
+  try {
+    const results = await run(options, workspace);
+    const file = join(ROOT, 'dist-bench/results', `${results.at.slice(0, 19).replaceAll(':', '')}.json`);
+    mkdirSync(join(ROOT, 'dist-bench/results'), { recursive: true });
+    writeFileSync(file, JSON.stringify(results, null, 2));
+    process.stdout.write(`${report(results)}\n\nAll figures: ${file}\n`);
+  } finally {
+    if (!options.keep) workspace.remove();
+  }
+}
+
+// So that what was started is ended too.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+try {
+  await main();
+} catch (error) {
+  const told = error instanceof TypeError ? `${error.message}\n\n${USAGE}` : error;
+  process.stderr.write(`${told instanceof Error ? (told.stack ?? told.message) : String(told)}\n`);
+  process.exitCode = 1;
+}

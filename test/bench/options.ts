@@ -1,0 +1,66 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { rowsOf } from './dataset/shape.js';
+
+export interface Options {
+  /** Rows of the data set. */
+  rows: number;
+  /** PostgreSQL and DuckDB as well. */
+  peers: boolean;
+  /** Only what has one of these in its ID; empty: all. */
+  only: string[];
+  /** Keeps the data sets for the next run. */
+  keep: boolean;
+  /** Where data is put. */
+  directory: string;
+  /** Milliseconds for each operation. */
+  budgetMs: number;
+  /** Lines of the import. */
+  importLines: number;
+}
+
+export const USAGE = `npm run bench -- [options]
+  --rows 1m|10m|30m   rows of the request logs (default 10m)
+  --peers             the same questions to PostgreSQL and DuckDB
+  --only <part,…>     only operations and sections whose ID contains one of the parts
+  --keep              keep the data for the next run (it is used for six hours)
+  --dir <directory>   where the data goes (default: a directory for temporary files)
+  --seconds <n>       for each operation (default 4)
+  --import-lines <n>  lines of the import (default 1m)`;
+
+/** @throws TypeError when an option is not one of those above. */
+export function readOptions(args: string[]): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rows: { type: 'string', default: '10m' },
+      peers: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      keep: { type: 'boolean', default: false },
+      dir: { type: 'string', default: join(tmpdir(), 'request-analytics-bench') },
+      seconds: { type: 'string', default: '4' },
+      'import-lines': { type: 'string', default: '1m' },
+    },
+  });
+  return {
+    rows: counted('--rows', values.rows),
+    peers: values.peers,
+    only: values.only.split(',').filter((one) => one !== ''),
+    keep: values.keep,
+    directory: values.dir,
+    budgetMs: Number(values.seconds) * 1000,
+    importLines: counted('--import-lines', values['import-lines']),
+  };
+}
+
+/** Whether `--only` wants what has this ID. */
+export function wants({ only }: Options, id: string): boolean {
+  return only.length === 0 || only.some((part) => id.includes(part));
+}
+
+function counted(option: string, text: string): number {
+  const count = rowsOf(text);
+  if (count === undefined) throw new TypeError(`${option}: a number and k or m, as in 10m`);
+  return count;
+}

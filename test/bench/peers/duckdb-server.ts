@@ -1,0 +1,42 @@
+import { statSync } from 'node:fs';
+import { type DuckDBPreparedStatement, DuckDBInstance } from '@duckdb/node-api';
+import { serve } from '../rpc.js';
+import type { PeerTable } from './tables.js';
+
+const [file = ''] = process.argv.slice(2);
+const instance = await DuckDBInstance.create(file);
+const connection = await instance.connect();
+const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
+
+const handlers = {
+  version: async () => {
+    const reader = await connection.runAndReadAll('SELECT version()');
+    return `DuckDB ${String(reader.getRows()[0]?.[0])}`;
+  },
+  /** Loads a table; the bytes by which the file grew. */
+  load: async ({ name, columns, duckdbIndexes = [] }: PeerTable, csv: string) => {
+    const before = statSync(file).size;
+    await connection.run(`CREATE TABLE ${name} (${columns})`);
+    await connection.run(`COPY ${name} FROM '${csv}' (FORMAT csv, HEADER false)`);
+    for (const index of duckdbIndexes) await connection.run(`CREATE ${index}`);
+    await connection.run('CHECKPOINT');
+    return statSync(file).size - before;
+  },
+  sample: async (id: string, sql: string, values: string[]) => {
+    const startedAt = performance.now();
+    const known = prepared.get(id) ?? connection.prepare(sql);
+    prepared.set(id, known);
+    const statement = await known;
+    for (const [index, value] of values.entries()) statement.bindVarchar(index + 1, value);
+    const rows = (await statement.runAndReadAll()).getRows();
+    return { ms: performance.now() - startedAt, rows: rows.length };
+  },
+};
+export type DuckDbHandlers = typeof handlers;
+
+serve(handlers);
+process.once('disconnect', () => {
+  connection.closeSync();
+  instance.closeSync();
+  process.exit(0);
+});

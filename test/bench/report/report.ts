@@ -1,0 +1,140 @@
+import type { Operation } from '../sections/operations.js';
+import { figure, table } from './markdown.js';
+import type { Results } from './results.js';
+import { bytesRatio, growth, peerRatio, targetsOf, toFloor } from './targets.js';
+
+const MB = 2 ** 20;
+
+/** The whole report as Markdown. */
+export function report(results: Results): string {
+  return [heading(results), operations(results), others(results), sizes(results), targets(results)]
+    .filter((part) => part !== '')
+    .join('\n\n');
+}
+
+function heading({ machine, at, rows, smallRows, peers }: Results): string {
+  const { cpu, cores, memoryGiB, node, load } = machine;
+  return [
+    `${at}: ${figure(rows)} rows${smallRows === undefined ? '' : `, growth against ${figure(smallRows)}`}`,
+    `${cores} cores (${cpu}), ${memoryGiB} GiB, Node ${node}, load at the start ${load}${peers.map((one) => `, ${one}`).join('')}`,
+    'Milliseconds. HTTP: the service, whole. Floor: the same statements through the client in the same engine, no HTTP.',
+  ].join('\n');
+}
+
+function operations({ operations: all, smallRows, peers }: Results): string {
+  if (all.length === 0) return '';
+  const extra = [...(smallRows === undefined ? [] : [GROWTH]), ...(peers.length === 0 ? [] : PEERS)];
+  const columns = [...BASE, ...extra];
+  return table(
+    columns.map(([name]) => name),
+    all.map((one) => columns.map(([, cell]) => cell(one))),
+  );
+}
+
+type Column = readonly [name: string, cell: (operation: Operation) => string];
+
+const BASE: readonly Column[] = [
+  [
+    'Operation',
+    ({ title, differences }) => (differences === '' ? title : `${title} (ROWS DIFFER: ${differences})`),
+  ],
+  ['records', ({ records }) => String(records)],
+  ['p50', ({ stats }) => figure(stats.http?.p50)],
+  ['p95', ({ stats }) => figure(stats.http?.p95)],
+  ['queries/s', ({ stats }) => figure(1000 / (stats.http?.mean ?? NaN))],
+  ['floor p50', ({ stats }) => figure(stats.floor?.p50)],
+  ['HTTP/floor', (one) => figure(toFloor(one))],
+];
+const GROWTH: Column = ['growth', (one) => figure(growth(one))];
+const PEERS: readonly Column[] = [
+  ['PostgreSQL p50', ({ stats }) => figure(stats.postgres?.p50)],
+  ['PostgreSQL/floor', (one) => figure(peerRatio(one, 'postgres'))],
+  ['DuckDB p50', ({ stats }) => figure(stats.duckdb?.p50)],
+  ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
+];
+
+function others({ atOnce, beside, team, startUp, afterMb, imports }: Results): string {
+  const rows = [
+    ...atOnce.map(({ title, concurrency, httpPerSecond, floorPerSecond, p95 }) => [
+      `${title}, ${concurrency} at once`,
+      `${figure(httpPerSecond)}/s, p95 ${figure(p95)} ms`,
+      `floor ${figure(floorPerSecond)}/s`,
+      figure(httpPerSecond / floorPerSecond),
+    ]),
+    ...(beside
+      ? [
+          [
+            `p95 of ${beside.fast} beside ${beside.slow}`,
+            figure(beside.besideP95, 'ms'),
+            `alone ${figure(beside.aloneP95)} ms`,
+            figure(beside.besideP95 / beside.aloneP95),
+          ],
+        ]
+      : []),
+    ...(team
+      ? [
+          [
+            'Get Team, 32 connections',
+            `${figure(team.teamPerSecond)}/s`,
+            `plain node:http ${figure(team.plainPerSecond)}/s`,
+            figure(team.teamPerSecond / team.plainPerSecond),
+          ],
+        ]
+      : []),
+    ...(startUp ? [['start-up', figure(startUp.ms, 'ms'), '', '']] : []),
+    ...(startUp
+      ? [['memory idle, after the run', figure(startUp.idleMb, 'MB'), `after ${figure(afterMb)} MB`, '']]
+      : []),
+    ...imports.map(({ lines, fileBytes, linesPerSecond, peakMb }) => [
+      `import of ${figure(lines)} lines (${figure(fileBytes / MB)} MB)`,
+      `${figure(linesPerSecond)} lines/s`,
+      `at most ${figure(peakMb)} MB`,
+      '',
+    ]),
+  ];
+  return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
+}
+
+function sizes(results: Results): string {
+  const { tables, peerBytes } = results;
+  if (tables.length === 0) return '';
+  const rows = tables.map(({ table: name, parts, rows: count, bytes }) => {
+    const peer = peerBytes?.[peerName(name)];
+    return [
+      name,
+      String(parts),
+      figure(count),
+      figure(bytes / MB),
+      figure(bytes / count),
+      ...(peerBytes ? [figure(peer && peer.postgres / MB), figure(peer && peer.duckdb / MB)] : []),
+    ];
+  });
+  const head = [
+    'Table',
+    'parts',
+    'rows',
+    'MB',
+    'bytes/row',
+    ...(peerBytes ? ['PostgreSQL MB', 'DuckDB MB'] : []),
+  ];
+  const total = peerBytes
+    ? `\n\nBytes per request, logs and details, PostgreSQL / ours: ${figure(bytesRatio(results))}`
+    : '';
+  return table(head, rows) + total;
+}
+
+function peerName(name: string): string {
+  const base = name.replace(/_v\d+$/, '');
+  return base === 'request_details' ? 'request_captures' : base;
+}
+
+function targets(results: Results): string {
+  const verdicts = { true: 'met', false: 'NOT MET', undefined: 'not measured' };
+  const rows = targetsOf(results).map(({ what, target, measured, met }) => [
+    what,
+    target,
+    measured,
+    verdicts[`${met}`],
+  ]);
+  return table(['Target', 'bound', 'measured', 'verdict'], rows);
+}

@@ -1,0 +1,31 @@
+import type { Machine } from '../machine.js';
+import type { PeerBytes } from '../peers/peers.js';
+import type { AtOnce } from '../sections/at-once.js';
+import type { Beside } from '../sections/beside.js';
+import type { Import } from '../sections/import.js';
+import type { Operation } from '../sections/operations.js';
+import type { StartUp } from '../sections/start-up.js';
+import type { TableSize } from '../sections/storage.js';
+import type { TeamRates } from '../sections/team.js';
+
+/** All figures of one run: what the JSON file holds, and what the tables are made of. */
+export interface Results {
+  machine: Machine;
+  /** ISO 8601. */
+  at: string;
+  rows: number;
+  /** Rows of the data set that growth is measured against; absent when it is this one. */
+  smallRows?: number;
+  /** Names and versions of the other databases. */
+  peers: string[];
+  startUp?: StartUp;
+  operations: Operation[];
+  atOnce: AtOnce[];
+  beside?: Beside;
+  team?: TeamRates;
+  /** Resident memory of the server after all of the above, in MB. */
+  afterMb?: number;
+  tables: TableSize[];
+  peerBytes?: PeerBytes;
+  imports: Import[];
+}

@@ -1,0 +1,150 @@
+import type { Operation } from '../sections/operations.js';
+import { figure } from './markdown.js';
+import type { Results } from './results.js';
+
+export interface Target {
+  what: string;
+  /** The bound, as text. */
+  target: string;
+  measured: string;
+  /** Undefined when it was not measured. */
+  met: boolean | undefined;
+}
+
+/** Rows for which the targets are set; with fewer, the figure is shown and the verdict is about that. */
+const FILTERS = [
+  'consumer-rare',
+  'consumer-middling',
+  'consumer-absent',
+  'status-5xx',
+  'path-rare',
+  'env',
+  'page-excluded',
+];
+const PAGES_GROWTH = ['page-100', 'page-deep'];
+
+/** The targets, met or not. */
+export function targetsOf(results: Results): Target[] {
+  const { operations } = results;
+  const by = (id: string) => operations.find((one) => one.id === id);
+  return [
+    atMost('p50 of a page of 100 over HTTP / floor', 1.25, toFloor(by('page-100'))),
+    atMost('p50 of a page of 1,000 over HTTP / floor', 1.15, toFloor(by('page-1000'))),
+    atLeast('queries/s at 8 at once / floor at 8 (page of 100)', 0.9, eightAtOnce(results)),
+    atLeast('Get Team, requests/s / plain node:http', 0.5, teamRatio(results)),
+    ...PAGES_GROWTH.map((id) => atMost(`growth: ${by(id)?.title ?? id}`, 1.5, growth(by(id)))),
+    atMost('growth: details', 1.5, growth(by('details'))),
+    atMost(
+      'growth: traffic in UTC days, the worst',
+      1.2,
+      worst(operations, /^traffic-(30d|13m)-utc$/, growth),
+    ),
+    atMost('fast query’s p95 beside a slow one / alone', 3, besideRatio(results)),
+    atMost('first page of the hot app, 15 days, p50 ms', 6.5, by('page-100')?.stats.http?.p50),
+    atMost('every filter case, the worst p50 ms', 100, worstFilter(operations)),
+    ...againstPostgres(results),
+    ...importTargets(results),
+  ];
+}
+
+function atMost(what: string, bound: number, value: number | undefined): Target {
+  return verdict(what, `≤ ${bound}`, value, (one) => one <= bound);
+}
+
+function atLeast(what: string, bound: number, value: number | undefined): Target {
+  return verdict(what, `≥ ${bound}`, value, (one) => one >= bound);
+}
+
+function verdict(
+  what: string,
+  target: string,
+  value: number | undefined,
+  holds: (value: number) => boolean,
+): Target {
+  const known = value !== undefined && !Number.isNaN(value);
+  return { what, target, measured: figure(value), met: known ? holds(value) : undefined };
+}
+
+function ratio(over: number | undefined, under: number | undefined): number | undefined {
+  return over === undefined || under === undefined ? undefined : over / under;
+}
+
+/** Over HTTP, to the engine through the client alone. */
+export function toFloor(operation: Operation | undefined): number | undefined {
+  return ratio(operation?.stats.http?.p50, operation?.stats.floor?.p50);
+}
+
+/** This data set to the small one. */
+export function growth(operation: Operation | undefined): number | undefined {
+  return ratio(operation?.stats.http?.p50, operation?.stats.small?.p50);
+}
+
+/** How many times as long another database takes, client to client, without HTTP on either side. */
+export function peerRatio(operation: Operation | undefined, peer: 'postgres' | 'duckdb'): number | undefined {
+  return ratio(operation?.stats[peer]?.p50, operation?.stats.floor?.p50);
+}
+
+function eightAtOnce({ atOnce }: Results): number | undefined {
+  const eight = atOnce.find(({ id, concurrency }) => id === 'page-100' && concurrency === 8);
+  return ratio(eight?.httpPerSecond, eight?.floorPerSecond);
+}
+
+function teamRatio({ team }: Results): number | undefined {
+  return ratio(team?.teamPerSecond, team?.plainPerSecond);
+}
+
+function besideRatio({ beside }: Results): number | undefined {
+  return ratio(beside?.besideP95, beside?.aloneP95);
+}
+
+function worst(
+  operations: readonly Operation[],
+  ids: RegExp,
+  measure: (operation: Operation) => number | undefined,
+): number | undefined {
+  const values = operations.filter(({ id }) => ids.test(id)).flatMap((one) => measure(one) ?? []);
+  return values.length === 0 ? undefined : Math.max(...values);
+}
+
+function worstFilter(operations: readonly Operation[]): number | undefined {
+  const ids = new RegExp(`^(${FILTERS.join('|')})$`);
+  return worst(operations, ids, ({ stats }) => stats.http?.p50);
+}
+
+function againstPostgres(results: Results): Target[] {
+  if (results.peers.length === 0) return [];
+  const ratios = (ids: RegExp) =>
+    results.operations
+      .filter(({ id }) => ids.test(id))
+      .map((one) => ({ title: one.title, times: peerRatio(one, 'postgres') }));
+  const each = [
+    ...ratios(new RegExp(`^(${FILTERS.join('|')})$`)),
+    ...ratios(/^traffic-13m-(utc|ny|kolkata)$/),
+  ];
+  return [
+    ...each.map(({ title, times }) => atLeast(`PostgreSQL / floor: ${title}`, 3, times)),
+    atLeast('PostgreSQL / ours: bytes per request', 3, bytesRatio(results)),
+  ];
+}
+
+/** Of request logs and details together, indexes included. */
+export function bytesRatio({ tables, peerBytes }: Results): number | undefined {
+  const ours = tables
+    .filter(({ table }) => /^request_(logs|details)_v/.test(table))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const theirs = (peerBytes?.request_logs?.postgres ?? NaN) + (peerBytes?.request_captures?.postgres ?? NaN);
+  return ratio(theirs, ours);
+}
+
+function importTargets({ imports }: Results): Target[] {
+  const [quarter, whole] = imports;
+  return [
+    atLeast('import, lines/s', 25_000, whole?.linesPerSecond),
+    atMost('import, peak memory in MB', 600, whole?.peakMb),
+    atMost(
+      'import, peak memory / that of a quarter of the file',
+      1.15,
+      ratio(whole?.peakMb, quarter?.peakMb),
+    ),
+  ];
+}

@@ -1,0 +1,50 @@
+import { type Options, wants } from '../options.js';
+import { inTurn } from '../load/rounds.js';
+import { statsOf } from '../load/stats.js';
+import { progress } from '../report/progress.js';
+import type { Service } from '../service.js';
+
+const CASES = ['page-100', 'details', 'traffic-30d-utc'];
+const AT_ONCE = [1, 8, 64];
+const ROUND_MS = 1_000;
+
+/** Queries a second with so many at once. */
+export interface AtOnce {
+  id: string;
+  title: string;
+  concurrency: number;
+  httpPerSecond: number;
+  floorPerSecond: number;
+  /** Of all rounds over HTTP. */
+  p95: number;
+}
+
+/** Rounds over HTTP and of the floor in turn. */
+export async function measureAtOnce(service: Service, options: Options): Promise<AtOnce[]> {
+  const results: AtOnce[] = [];
+  const cases = service.cases().filter(({ id }) => CASES.includes(id));
+  for (const one of cases)
+    for (const concurrency of AT_ONCE) {
+      if (!wants(options, `at-once-${concurrency}-${one.id}`)) continue;
+      progress(`${one.title}, ${concurrency} at once`);
+      const took: number[] = [];
+      const http = async () => {
+        const round = await service.httpRound(one, concurrency, ROUND_MS);
+        took.push(...round);
+        return round.length / (ROUND_MS / 1000);
+      };
+      const floor = async () =>
+        (await service.floorRound(one, concurrency, ROUND_MS)).length / (ROUND_MS / 1000);
+      const rounds = Math.max(3, Math.round(options.budgetMs / ROUND_MS));
+      const [httpPerSecond = NaN, floorPerSecond = NaN] = await inTurn([http, floor], rounds);
+      results.push({
+        id: one.id,
+        title: one.title,
+        concurrency,
+        httpPerSecond,
+        floorPerSecond,
+        p95: statsOf(took).p95,
+      });
+    }
+  return results;
+}

@@ -1,0 +1,63 @@
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
+import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import { createChdbConnection } from 'chdb/connection';
+import type { Statement } from './statements.js';
+
+type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
+
+/**
+ * What no service in front of the engine can beat: the official client on the engine in this process, the same
+ * statements, the result read as text and thrown away. Sessions of its own, as many as the product has.
+ */
+export class Floor {
+  private readonly clients: ClickHouseClient[];
+
+  constructor(directory: string, sessions: number) {
+    this.clients = Array.from({ length: sessions }, () => {
+      const connection = createChdbConnection({ path: directory }) as unknown as Connection;
+      return createClient({ connection });
+    });
+  }
+
+  /** Runs the statements one after another; milliseconds, and the rows of the last one. */
+  async sample(statements: readonly Statement[], client = 0): Promise<{ ms: number; rows: number }> {
+    const startedAt = performance.now();
+    let text = '';
+    for (const { sql, format } of statements) text = await this.text(client, sql, format);
+    const ms = performance.now() - startedAt;
+    return { ms, rows: text === '' ? 0 : text.trimEnd().split('\n').length };
+  }
+
+  /** So many at once for a while; the milliseconds that each took. */
+  async round(variants: readonly Statement[][], concurrency: number, forMs: number): Promise<number[]> {
+    const took: number[] = [];
+    const until = performance.now() + forMs;
+    let next = 0;
+    const worker = async (client: number) => {
+      while (performance.now() < until) {
+        const statements = variants[next++ % variants.length] ?? [];
+        const { ms } = await this.sample(statements, client);
+        if (performance.now() < until) took.push(ms);
+      }
+    };
+    await Promise.all(Array.from({ length: concurrency }, (_, index) => worker(index)));
+    return took;
+  }
+
+  /** Any statement; what it answers, tab-separated. */
+  async run(sql: string): Promise<string> {
+    const answers = /^\s*(SELECT|WITH)\b/i.test(sql);
+    if (answers) return this.text(0, sql, 'TabSeparated');
+    await this.clients[0]?.command({ query: sql });
+    return '';
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.clients.map((client) => client.close()));
+  }
+
+  private async text(client: number, query: string, format: 'JSONEachRow' | 'TabSeparated'): Promise<string> {
+    const result = await this.clients[client % this.clients.length]?.query({ query, format });
+    return (await result?.text()) ?? '';
+  }
+}

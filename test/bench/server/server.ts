@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { startServer } from '../../../src/app.factory.js';
+import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { PageTokens, type TokenContent } from '../../../src/common/pagination/page-token.js';
+import { Config } from '../../../src/config/config.js';
+import { ListRequestLogsInput } from '../../../src/request-logs/request-logs.input.js';
+import { serve } from '../rpc.js';
+import { Floor } from './floor.js';
+import { type Statement, recorded } from './statements.js';
+
+const running = await startServer();
+const { app } = running;
+const config = app.get(Config);
+const floor = new Floor(resolve(config.dataDir), config.clickhouse.embeddedSessions);
+const store = app.get(ClickHouse);
+const httpServer: ReturnType<NestExpressApplication['getHttpServer']> = app.getHttpServer();
+
+const handlers = {
+  port: () => (httpServer.address() as AddressInfo).port,
+  /** The statements of one request, which this process sends to itself. */
+  statements: (url: string, key: string): Promise<Statement[]> =>
+    recorded(store, async () => {
+      const response = await fetch(url, { headers: { 'Api-Key': key } });
+      if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
+      await response.text();
+    }),
+  sample: (statements: readonly Statement[]) => floor.sample(statements),
+  round: (variants: readonly Statement[][], concurrency: number, forMs: number) =>
+    floor.round(variants, concurrency, forMs),
+  sql: (text: string) => floor.run(text),
+  /** A token as the page before it would have given it: the benchmark cannot walk ten days of pages. */
+  token: (teamId: number, appId: number, content: TokenContent) => {
+    const { binding } = Object.assign(new ListRequestLogsInput(), { app_id: appId, limit: 100 });
+    return app.get(PageTokens).seal({ ...binding, teamId, appId }, content);
+  },
+};
+export type ServerHandlers = typeof handlers;
+
+serve(handlers);
+process.once('disconnect', () => {
+  void floor
+    .close()
+    .then(() => running.stop())
+    .then(() => process.exit(0));
+});

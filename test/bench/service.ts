@@ -1,0 +1,150 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { type Case, moved, pathOf } from './cases/case.js';
+import { type Context, contextOf } from './cases/context.js';
+import { directoryCases } from './cases/directory.js';
+import { logCases } from './cases/logs.js';
+import { trafficCases } from './cases/traffic.js';
+import { EXCLUDED, HOT_APP, TEAM_KEY } from './dataset/shape.js';
+import { HttpConnection } from './load/http-connection.js';
+import type { Subject } from './load/interleave.js';
+import { httpRound } from './load/rounds.js';
+import { freePort } from './peers/postgres-cluster.js';
+import { Child } from './rpc.js';
+import type { ServerHandlers } from './server/server.js';
+import type { Statement } from './server/statements.js';
+import type { DataSet, Workspace } from './workspace.js';
+
+const UNLIMITED = '1000000000';
+/** Statements of so many variants of a case for rounds of many at once. */
+const ROUND_VARIANTS = 64;
+/** Longer than keys and marks are remembered. */
+const MARK_TAKES_MS = 6_000;
+
+/** The service over one data set: a server process, a connection to it, and the cases that suit its data. */
+export class Service {
+  private readonly statements = new Map<string, Promise<Statement[][]>>();
+
+  private constructor(
+    readonly server: Child<ServerHandlers>,
+    readonly port: number,
+    private connection: HttpConnection,
+    readonly context: Context,
+  ) {}
+
+  static async start({ dataDir, anchor }: DataSet, workspace: Workspace): Promise<Service> {
+    const server = await Child.start<ServerHandlers>('./server/server.js', {
+      env: {
+        DATA_DIR: dataDir,
+        PORT: String(await freePort()),
+        HOST: '127.0.0.1',
+        RATE_LIMIT_PER_MINUTE: UNLIMITED,
+      },
+      log: workspace.file('server.log'),
+    });
+    const port = await server.call('port');
+    const connection = await HttpConnection.open(port, TEAM_KEY);
+    return new Service(server, port, connection, await contextOf(server, anchor));
+  }
+
+  cases(): Case[] {
+    return [logCases, directoryCases, trafficCases].flatMap((of) => of(this.context));
+  }
+
+  async get(path: string): Promise<string> {
+    const { status, body } = await this.ask(path);
+    if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
+    return body.toString();
+  }
+
+  /** The case over HTTP. */
+  http(one: Case, name = 'http'): Subject {
+    const sample = async (nth: number) => {
+      const startedAt = performance.now();
+      const { status } = await this.ask(pathOf(one, nth));
+      if (status !== 200) throw new Error(`${pathOf(one, nth)}: ${status}`);
+      return performance.now() - startedAt;
+    };
+    return { name, sample };
+  }
+
+  /** The case's statements through the client alone. */
+  async floor(one: Case): Promise<Subject> {
+    const variants = await this.statementsOf(one);
+    const sample = async (nth: number) => (await this.server.call('sample', variant(variants, one, nth))).ms;
+    return { name: 'floor', sample };
+  }
+
+  /** Rows that the engine answers the case with. */
+  async floorRows(one: Case): Promise<number> {
+    const variants = await this.statementsOf(one);
+    return (await this.server.call('sample', variant(variants, one, 0))).rows;
+  }
+
+  /** Milliseconds of each request of a round with so many at once. */
+  httpRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
+    const from = this.taken(1_000_000);
+    const path = (nth: number) => pathOf(one, from + nth);
+    return httpRound({ port: this.port, key: TEAM_KEY, path }, concurrency, forMs);
+  }
+
+  async floorRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
+    const known = await this.statementsOf(one);
+    const from = this.taken(ROUND_VARIANTS);
+    const variants = Array.from({ length: ROUND_VARIANTS }, (_, index) => variant(known, one, from + index));
+    return this.server.call('round', variants, concurrency, forMs);
+  }
+
+  /** Marks the twenty endpoints as excluded, or takes the marks back. */
+  async mark(excluded: boolean): Promise<void> {
+    await this.server.call(
+      'sql',
+      `INSERT INTO endpoints_v1 (app_id, id, method, path, excluded, created_at)
+       SELECT app_id, id, method, path, ${excluded}, created_at FROM endpoints_v1 FINAL
+       WHERE app_id = ${HOT_APP} AND id IN (${EXCLUDED.join()})`,
+    );
+    await wait(MARK_TAKES_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.connection.close();
+    await this.server.stop();
+  }
+
+  private async ask(path: string) {
+    if (!this.connection.isOpen) this.connection = await HttpConnection.open(this.port, TEAM_KEY);
+    return this.connection.get(path);
+  }
+
+  private last = 10_000;
+  /** The first of so many numbers of samples that nobody had before. */
+  private taken(count: number): number {
+    this.last += count;
+    return this.last - count;
+  }
+
+  /** Recorded once: what the product asks for each of the case's requests. */
+  private statementsOf(one: Case): Promise<Statement[][]> {
+    const known = this.statements.get(one.id);
+    if (known) return known;
+    const recording = this.record(one);
+    this.statements.set(one.id, recording);
+    return recording;
+  }
+
+  private async record(one: Case): Promise<Statement[][]> {
+    const recorded: Statement[][] = [];
+    for (let nth = 0; nth < one.paths.length; nth++) {
+      const path = pathOf(one, nth === 0 ? 0 : nth);
+      // Key and scope are remembered for a while: what is recorded behind this request is the operation's alone.
+      if (nth % 20 === 0) await this.get(path);
+      const url = `http://127.0.0.1:${this.port}${path}`;
+      recorded.push(await this.server.call('statements', url, TEAM_KEY));
+    }
+    return recorded;
+  }
+}
+
+function variant(variants: readonly Statement[][], one: Case, nth: number): Statement[] {
+  const statements = variants[nth % variants.length] ?? [];
+  return statements.map(({ sql, format }) => ({ sql: moved(sql, one, nth), format }));
+}

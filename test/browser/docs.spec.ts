@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type Page, chromium } from 'playwright-core';
+import { TestApp } from '../setup/app.js';
+
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+/** A name that is not this machine's own, so that the page is served as to anybody: over plain HTTP. */
+const HOST = 'docs.test';
+/** Nothing of the browser's own may call home, and no sandbox is to be had in a container. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  `--host-resolver-rules=MAP ${HOST} 127.0.0.1`,
+];
+
+if (process.env.CI && !existsSync(CHROMIUM))
+  throw new Error('Install chromium: its test must not be skipped');
+const describeWithChromium = existsSync(CHROMIUM) ? describe : describe.skip;
+
+describeWithChromium('/docs in a browser', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let page: Page;
+  let key: string;
+  let origin: string;
+  /** What the page asked of anybody else, and what it complained of. */
+  const strangers: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    ({ key } = await app.team());
+    origin = app.url.replace('127.0.0.1', HOST);
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    await page.route(
+      (url) => url.origin !== origin && url.protocol !== 'data:',
+      async (route) => {
+        strangers.push(route.request().url());
+        await route.abort();
+      },
+    );
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('requestfailed', (request) => complaints.push(request.url()));
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
+
+  it('tells a newcomer what to do first, and does it: Authorize, Get Team, Try it out, Execute', async () => {
+    const response = await page.goto(`${origin}/docs`);
+    const policy = response?.headers()['content-security-policy'];
+    expect(policy).toContain("default-src 'none';script-src 'self';");
+    expect(policy).not.toMatch(/unsafe-eval|upgrade-insecure-requests/);
+    await page.getByText('Your first call').waitFor();
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-1.png` });
+
+    await page.getByRole('button', { name: 'Authorize' }).click();
+    await page.getByLabel('Value').fill(key);
+    await page.getByRole('button', { name: 'Apply credentials' }).click();
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-2.png` });
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    const operation = page.locator('#operations-Team-getTeam');
+    await operation.getByRole('button', { name: 'Get Team' }).click();
+    await operation.getByRole('button', { name: 'Try it out' }).click();
+    await operation.getByRole('button', { name: 'Execute' }).click();
+    const answer = operation.locator('.live-responses-table');
+    await answer.getByText('"name": "Acme"').waitFor();
+    if (process.env.SCREENSHOTS)
+      await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-3.png`, fullPage: true });
+    expect(await answer.locator('tbody .response-col_status').first().innerText()).toContain('200');
+    expect(await answer.innerText()).toContain('x-ratelimit-remaining');
+  });
+
+  it('needs nobody but this server, and has nothing to complain of', () => {
+    expect([strangers, complaints]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,159 @@
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import type { MediaTypeObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
+import { AppModule } from '../../src/app.module.js';
+import { HttpAdapter } from '../../src/common/http/http.adapter.js';
+import { createDocument } from '../../src/common/openapi/openapi.js';
+import { type Answer, check, faultsOf } from '../setup/conforms.js';
+import { document, operations, resolve } from '../setup/document.js';
+
+/** Every object of the document, with the path of keys that leads to it. */
+function* nodes(node: unknown, path: readonly string[] = []): Generator<[string, Record<string, unknown>]> {
+  if (typeof node !== 'object' || node === null) return;
+  if (!Array.isArray(node)) yield [path.join('/'), node as Record<string, unknown>];
+  for (const [key, value] of Object.entries(node)) yield* nodes(value, [...path, key]);
+}
+
+describe('the committed document', () => {
+  it('is the one that the running decorators make, member by member', async () => {
+    const app = await NestFactory.create(AppModule, new HttpAdapter(), { preview: true, logger: false });
+    expect(JSON.stringify(createDocument(app))).toBe(JSON.stringify(document));
+  });
+
+  it('is OpenAPI 3.1, with one server: the one that serves it', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.servers).toEqual([{ url: '/', description: expect.any(String) }]);
+    expect(document.components?.securitySchemes).toMatchObject({
+      ApiKey: { type: 'apiKey', in: 'header', name: 'Api-Key' },
+    });
+  });
+
+  it('uses each of its components, and none that it lacks', () => {
+    const used = [...nodes(document)].flatMap(([, { $ref }]) => ($ref === undefined ? [] : [$ref as string]));
+    const { securitySchemes = {}, ...components } = document.components!;
+    const made = Object.entries(components).flatMap(([kind, members]) =>
+      Object.keys(members).map((name) => `#/components/${kind}/${name}`),
+    );
+    expect([...new Set(used)].sort()).toEqual(made.sort());
+    expect(Object.keys(securitySchemes)).toEqual(['ApiKey']);
+  });
+
+  it('says null as 3.1 does, and nothing beside a reference', () => {
+    const all = [...nodes(document)];
+    expect(all.filter(([, node]) => 'nullable' in node)).toEqual([]);
+    expect(all.filter(([, node]) => '$ref' in node && Object.keys(node).length > 1)).toEqual([]);
+  });
+
+  it('has only examples that are what they show', () => {
+    const schemas = [...nodes(document.components?.schemas)].filter(
+      ([, { examples }]) => examples !== undefined,
+    );
+    expect(schemas.length).toBeGreaterThan(40);
+    for (const [path, { examples, ...schema }] of schemas)
+      for (const example of examples as unknown[])
+        expect([path, faultsOf(schema, example)]).toEqual([path, []]);
+    for (const [name, header] of Object.entries(document.components?.headers ?? {})) {
+      const { schema, example } = header as { schema: SchemaObject; example: unknown };
+      expect([name, faultsOf(schema, example)]).toEqual([name, []]);
+    }
+    for (const [name, response] of Object.entries(document.components?.responses ?? {})) {
+      const { schema, example, examples } = bodyOf(response as ResponseObject);
+      const shown = examples
+        ? Object.values(examples).map((one) => resolve<{ value: unknown }>(one as never).value)
+        : [example];
+      for (const body of shown) expect([name, faultsOf(schema!, body)]).toEqual([name, []]);
+    }
+  });
+});
+
+function bodyOf({ content }: ResponseObject): MediaTypeObject {
+  return content!['application/json']!;
+}
+
+describe.each(operations)('$id', ({ id, path, parameters, definition }) => {
+  it('says what it does, and to whom', () => {
+    expect(definition).toMatchObject({
+      operationId: id,
+      summary: expect.stringMatching(/^(Get|List) [A-Z]/),
+      description: expect.stringMatching(/^[A-Z].*\.$/s),
+      security: [{ ApiKey: [] }],
+    });
+    expect(definition.tags).toHaveLength(1);
+    expect(document.tags?.map(({ name }) => name)).toContain(definition.tags?.[0]);
+    expect(Object.keys(document.paths[path]!)).toEqual(['get']);
+  });
+
+  it('documents every answer, each with its headers and its body', () => {
+    const statuses = ['200', '401', '403', '404', '422', '429', '500', '503', '504'];
+    expect(Object.keys(definition.responses)).toEqual(statuses);
+    for (const status of statuses) {
+      const response = resolve<ResponseObject>(definition.responses[status] as ResponseObject);
+      expect(response.description).not.toBe('');
+      expect(response.headers).toHaveProperty('X-Request-Id');
+      expect(bodyOf(response).schema).toHaveProperty('$ref');
+    }
+  });
+
+  it('gives every parameter a description, bounds and examples, and defaults that are within them', () => {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(inPath);
+    for (const { name, in: place, required, description, schema } of parameters) {
+      const { examples, default: standard, ...rest } = schema;
+      expect([name, required, description]).toEqual([
+        name,
+        place === 'path',
+        expect.stringMatching(/^[A-Z]/),
+      ]);
+      expect([name, examples?.length]).toEqual([name, 1]);
+      for (const value of [...examples!, ...(standard === undefined ? [] : [standard])])
+        expect([name, faultsOf(rest, value)]).toEqual([name, []]);
+      if (schema.type === 'integer') expect([name, schema.minimum]).toEqual([name, 1]);
+    }
+  });
+});
+
+describe('the check of answers against the document', () => {
+  const operation = operations.find(({ id }) => id === 'getTeam')!;
+  const good: Answer = {
+    status: 200,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'x-request-id': 'a',
+      'x-ratelimit-limit': '100',
+      'x-ratelimit-remaining': '99',
+      'x-ratelimit-reset': '1795220160',
+    },
+    text: '{"id":1,"name":"Acme"}',
+  };
+  const withoutReset = { ...good.headers, 'x-ratelimit-reset': undefined };
+
+  it('takes what is documented', () => {
+    expect(() => {
+      check(operation, good);
+    }).not.toThrow();
+  });
+
+  it.each<[string, Partial<Answer>, RegExp]>([
+    ['a status', { status: 418 }, /its status is not documented/],
+    ['a header that is missing', { headers: withoutReset }, /X-RateLimit-Reset is missing/],
+    [
+      'a header of another form',
+      { headers: { ...good.headers, 'x-ratelimit-limit': 'x' } },
+      /X-RateLimit-Limit: /,
+    ],
+    [
+      'a header that has no place there',
+      { headers: { ...good.headers, 'retry-after': '1' } },
+      /Retry-After is not/,
+    ],
+    ['a body that is not JSON', { headers: { ...good.headers, 'content-type': 'text/html' } }, /not JSON/],
+    ['a member that is missing', { text: '{"id":1}' }, /required/],
+    ['a member of another type', { text: '{"id":"1","name":"Acme"}' }, /must be integer/],
+    ['a member that nobody knows', { text: '{"id":1,"name":"Acme","plan":"free"}' }, /additional/],
+    ['a null', { text: '{"id":1,"name":null}' }, /must be string/],
+  ])('refuses %s', (_case, change, message) => {
+    expect(() => {
+      check(operation, { ...good, ...change });
+    }).toThrow(message);
+  });
+});

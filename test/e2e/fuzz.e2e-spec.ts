@@ -1,0 +1,134 @@
+import fc from 'fast-check';
+import { TestApp } from '../setup/app.js';
+import { check } from '../setup/conforms.js';
+import { fill, operations } from '../setup/document.js';
+import type { FaultBody } from '../setup/faults.js';
+import { type FuzzedRequest, requestsOf, texts } from '../setup/fuzz.js';
+import { HOSTILE } from '../setup/hostile.js';
+import { Tenant } from '../setup/tenant.js';
+import { hangUp, send } from '../setup/wire.js';
+
+/** Each run is a request for every operation. */
+const RUNS = Number(process.env.FUZZ_RUNS ?? 350);
+const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
+const METHODS = ['GET', 'POST', "O'NEIL", 'A"B', 'A\\B', '{X:STRING}', '%', '_', '--', 'É', '😀'];
+
+let app: TestApp;
+let tenant: Tenant;
+let known: Record<string, string[]>;
+/** What was logged: a request for every hostile path, methods taking turns. */
+let logged: { method: string; path: string }[];
+
+beforeAll(async () => {
+  process.stderr.write(`fuzz: FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS} repeats this run\n`);
+  app = await TestApp.start();
+  tenant = await Tenant.create(app);
+  logged = [...HOSTILE, ...HOSTILE.map((text) => `/users/${text}`), '/users', '/Users', '/users/'].map(
+    (path, n) => ({
+      method: METHODS[n % METHODS.length]!,
+      path,
+    }),
+  );
+  const records = await tenant.write(
+    ...logged.map((one) => ({ ...one, consumer: { identifier: one.path } })),
+  );
+  const { data } = await tenant.consumers({ limit: 3 });
+  known = {
+    app_id: Array<string>(4).fill(String(tenant.appId)),
+    app_env_id: [String(await tenant.envId('prod'))],
+    consumer_id: data.map(({ id }) => String(id)),
+    request_uuid: records.slice(0, 5).map(({ request_uuid }) => request_uuid),
+  };
+});
+
+afterAll(async () => {
+  hangUp();
+  await app.stop();
+});
+
+const ask = (path: string) => send(app.url, path, { headers: { 'Api-Key': tenant.key } });
+
+function targetOf({ operation, values }: FuzzedRequest): string {
+  const inPath = values.filter((one) => one.in === 'path').map(({ name, raw }) => [name, raw]);
+  const query = values.filter((one) => one.in === 'query').map(({ name, raw }) => `${name}=${raw}`);
+  return `${fill(operation.path, Object.fromEntries(inPath) as Record<string, string>)}?${query.join('&')}`;
+}
+
+/** Sends one and judges the answer: valid by the document, refused where it must be, and for that alone. */
+async function judge(request: FuzzedRequest): Promise<void> {
+  const target = targetOf(request);
+  const answer = await ask(target);
+  check(request.operation, answer);
+  expect([200, 404, 422]).toContain(answer.status);
+  const faults = answer.status === 422 ? (JSON.parse(answer.text) as { detail: FaultBody[] }).detail : [];
+  const bad = request.values.filter(({ isValid }) => !isValid).map(({ name }) => name);
+  const refused = faults
+    .filter(({ msg }) => msg !== 'Value error, start must be before end')
+    .map(({ loc }) => loc[1]);
+  expect([target, refused]).toEqual([target, bad]);
+}
+
+it('answers every operation as documented, refuses what is invalid, and never fails', async () => {
+  const requests = fc.tuple(...operations.map((operation) => requestsOf(operation, known)));
+  await fc.assert(
+    fc.asyncProperty(requests, async (some) => {
+      await Promise.all(some.map(judge));
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+}, 120_000);
+
+describe('a hostile text finds what it literally names, and nothing else', () => {
+  const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  const matches = (pattern: string) => new RegExp(`^${pattern.split('*').map(escaped).join('[^]*')}$`, 'u');
+
+  /** The `method` and `path` of what a filter finds, in order. */
+  async function found(resource: string, filter: string, text: string) {
+    const target = `/v1/apps/${tenant.appId}/${resource}?${filter}=${encodeURIComponent(text)}&limit=1000`;
+    const { status, text: body } = await ask(target);
+    expect([target, status]).toEqual([target, 200]);
+    const { data } = JSON.parse(body) as { data: { method: string; path: string }[] };
+    return data.map(({ method, path }) => [method, path].join(' ')).sort();
+  }
+
+  /** Both resources give just those of what was logged. */
+  async function expectFound(
+    filter: string,
+    text: string,
+    isMeant: (one: { method: string; path: string }) => boolean,
+  ) {
+    const meant = logged
+      .filter(isMeant)
+      .map(({ method, path }) => [method, path].join(' '))
+      .sort();
+    for (const resource of ['endpoints', 'request-logs'])
+      expect([text, await found(resource, filter, text)]).toEqual([text, meant]);
+  }
+
+  const byPath = (text: string) =>
+    expectFound('path', text, ({ path }) => text === '' || matches(text).test(path));
+
+  it.each(HOSTILE.map((text) => [JSON.stringify(text), text]))('path: %s', async (_, text) => {
+    await byPath(text);
+    await byPath(`/users/${text}`);
+    await byPath(`*${text}`);
+    await byPath(`${text}*`);
+    await byPath(`*${text}*`);
+  });
+
+  it('path: any of them in any mixture', async () => {
+    const usable = texts().filter((text) => !text.includes('\0') && Array.from(text).length <= 1024);
+    await fc.assert(fc.asyncProperty(usable, byPath), { numRuns: RUNS / 2, seed: SEED });
+  }, 60_000);
+
+  it.each([...METHODS, ...HOSTILE].map((text) => [JSON.stringify(text), text]))(
+    'method: %s',
+    async (_, text) => {
+      const items = text
+        .split(',')
+        .map((item) => item.trim().toUpperCase())
+        .filter((item) => item !== '');
+      await expectFound('method', text, ({ method }) => items.length === 0 || items.includes(method));
+    },
+  );
+});

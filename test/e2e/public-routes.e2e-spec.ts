@@ -1,0 +1,69 @@
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
+import { ModulesContainer, Reflector } from '@nestjs/core';
+import type { Application } from 'express';
+import { PUBLIC } from '../../src/auth/public.decorator.js';
+import { TestApp } from '../setup/app.js';
+import { send } from '../setup/wire.js';
+
+/** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
+const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
+const PUBLIC_PATHS = [
+  '/docs',
+  '/docs/',
+  '/docs/LICENSE',
+  '/docs/docs/swagger-ui-init.js',
+  '/docs/index.html',
+  '/docs/swagger-ui-init.js',
+  '/health/live',
+  '/health/ready',
+  '/openapi.json',
+  '/{*path}',
+];
+
+type Handler = (...args: unknown[]) => unknown;
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await TestApp.start();
+});
+afterAll(async () => {
+  await app.stop();
+});
+
+/** Every handler of every controller: its name, and whether it carries `@Public()`. */
+function handlers() {
+  const modules = [...app.app.get(ModulesContainer).values()];
+  const controllers = modules.flatMap(({ controllers }) => [...controllers.values()]);
+  const reflector = app.app.get(Reflector);
+  return controllers.flatMap(({ metatype }) => {
+    const prototype = (metatype as { prototype: Record<string, Handler> }).prototype;
+    return Object.getOwnPropertyNames(prototype)
+      .filter((name) => Reflect.hasMetadata(METHOD_METADATA, prototype[name]!))
+      .map((name) => ({
+        name: `${metatype!.name}.${name}`,
+        isPublic: reflector.getAllAndOverride<boolean>(PUBLIC, [prototype[name]!, metatype!]),
+      }));
+  });
+}
+
+it('only these handlers are @Public()', () => {
+  const all = handlers();
+  expect(
+    all
+      .filter(({ isPublic }) => isPublic)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(PUBLIC_HANDLERS);
+  expect(all.length).toBeGreaterThan(PUBLIC_HANDLERS.length + 6);
+});
+
+it('every other route of the server, whatever registered it, asks for a key', async () => {
+  const { router } = app.app.getHttpAdapter().getInstance() as Application;
+  const paths = new Set(router.stack.flatMap(({ route }) => (route ? [route.path] : [])));
+  expect([...paths].filter((path) => !path.startsWith('/v1')).sort()).toEqual(PUBLIC_PATHS);
+  for (const path of [...paths].filter((path) => path.startsWith('/v1'))) {
+    const example = path.replaceAll(/:\w+/g, '1').replace('{*path}', 'x');
+    for (const method of ['GET', 'POST'])
+      expect([example, (await send(app.url, example, { method })).status]).toEqual([example, 401]);
+  }
+});

@@ -1,0 +1,122 @@
+import { createApiKey } from '../../src/auth/api-key.js';
+import type { Answer } from '../setup/conforms.js';
+import { eventually } from '../setup/eventually.js';
+import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
+import { ServerProcess } from '../setup/server.js';
+import { hangUp, send } from '../setup/wire.js';
+
+const LIMIT = 100;
+/** What a request may wait because of Redis (contract, section 10). */
+const LONGEST_WAIT_MS = 100;
+const LEFT = 'Redis does not count';
+const RETURNED = 'Redis counts again';
+
+/** Keys as they are used up, one by each test. */
+const keys = Array.from({ length: 12 }, createApiKey);
+const nextKey = () => keys.pop()!;
+
+const passed = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200);
+const ask = (url: string, key: string) => send(url, '/v1/team', { headers: { 'Api-Key': key } });
+
+/** So many requests at once with one key, taking turns between the servers. */
+function fire(count: number, key: string, ...servers: ServerProcess[]): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => ask(servers[n % servers.length]!.url, key)));
+}
+
+/** The value that so large a share of the values does not pass. */
+function percentile(values: readonly number[], share: number): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Infinity;
+}
+
+/** The numbers of an answer's `X-RateLimit-*` headers: limit, remaining, reset. */
+function numbers({ headers }: Answer): number[] {
+  return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
+}
+
+/** One request behind the other until stopped; then every status that was seen, and how long each waited. */
+function load(url: string, key: string) {
+  const statuses = new Set<number>();
+  const waitsMs: number[] = [];
+  const stopped = new AbortController();
+  const loop = (async () => {
+    while (!stopped.signal.aborted) {
+      const begun = performance.now();
+      statuses.add((await ask(url, key)).status);
+      waitsMs.push(performance.now() - begun);
+    }
+  })();
+  return {
+    waitsMs,
+    stop: async () => {
+      stopped.abort();
+      await loop;
+      return [...statuses];
+    },
+  };
+}
+
+describeWithRedisServer('two servers with one Redis', () => {
+  let redis: RedisServer;
+  let servers: [ServerProcess, ServerProcess];
+
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+    const start = () =>
+      ServerProcess.start({ REDIS_URL: redis.url }, async (admin) => {
+        const { id } = await admin.createTeam('Acme', 'premium');
+        for (const key of keys) await admin.createKey(id, { key });
+      });
+    servers = [await start(), await start()];
+  }, 60_000);
+
+  afterAll(async () => {
+    hangUp();
+    await Promise.all(servers.map((server) => server.stop()));
+    await redis.stop();
+  });
+
+  it('let exactly 100 of 1,000 requests pass that are sent at once', async () => {
+    const answers = await fire(1_000, nextKey(), ...servers);
+    const [good, refused] = [passed(answers), answers.filter(({ status }) => status === 429)];
+    expect([good.length, refused.length]).toEqual([LIMIT, 900]);
+    const remaining = good.map((answer) => numbers(answer)[1]!).sort((one, other) => one - other);
+    expect(remaining).toEqual(Array.from({ length: LIMIT }, (_, n) => n));
+    expect(new Set(answers.map((answer) => numbers(answer)[0]))).toEqual(new Set([LIMIT]));
+    expect(new Set(answers.map((answer) => numbers(answer)[2])).size).toBe(1);
+    expect(new Set(refused.map((answer) => numbers(answer)[1]))).toEqual(new Set([0]));
+    for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+    for (const { headers } of good) expect(headers).not.toHaveProperty('retry-after');
+  });
+
+  it.each<[string, () => unknown, () => unknown]>([
+    ['freezes', () => redis.freeze(), () => redis.thaw()],
+    ['is killed and started again', () => redis.kill(), () => redis.launch()],
+  ])('fail no request when Redis %s under load; each counts by itself meanwhile', async (_, begin, end) => {
+    const returns = () => servers.map(({ log }) => log.filter((line) => line.includes(RETURNED)).length);
+    const before = returns();
+    const loads = servers.map(({ url }) => load(url, nextKey()));
+    await begin();
+    const answered = loads.map(({ waitsMs }) => waitsMs.length);
+    await eventually(() => loads.every(({ waitsMs }, at) => waitsMs.length > answered[at]! + 50));
+    const waitsMs = loads.flatMap((one, at) => one.waitsMs.slice(answered[at]));
+    const alone = nextKey();
+    const meanwhile = await Promise.all(servers.map((server) => fire(150, alone, server)));
+    await end();
+    await eventually(() => returns().every((times, at) => times > before[at]!), 15_000);
+    const together = await fire(200, nextKey(), ...servers);
+    const statuses = await Promise.all(loads.map(({ stop }) => stop()));
+    expect([200, 429]).toEqual(expect.arrayContaining(statuses.flat()));
+    expect(meanwhile.map((answers) => passed(answers).length)).toEqual([LIMIT, LIMIT]);
+    expect(passed(together)).toHaveLength(LIMIT);
+    // One request of each server may have found out; those behind it must not wait.
+    expect(percentile(waitsMs, 0.9)).toBeLessThan(LONGEST_WAIT_MS);
+  });
+
+  it('say once that they left Redis, and once that they returned', () => {
+    for (const { log } of servers) {
+      const said = [LEFT, RETURNED].map((text) => log.filter((line) => line.includes(text)).length);
+      expect(said[0]).toBeGreaterThan(0);
+      expect(said[0]).toBe(said[1]);
+    }
+  });
+});

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { TestApp } from '../setup/app.js';
+import { Tenant } from '../setup/tenant.js';
+
+const NOTHING_CAPTURED =
+  '"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null,' +
+  '"trace_id":null,"exception":null,"logs":[],"spans":[]';
+
+/** Everything at once, as text: what goes in must come out, character by character. */
+const CAPTURE =
+  '"request_headers":[["accept","*/*"],["cookie","******"],["accept","text/html"],["x-empty",""]],' +
+  '"response_headers":[["content-type","application/json"]],' +
+  String.raw`"request_body_json":"{\"password\":\"******\",\"n\":1.0,\"big\":12345678901234567890}",` +
+  String.raw`"response_body_json":"[\"株式会社\",\"🚀\",\"a\\\"b\",\"</script>\"]",` +
+  '"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",' +
+  String.raw`"exception":{"type":"TypeError","message":"it's \"broken\"","stacktrace":"TypeError: x\n    at f (/app/a.js:1:2)\n",` +
+  '"tracker_event_id":"c0ffee"},' +
+  '"logs":[{"timestamp":"2026-01-02T03:04:05.123456Z","message":"user loaded","level":"INFO","logger":"app.users",' +
+  '"file":"users.py","line":17},{"timestamp":"2026-01-02T03:04:05.999999Z","message":"","level":"warning",' +
+  '"logger":null,"file":null,"line":null}],' +
+  '"spans":[{"span_id":"00f067aa0ba902b7","parent_span_id":null,"name":"GET /users","kind":"SERVER",' +
+  '"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000003,"duration_ns":2,"status":"OK",' +
+  '"attributes":{"http.status_code":200,"ratio":0.5,"cached":false,"none":null,"tags":["a",1,true,[]],' +
+  '"nested":{"deep":{"big":9223372036854775807}},"text":"1"}},' +
+  '{"span_id":"00f067aa0ba902b8","parent_span_id":"00f067aa0ba902b7","name":"SELECT","kind":null,' +
+  '"start_time_ns":0,"end_time_ns":9223372036854775807,"duration_ns":9007199254740993,"status":null,' +
+  '"attributes":{}}]';
+
+describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+  });
+
+  afterAll(() => app.stop());
+
+  const details = (uuid: string, of = tenant) => of.get(`request-logs/${uuid}`);
+  const logOf = async (uuid: string) => {
+    const { text } = await tenant.get('request-logs', { limit: 1000 });
+    return /\{"timestamp":.*?"client_country_iso_code":[^}]*/.exec(
+      text.slice(text.lastIndexOf('{"timestamp"', text.indexOf(uuid))),
+    )![0];
+  };
+
+  describe('200', () => {
+    it('is the request log record and then all that was captured, in order, digit by digit', async () => {
+      const [record] = await tenant.write({
+        consumer: { identifier: 'bob@example.com' },
+        status_code: 500,
+        request_size_bytes: 51,
+        capture: `{${CAPTURE}}`,
+      });
+      const { status, text, headers } = await details(record!.request_uuid);
+      expect(status).toBe(200);
+      expect(headers['content-type']).toMatch(/^application\/json/);
+      expect(text).toBe(`${await logOf(record!.request_uuid)},${CAPTURE}}`);
+      expect(text).toContain('"start_time_ns":1735689600050000001,');
+      expect(() => JSON.parse(text) as unknown).not.toThrow();
+    });
+
+    it('has its own members where nothing was captured: empty lists, and null', async () => {
+      const [record] = await tenant.write({
+        timestamp: Date.now() - 3_000,
+        env: 'prod',
+        consumer: { identifier: 'anna' },
+        method: 'PUT',
+        path: '/a/{b}',
+        url: 'https://x/a/b',
+        status_code: 201,
+        request_size_bytes: 5,
+        response_size_bytes: 7,
+        response_time_ms: 9,
+        client_ip: '198.51.100.7',
+        client_country_iso_code: 'US',
+      });
+      expect((await details(record!.request_uuid)).text).toBe(
+        `{"timestamp":"${new Date(record!.timestamp).toISOString()}","request_uuid":"${record!.request_uuid}",` +
+          '"env":"prod","consumer":"anna","method":"PUT","path":"/a/{b}","url":"https://x/a/b","status_code":201,' +
+          '"request_size_bytes":5,"response_size_bytes":7,"response_time_ms":9,"client_ip":"198.51.100.7",' +
+          `"client_country_iso_code":"US",${NOTHING_CAPTURED}}`,
+      );
+    });
+
+    it('has null for each member of the record that is absent', async () => {
+      const absent = {
+        consumer: null,
+        path: null,
+        request_size_bytes: null,
+        response_size_bytes: null,
+        client_ip: null,
+        client_country_iso_code: null,
+      };
+      const [record] = await tenant.write(absent);
+      expect((await details(record!.request_uuid)).body).toMatchObject(absent);
+    });
+
+    it('is not led astray by text that looks like its own parts', async () => {
+      const trap = String.raw`","capture":"{}","capture":{} \",\"capture\":\" {x:String}`;
+      const capture = NOTHING_CAPTURED.replace(
+        '"request_body_json":null',
+        `"request_body_json":${JSON.stringify(trap)}`,
+      ).replace(
+        '"spans":[]',
+        `"spans":[{"span_id":"1","parent_span_id":null,"name":${JSON.stringify(trap)},"kind":null,"start_time_ns":1,` +
+          '"end_time_ns":1,"duration_ns":0,"status":null,"attributes":{"a":1,"capture":"x","b":{"capture":2}}}]',
+      );
+      const [record] = await tenant.write({
+        url: trap,
+        client_country_iso_code: 'DE',
+        capture: `{${capture}}`,
+      });
+      const { text, body } = await details(record!.request_uuid);
+      expect(text.endsWith(`"client_country_iso_code":"DE",${capture}}`)).toBe(true);
+      expect([body.url, body.request_body_json, body.spans[0].name]).toEqual([trap, trap, trap]);
+    });
+
+    it('gives back bodies of a megabyte', async () => {
+      const body = JSON.stringify({ text: 'ä"\\'.repeat(250_000) });
+      const capture = NOTHING_CAPTURED.replace(
+        '"response_body_json":null',
+        `"response_body_json":${JSON.stringify(body)}`,
+      );
+      const [record] = await tenant.write({ capture: `{${capture}}` });
+      expect((await details(record!.request_uuid)).body.response_body_json).toBe(body);
+    });
+
+    it('finds the request under each way to write its UUID', async () => {
+      const [record] = await tenant.write({ request_uuid: 'aabbccdd-0000-4000-8000-eeff00112233' });
+      const uuid = record!.request_uuid;
+      const forms = [
+        uuid,
+        uuid.toUpperCase(),
+        uuid.replaceAll('-', ''),
+        uuid.replaceAll('-', '').toUpperCase(),
+      ];
+      for (const form of forms) {
+        const { status, body } = await details(form);
+        expect([status, body.request_uuid]).toEqual([200, uuid]);
+      }
+    });
+
+    it('does not depend on the window of the request logs, nor on any query parameter', async () => {
+      const [record] = await tenant.write({ timestamp: Date.now() - 14 * 86_400_000 });
+      const response = await tenant.get(`request-logs/${record!.request_uuid}`, { start: 'x', limit: 0 });
+      expect([response.status, response.body.request_uuid]).toEqual([200, record!.request_uuid]);
+    });
+
+    it('keeps requests of one UUID in two apps apart', async () => {
+      const sibling = await tenant.sibling();
+      const [record] = await tenant.write({ url: 'mine' });
+      await sibling.write({ request_uuid: record!.request_uuid, url: 'theirs' });
+      const answers = [await details(record!.request_uuid), await details(record!.request_uuid, sibling)];
+      expect(answers.map(({ body }) => body.url)).toEqual(['mine', 'theirs']);
+    });
+  });
+
+  describe('404', () => {
+    const NOT_FOUND = [404, '{"detail":"Request log not found"}'];
+    const answer = async (uuid: string, of = tenant) => {
+      const { status, text } = await details(uuid, of);
+      return [status, text];
+    };
+
+    it('for a request that is not there', async () => {
+      expect(await answer(randomUUID())).toEqual(NOT_FOUND);
+      expect(await answer('00000000-0000-0000-0000-000000000000')).toEqual(NOT_FOUND);
+    });
+
+    it('for a request of another app, of the same team or another', async () => {
+      const [siblings] = await (await tenant.sibling()).write({});
+      const [strangers] = await (await Tenant.create(app)).write({});
+      expect(await answer(siblings!.request_uuid)).toEqual(NOT_FOUND);
+      expect(await answer(strangers!.request_uuid)).toEqual(NOT_FOUND);
+    });
+
+    it('for a request that was counted only', async () => {
+      const [record] = await tenant.write({ path: '/healthz', is_noise: true });
+      expect(await answer(record!.request_uuid)).toEqual(NOT_FOUND);
+    });
+
+    it.each([1_999_999_999, '99999999999999999999'])('for the app %s', async (id) => {
+      const [record] = await tenant.write({});
+      const response = await app.get(`/v1/apps/${id}/request-logs/${record!.request_uuid}`, tenant.key);
+      expect([response.status, response.text]).toEqual([404, '{"detail":"App not found"}']);
+    });
+
+    it("for another team's app, as if it were unknown", async () => {
+      const stranger = await Tenant.create(app);
+      const [record] = await stranger.write({});
+      const response = await app.get(
+        `/v1/apps/${stranger.appId}/request-logs/${record!.request_uuid}`,
+        tenant.key,
+      );
+      expect([response.status, response.text]).toEqual([404, '{"detail":"App not found"}']);
+    });
+  });
+
+  describe('422', () => {
+    it.each(['x', '00000000-0000-0000-0000-00000000000', "'; DROP TABLE request_logs_v1"])(
+      'for %j, which is no UUID',
+      async (uuid) => {
+        const { status, body } = await details(encodeURIComponent(uuid));
+        expect([status, body.detail[0].type, body.detail[0].loc]).toEqual([
+          422,
+          'uuid_parsing',
+          ['path', 'request_uuid'],
+        ]);
+      },
+    );
+  });
+});

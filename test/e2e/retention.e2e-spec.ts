@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { DateTime } from 'luxon';
+import { TestApp } from '../setup/app.js';
+import { holdClock, releaseClock } from '../setup/clock.js';
+import { type Query, Tenant, type TrafficBody } from '../setup/tenant.js';
+
+const SECOND = 1_000;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const LOG_TABLES = ['request_logs_v1', 'request_details_v1'];
+const TRAFFIC_TABLES = [
+  'traffic_per_15m_v1',
+  'traffic_per_15m_by_consumer_v1',
+  'traffic_per_hour_v1',
+  'traffic_per_day_v1',
+];
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+
+/** Nothing older than the retention is returned, whether or not it has been deleted yet: here it has not. */
+describe('retention', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  let now: number;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    for (const table of [...LOG_TABLES, ...TRAFFIC_TABLES])
+      await app.store.command(`SYSTEM STOP TTL MERGES ${table}`);
+  });
+
+  beforeEach(async () => {
+    now = holdClock();
+    tenant = await Tenant.create(app);
+  });
+
+  afterEach(releaseClock);
+  afterAll(() => app.stop());
+
+  const rowsIn = async (table: string) => {
+    const sql = `SELECT toUInt32(count()) AS n FROM ${table} WHERE app_id = {app_id:UInt32}`;
+    const [row] = await app.store.rows<{ n: number }>('test.count', sql, { app_id: tenant.appId });
+    return row!.n;
+  };
+
+  describe('of request logs: 15 days', () => {
+    const LIMIT = 15 * DAY;
+
+    /** Past the landing table, which does not log what is too old; resolves to the UUIDs, by age. */
+    const store = async (...ages: number[]) => {
+      const rows = ages.map((age) => ({
+        app_id: tenant.appId,
+        timestamp: iso(now - age).slice(0, -1),
+        request_uuid: randomUUID(),
+        url: String(age),
+      }));
+      for (const table of LOG_TABLES) {
+        const values = rows.map((row) => JSON.stringify(row));
+        await app.store.insert(table, values);
+        expect(await rowsIn(table)).toBe(ages.length);
+      }
+      return new Map(rows.map(({ url, request_uuid }) => [Number(url), request_uuid]));
+    };
+    const shown = async (query = {}) =>
+      (await tenant.logs({ start: '2000-01-01', ...query })).data.map(({ url }) => Number(url));
+
+    it('shows what is exactly 15 days old, and nothing older, without an error', async () => {
+      await store(LIMIT - 1, LIMIT, LIMIT + 1, LIMIT + DAY, 400 * DAY);
+      expect(await shown()).toEqual([LIMIT - 1, LIMIT]);
+      expect(await shown({ start: iso(now - LIMIT - 1) })).toEqual([LIMIT - 1, LIMIT]);
+      expect(await shown({ start: '0001-01-01', end: '9999-12-31' })).toEqual([LIMIT - 1, LIMIT]);
+    });
+
+    it('gives an empty page for a window that lies before it', async () => {
+      await store(LIMIT + 1, LIMIT + DAY);
+      const query = { start: iso(now - LIMIT - 2 * DAY), end: iso(now - LIMIT) };
+      expect((await tenant.get('request-logs', query)).text).toBe('{"data":[],"has_more":false}');
+    });
+
+    it('has no details of what is older', async () => {
+      const uuids = await store(LIMIT, LIMIT + 1, LIMIT + DAY);
+      const statuses = [LIMIT, LIMIT + 1, LIMIT + DAY].map(async (age) => {
+        const { status, text } = await tenant.get(`request-logs/${uuids.get(age)!}`);
+        return status === 200 ? status : text;
+      });
+      const gone = '{"detail":"Request log not found"}';
+      expect(await Promise.all(statuses)).toEqual([200, gone, gone]);
+    });
+
+    it('also cuts the later pages of a walk that has begun before', async () => {
+      await store(LIMIT - 4 * HOUR, LIMIT - 3 * HOUR, LIMIT - 2 * HOUR, LIMIT - HOUR);
+      const { data, next_token } = await tenant.logs({ start: '2000-01-01', limit: 1 });
+      holdClock(now + 2.5 * HOUR);
+      const rest = await tenant.logs({ next_token: next_token! });
+      expect([...data, ...rest.data].map(({ url }) => Number(url))).toEqual([
+        LIMIT - 4 * HOUR,
+        LIMIT - 3 * HOUR,
+      ]);
+    });
+
+    it('does not log what is already too old when it arrives, but counts it', async () => {
+      await tenant.write({ timestamp: now - LIMIT - 60 * SECOND });
+      for (const table of LOG_TABLES) expect(await rowsIn(table)).toBe(0);
+      const query = { interval: 'day', start: iso(now - LIMIT - 2 * DAY) };
+      expect((await tenant.traffic(query)).data).toMatchObject([{ requests: 1 }]);
+    });
+  });
+
+  describe('of traffic: 13 months', () => {
+    const consumer = { identifier: 'anna' };
+    const QUERIES = [
+      { interval: 'hour', timezone: 'UTC' },
+      { interval: 'day', timezone: 'UTC' },
+      { interval: 'hour', timezone: 'Asia/Kathmandu' },
+      { interval: 'day', timezone: 'Asia/Kolkata' },
+      { interval: 'hour', timezone: 'UTC', consumer: true },
+      { interval: 'day', timezone: 'America/New_York', consumer: true },
+    ];
+    const traffic = async ({ consumer: one = false, ...query }: (typeof QUERIES)[number], start: string) => {
+      const consumer_id: Query = one ? { consumer_id: await tenant.consumerId('anna') } : {};
+      return tenant.walk<TrafficBody>('traffic', { ...query, ...consumer_id, start }, () => 1000);
+    };
+
+    it.each(QUERIES)('shows nothing older in %j, and all that is younger', async (query) => {
+      const from = DateTime.fromMillis(now, { zone: 'UTC' }).minus({ months: 13 }).toMillis();
+      const old = [from - 1, from - HOUR, from - DAY, from - 3 * DAY, from - 400 * DAY];
+      const young = [from + 2 * DAY, from + 10 * DAY, now - 1];
+      const records = [...old, ...young].map((timestamp) => ({ timestamp, consumer }));
+      await tenant.write(...records);
+      for (const table of TRAFFIC_TABLES) expect(await rowsIn(table)).toBeGreaterThanOrEqual(6);
+      const shown = await traffic(query, '2000-01-01');
+      expect(shown.reduce((sum, { requests }) => sum + requests, 0)).toBe(young.length);
+      for (const { period_start } of shown) expect(Date.parse(period_start)).toBeGreaterThanOrEqual(from);
+      expect(await traffic(query, iso(from - DAY))).toEqual(shown);
+    });
+
+    it('shows a period once all of it is younger', async () => {
+      const from = DateTime.fromMillis(now, { zone: 'UTC' }).minus({ months: 13 });
+      const next = from.startOf('hour').plus({ hours: 1 });
+      await tenant.write({ timestamp: next.toMillis() }, { timestamp: next.toMillis() - HOUR - 1 });
+      const shown = await traffic({ interval: 'hour', timezone: 'UTC' }, '2000-01-01');
+      expect(shown.map(({ period_start }) => Date.parse(period_start))).toEqual([next.toMillis()]);
+    });
+
+    it('gives an empty page for a window that lies before it', async () => {
+      await tenant.write({ timestamp: Date.parse('2001-01-02T03:04:05Z') });
+      const query = { start: '2001-01-01', end: '2001-02-01', interval: 'day' };
+      expect((await tenant.get('traffic', query)).text).toBe('{"data":[],"has_more":false}');
+    });
+  });
+});

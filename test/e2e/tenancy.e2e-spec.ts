@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { TestApp } from '../setup/app.js';
+import { type Answer, check } from '../setup/conforms.js';
+import { type Operation, fill, operations } from '../setup/document.js';
+import { Tenant } from '../setup/tenant.js';
+import { hangUp, send } from '../setup/wire.js';
+
+/** Stands in every text of the foreigner's data. */
+const MARK = 'of-the-other';
+const CAPTURE = JSON.stringify({
+  request_headers: [['x-secret', MARK]],
+  response_headers: [],
+  request_body_json: `"${MARK}"`,
+  response_body_json: null,
+  trace_id: null,
+  exception: { type: MARK, message: MARK, stacktrace: MARK, tracker_event_id: null },
+  logs: [],
+  spans: [],
+});
+
+/** What names something of an app; the value of another's, and one of nobody's. */
+interface Identifiers {
+  app_id: string;
+  request_uuid: string;
+  app_env_id: string;
+  consumer_id: string;
+}
+type Named = keyof Identifiers | 'next_token';
+
+const NOBODYS: Identifiers = {
+  app_id: '2000000000',
+  request_uuid: randomUUID(),
+  app_env_id: '2000000001',
+  consumer_id: '2000000002',
+};
+
+let app: TestApp;
+let own: Tenant;
+let ids: Identifiers;
+/** Another team, and another app of the same team. */
+const others: Record<string, { tenant: Tenant; ids: Identifiers }> = {};
+
+async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
+  const consumer = { identifier: mark, name: mark, group: mark };
+  const some = {
+    env: mark,
+    path: `/${mark}`,
+    url: `https://example.com/${mark}`,
+    consumer,
+    capture: CAPTURE,
+  };
+  const hour = 3_600_000;
+  const records = await tenant.write(
+    ...[1, 2, 3].map((n) => ({
+      ...some,
+      timestamp: Date.now() - n * hour,
+      consumer: { ...consumer, identifier: `${mark}-${n}` },
+    })),
+    ...[1, 2].map((n) => ({
+      ...some,
+      timestamp: Date.now() - n * hour,
+      consumer: { ...consumer, identifier: `${mark}-3` },
+    })),
+  );
+  return {
+    app_id: String(tenant.appId),
+    request_uuid: records[0]!.request_uuid,
+    app_env_id: String(await tenant.envId(mark)),
+    consumer_id: String(await tenant.consumerId(`${mark}-3`)),
+  };
+}
+
+beforeAll(async () => {
+  app = await TestApp.start();
+  own = await Tenant.create(app);
+  ids = await fillWith(own, 'of-our-own');
+  const sibling = await own.sibling();
+  const stranger = await Tenant.create(app);
+  others['another team'] = { tenant: stranger, ids: await fillWith(stranger, MARK) };
+  others['another app of the team'] = { tenant: sibling, ids: await fillWith(sibling, MARK) };
+});
+
+afterAll(async () => {
+  hangUp();
+  await app.stop();
+});
+
+type Values = Readonly<Partial<Record<Named, string>>>;
+
+/** Asks with a key and one value for each name; what is not given is ours, or left out of the query. */
+async function ask(operation: Operation, key: string, values: Values): Promise<Answer> {
+  const query = operation.parameters
+    .filter(({ in: place, name }) => place === 'query' && values[name as Named] !== undefined)
+    .map(({ name }) => `${name}=${values[name as Named]}`);
+  const path = fill(operation.path, { ...ids, ...values });
+  const answer = await send(app.url, `${path}?limit=1&${query.join('&')}`, { headers: { 'Api-Key': key } });
+  check(operation, answer);
+  return answer;
+}
+
+/** Differ from one request to the next, whatever it asks. */
+const PASSING = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'content-length': '' };
+
+/** All of an answer but what passes; a token that was refused stands in it as it was sent. */
+function comparable({ status, headers, text }: Answer, { next_token = '<none>' }: Values) {
+  return { status, text: text.replace(next_token, '<token>'), headers: { ...headers, ...PASSING } };
+}
+
+function subsets<Item>(items: readonly Item[]): Item[][] {
+  return items.reduce<Item[][]>((all, item) => [...all, ...all.map((some) => [...some, item])], [[]]);
+}
+
+const isNamed = (name: string): name is Named => name === 'next_token' || Object.hasOwn(NOBODYS, name);
+const namesOf = ({ parameters }: Operation) => parameters.map(({ name }) => name).filter(isNamed);
+
+/** Every operation with every way to name something foreign in it. */
+const matrixOf = (foreign: readonly Named[]) =>
+  operations.flatMap((operation) =>
+    subsets(namesOf(operation).filter((name) => foreign.includes(name)))
+      .filter((names) => names.length > 0)
+      .map((names) => [operation.id, names.join(', '), operation, names] as const),
+  );
+const INSIDE_AN_APP: Named[] = ['request_uuid', 'app_env_id', 'consumer_id', 'next_token'];
+
+it('knows every parameter that names something', () => {
+  const all = operations.flatMap(({ parameters }) => parameters.map(({ name }) => name));
+  const telling = all.filter((name) => /(_id|_uuid|_token)$/.test(name));
+  expect(telling.every(isNamed)).toBe(true);
+  expect(new Set(telling)).toEqual(new Set([...Object.keys(NOBODYS), 'next_token']));
+});
+
+describe.each<[string, Named[]]>([
+  ['another team', ['app_id', ...INSIDE_AN_APP]],
+  // Which the key may read: only what is inside belongs nowhere else.
+  ['another app of the team', INSIDE_AN_APP],
+])('what is of %s', (whose, names) => {
+  /** A token that is good for the other, of the same query. */
+  async function foreignToken(operation: Operation, values: Values): Promise<string> {
+    const { tenant, ids } = others[whose]!;
+    const { text } = await ask(operation, tenant.key, { ...values, app_id: ids.app_id });
+    return (JSON.parse(text) as { next_token?: string }).next_token ?? '';
+  }
+
+  it.each(matrixOf(names))('%s: %s looks like nothing', async (_id, _names, operation, names) => {
+    const other = others[whose]!;
+    const pick = (from: Identifiers): Record<string, string> =>
+      Object.fromEntries(names.flatMap((name) => (name === 'next_token' ? [] : [[name, from[name]]])));
+    const [foreign, absent] = [pick(other.ids), pick(NOBODYS)];
+    if (names.includes('next_token')) {
+      const token = await foreignToken(operation, { ...foreign, app_id: other.ids.app_id });
+      expect(token).not.toBe('');
+      Object.assign(foreign, { next_token: token });
+      Object.assign(absent, { next_token: token.replace(/^./, (first) => (first === 'x' ? 'y' : 'x')) });
+    }
+    const [seen, nothing] = [await ask(operation, own.key, foreign), await ask(operation, own.key, absent)];
+    expect(comparable(seen, foreign)).toEqual(comparable(nothing, absent));
+    expect(seen.text).not.toContain(MARK);
+  });
+
+  it('is there for the one it belongs to, so that this says something', async () => {
+    const { tenant, ids } = others[whose]!;
+    for (const operation of operations) {
+      const { status, text } = await ask(operation, tenant.key, ids);
+      expect([operation.id, status]).toEqual([operation.id, 200]);
+      if (operation.parameters.length > 0 && operation.id !== 'getTraffic') expect(text).toContain(MARK);
+    }
+  });
+});
+
+it('nothing of another team is in any answer, whatever is asked of our own', async () => {
+  const { key, appId } = await Tenant.create(app);
+  for (const operation of operations)
+    for (const app_id of [appId, ...Object.values(others).map(({ ids }) => ids.app_id)]) {
+      const { text } = await ask(operation, key, { app_id: String(app_id) });
+      expect(text).not.toContain(MARK);
+    }
+});

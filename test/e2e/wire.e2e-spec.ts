@@ -1,0 +1,317 @@
+import { METHODS } from 'node:http';
+import { TestApp } from '../setup/app.js';
+import { ALWAYS, BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
+import { fill, operations } from '../setup/document.js';
+import { Tenant } from '../setup/tenant.js';
+import { type Asked, answersIn, exchange, hangUp, requestText, send } from '../setup/wire.js';
+
+const MEGABYTE = 2 ** 20;
+/** Signs of the inside: a stack, a file, an error's class, the engine. */
+const INSIDE = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
+
+let app: TestApp;
+let tenant: Tenant;
+let uuid: string;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+  tenant = await Tenant.create(app);
+  const [log] = await tenant.write({});
+  uuid = log!.request_uuid;
+});
+
+afterAll(async () => {
+  hangUp();
+  await app.stop();
+});
+
+/** The one answer to bytes that are sent as they are. */
+async function answerTo(bytes: string, method = 'GET') {
+  const answers = answersIn(await exchange(app.url, bytes), [method]);
+  expect([bytes.slice(0, 200), answers.length]).toEqual([bytes.slice(0, 200), 1]);
+  const answer = answers[0]!;
+  if (answer.status !== 200) expect(answer.text).not.toMatch(INSIDE);
+  return answer;
+}
+
+const ask = (target: string, asked: Asked = {}, version?: string) =>
+  answerTo(requestText(target, asked, version), asked.method);
+const withKey = (target: string, asked: Asked = {}) =>
+  ask(target, { ...asked, headers: { 'Api-Key': tenant.key, ...asked.headers } });
+
+describe('X-Request-Id', () => {
+  const longest = `${'~'.repeat(127)}!`;
+  const targets = [
+    '/v1/team',
+    '/v1/nothing',
+    '/docs',
+    '/docs/swagger-ui.css',
+    '/docs/nothing',
+    '/openapi.json',
+    '/health/live',
+    '/health/ready',
+    '/',
+    '/nothing',
+    '/%',
+    'http://test/v1/team',
+  ];
+
+  it.each(targets)('is on %s, kept or made', async (target) => {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      for (const kept of ['a', 'R-1/2;=', longest]) {
+        const { headers } = await ask(target, { method, headers: { 'X-Request-Id': kept } });
+        expect(headers['x-request-id']).toBe(kept);
+      }
+      for (const refused of ['', 'a b', `${longest}a`, '\xe9', 'a\tb']) {
+        const { headers } = await ask(target, { method, headers: { 'X-Request-Id': refused } });
+        expect([refused, headers['x-request-id']]).toEqual([refused, ALWAYS['x-request-id']]);
+      }
+    }
+  });
+
+  it('is on what the parser of HTTP refuses, kept where it could be read', async () => {
+    const broken = 'GET /v1/team HTTP/1.1\r\nX-Request-Id: mine\r\nno header\r\n\r\n';
+    expect(await answerTo(broken)).toMatchObject({ status: 400, headers: { 'x-request-id': 'mine' } });
+    const long = requestText('/', { headers: { 'X-Request-Id': 'mine', Long: 'x'.repeat(MEGABYTE) } });
+    expect(await answerTo(long)).toMatchObject({
+      status: 431,
+      headers: { 'x-request-id': expect.any(String) },
+    });
+  });
+
+  it('is a new one when two were sent', async () => {
+    const { headers } = await answerTo('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
+    expect(headers['x-request-id']).toEqual(ALWAYS['x-request-id']);
+  });
+});
+
+describe('HEAD', () => {
+  const NOT_COMPARED = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'keep-alive': '' };
+
+  it.each(operations)('of $id has the headers of GET, and no body', async ({ path }) => {
+    const existing = fill(path, { app_id: tenant.appId, request_uuid: uuid });
+    const missing = fill(path, { app_id: 999_999, request_uuid: uuid });
+    const faulty = fill(path, { app_id: 0, request_uuid: 'x' });
+    for (const target of [existing, missing, faulty])
+      for (const headers of [{}, { 'Api-Key': tenant.key }] as Record<string, string>[]) {
+        const [get, head] = [await ask(target, { headers }), await ask(target, { method: 'HEAD', headers })];
+        expect(head.status).toBe(get.status);
+        expect({ ...head.headers, ...NOT_COMPARED }).toEqual({ ...get.headers, ...NOT_COMPARED });
+        expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.text, 'latin1')));
+        expect(await exchange(app.url, requestText(target, { method: 'HEAD', headers }))).toMatch(
+          /\r\n\r\n$/,
+        );
+      }
+  });
+});
+
+describe('404 and 405', () => {
+  const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method));
+  const notAllowed = { status: 405, text: detail('Method Not Allowed') };
+  const allow = { allow: 'GET, HEAD' };
+
+  it('405: every other method on every operation, known or not to the app', async () => {
+    for (const { path } of operations)
+      for (const method of OTHERS) {
+        const target = fill(path, { app_id: 'x', request_uuid: 'x' });
+        const answer = seen(await send(app.url, target, { method, headers: { 'Api-Key': tenant.key } }));
+        expect([target, method, answer]).toEqual([
+          target,
+          method,
+          { ...notAllowed, headers: { ...WITH_KEY, ...allow } },
+        ]);
+      }
+  });
+
+  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])(
+    '405: another method on %s',
+    async (path) => {
+      for (const method of OTHERS)
+        expect(seen(await send(app.url, path, { method }))).toEqual({
+          ...notAllowed,
+          headers: { ...ALWAYS, ...allow },
+        });
+    },
+  );
+
+  it.each([
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v1/Team',
+    '/v1/team/',
+    '/v1//team',
+    '/v1/./team',
+    '/v1/x/../team',
+    '/v1/%74eam',
+    '/v1/team%2F',
+    '/v1/%',
+    '/v1/%ff',
+    '/v1/%00',
+    '/v1/apps//traffic',
+    '/v1/apps/1',
+    '/v1/apps/1/Traffic',
+    '/v1/apps/1/traffic/',
+    '/v1/apps/1/request-logs/',
+    `/v1/apps/1/request-logs/${'0'.repeat(32)}/x`,
+    '/v1/__proto__',
+    '/v1/constructor',
+    '/v1/teams',
+    'http://test/v1/nothing',
+  ])('404: %s, to whoever has a key', async (target) => {
+    for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
+      const found = await withKey(target, { method });
+      expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });
+      expect(await ask(target, { method })).toMatchObject({ status: 401, text: detail('Not authenticated') });
+    }
+  });
+
+  it.each([
+    '/',
+    '//v1/team',
+    '/V1/team',
+    '/v1team',
+    '/v1%2Fteam',
+    '/%76%31/team',
+    '/v2/team',
+    '/%',
+    '/%ff',
+    '/%00',
+    '/nothing',
+    '/__proto__',
+    '/health',
+    '/health/live/',
+    '/Health/live',
+    '/docs/nothing',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e/%2e%2e/package.json',
+    '/docs/%',
+    '/docs-json',
+    '/openapi.json/',
+    '/openapi.yaml',
+    '/favicon.ico',
+    'http://test',
+    'http://test?x=/v1/team',
+  ])('404: %s, key or none', async (target) => {
+    for (const method of ['GET', 'DELETE', 'OPTIONS'])
+      for (const asked of [ask, withKey])
+        expect(seen(await asked(target, { method }))).toEqual({
+          status: 404,
+          text: detail('Not Found'),
+          headers: ALWAYS,
+        });
+  });
+});
+
+describe('what is still a request', () => {
+  const team = () => ({
+    status: 200,
+    text: JSON.stringify({ id: tenant.teamId, name: 'Acme' }),
+    headers: WITH_KEY,
+  });
+
+  it.each<[string, () => string]>([
+    ['the absolute form', () => requestText('http://elsewhere:8080/v1/team?x=1', keyed())],
+    ['a fragment', () => requestText('/v1/team#/nothing', keyed())],
+    [
+      'a query that no parser could read',
+      () => requestText('/v1/team?%&=&&%ff=%ff&a[b=c&__proto__[x]=1', keyed()),
+    ],
+    ['HTTP/1.0', () => requestText('/v1/team', keyed(), '1.0')],
+    ['HTTP/1.0 without a host', () => `GET /v1/team HTTP/1.0\r\nApi-Key: ${tenant.key}\r\n\r\n`],
+    ['a header in another case', () => requestText('/v1/team', { headers: { 'API-KEY': tenant.key } })],
+    ['blanks around the key', () => requestText('/v1/team', { headers: { 'Api-Key': `  ${tenant.key}\t` } })],
+    ['an expectation that nobody knows', () => requestText('/v1/team', keyed({ Expect: 'a-miracle' }))],
+    ['a wish to talk another protocol', () => requestText('/v1/team', keyed({ Upgrade: 'websocket' }))],
+    ['a body', () => `${requestText('/v1/team', keyed({ 'Content-Length': '5' }))}{"a":`],
+    [
+      'a body in chunks',
+      () => `${requestText('/v1/team', keyed({ 'Transfer-Encoding': 'chunked' }))}1\r\n{\r\n0\r\n\r\n`,
+    ],
+    ['a URL of 60 KB', () => requestText(`/v1/team?x=${'x'.repeat(60_000)}`, keyed())],
+  ])('%s', async (_, bytes) => {
+    expect(seen(await answerTo(bytes()))).toEqual(team());
+  });
+
+  const keyed = (headers: Record<string, string> = {}) => ({
+    headers: { 'Api-Key': tenant.key, ...headers },
+  });
+
+  it('a POST with a megabyte that nobody reads, and the next request on the same connection', async () => {
+    for (let n = 0; n < 3; n += 1)
+      expect(
+        await send(app.url, '/v1/team', { method: 'POST', body: 'x'.repeat(MEGABYTE), ...keyed() }),
+      ).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+  });
+
+  it('several at once on a connection, answered in order, also before what is none', async () => {
+    const open = { Connection: 'keep-alive', 'Api-Key': tenant.key };
+    const received = await exchange(
+      app.url,
+      requestText('/v1/apps', { headers: { ...open, 'X-Request-Id': 'first' } }) +
+        requestText('/v1/team', { method: 'HEAD', headers: open }) +
+        requestText('/v1/nothing', { headers: { Connection: 'keep-alive' } }) +
+        requestText('/v1/team', { headers: open }) +
+        'garbage\r\n\r\n',
+    );
+    const answers = answersIn(received, ['GET', 'HEAD']);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 200, 400]);
+    expect(answers.map(({ headers }) => headers['x-request-id'] === 'first')).toEqual([
+      true,
+      false,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('what is no request', () => {
+  const bad = { status: 400, text: detail('Bad Request'), headers: ALWAYS };
+  const tooLarge = { status: 431, text: detail('Request Header Fields Too Large'), headers: ALWAYS };
+
+  it.each<[string, string]>([
+    ['a NUL in the path', requestText('/v1/te\0am')],
+    ['a NUL in the query', requestText('/v1/team?x=\0')],
+    ['raw UTF-8 in the path', requestText('/v1/apps/\xc3\xa9')],
+    ['a blank in the path', requestText('/v1/te am')],
+    ['a relative path', requestText('v1/team')],
+    ['a query alone', requestText('?x')],
+    ['a method that nobody knows', requestText('/v1/team', { method: 'FETCH' })],
+    ['a method in lower case', requestText('/v1/team', { method: 'get' })],
+    ['another version', requestText('/v1/team', {}, '3.0')],
+    ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+    ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a control character in a header', requestText('/v1/team', { headers: { X: 'a\x01b' } })],
+    ['a header without a name', 'GET /v1/team HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n'],
+    ['a folded header', 'GET /v1/team HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n'],
+    [
+      'two lengths',
+      requestText('/', { method: 'POST', headers: { 'Content-Length': '1', 'content-length': '2' } }),
+    ],
+    ['a length below zero', requestText('/', { method: 'POST', headers: { 'Content-Length': '-1' } })],
+  ])('400: %s', async (_, bytes) => {
+    expect(seen(await answerTo(bytes))).toEqual(bad);
+  });
+
+  it('400: HTTP/1.1 without a host', async () => {
+    const answer = await answerTo('GET /v1/team HTTP/1.1\r\nConnection: close\r\n\r\n');
+    expect(seen(answer)).toEqual({ ...bad, headers: BELOW_V1 });
+  });
+
+  it.each<[string, string]>([
+    ['a URL of 10 MB', requestText(`/v1/team?x=${'x'.repeat(10 * MEGABYTE)}`)],
+    ['a path of 10 MB', requestText(`/v1/${'x'.repeat(10 * MEGABYTE)}`)],
+    ['a parameter of 10 MB', requestText(`/v1/apps/${'1'.repeat(10 * MEGABYTE)}/traffic`)],
+    ['a URL a little too long', requestText(`/v1/team?x=${'x'.repeat(66_000)}`)],
+    ['a header of 10 MB', requestText('/v1/team', { headers: { 'Api-Key': 'x'.repeat(10 * MEGABYTE) } })],
+  ])('431: %s', async (_, bytes) => {
+    expect(seen(await answerTo(bytes))).toEqual(tooLarge);
+  });
+
+  it('405: a tunnel', async () => {
+    const answer = await ask('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
+    const headers = { ...ALWAYS, allow: 'GET, HEAD', 'x-request-id': 'mine' };
+    expect(seen(answer)).toEqual({ status: 405, text: detail('Method Not Allowed'), headers });
+  });
+});

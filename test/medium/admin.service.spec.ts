@@ -1,0 +1,175 @@
+import { AdminError, AdminService } from '../../src/admin/admin.service.js';
+import { hashApiKey } from '../../src/auth/api-key.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { aRequest } from '../factories/request.factory.js';
+import { type OpenStore, openStore } from '../setup/store.js';
+
+const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
+const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const NOBODY = 1_999_999_999;
+
+describe('AdminService', () => {
+  let open: OpenStore;
+  let admin: AdminService;
+
+  beforeAll(async () => {
+    open = await openStore();
+    admin = new AdminService(open.store);
+  });
+
+  afterAll(() => open.remove());
+
+  const aTeam = async () => (await admin.createTeam('Acme', 'premium')).id;
+  const anApp = async () => (await admin.createApp(await aTeam(), 'Shop', 'express')).id;
+  /** Everything in a table, as text: to look for what must not be there. */
+  const dump = (table: string) => open.store.text('test.dump', `SELECT * FROM ${table}`);
+
+  describe('teams', () => {
+    it('get ascending IDs, and are listed by them', async () => {
+      const first = await admin.createTeam('Zeta', 'premium');
+      const second = await admin.createTeam('Alpha', 'free');
+      expect([first, second]).toEqual([
+        { id: first.id, name: 'Zeta', plan: 'premium' },
+        { id: first.id + 1, name: 'Alpha', plan: 'free' },
+      ]);
+      expect((await admin.listTeams()).slice(-2)).toEqual([first, second]);
+    });
+
+    it('may share a name', async () => {
+      const [one, other] = [await admin.createTeam('Same', 'free'), await admin.createTeam('Same', 'free')];
+      expect(one.id).not.toBe(other.id);
+    });
+
+    it('get IDs of their own where many are made at once', async () => {
+      const teams = await Promise.all(Array.from({ length: 8 }, () => admin.createTeam('Many', 'free')));
+      expect(new Set(teams.map(({ id }) => id)).size).toBe(8);
+    });
+
+    it.each(['', ' ', '\t\n'])('need a name: %j', async (name) => {
+      await expect(admin.createTeam(name, 'free')).rejects.toThrow(AdminError);
+    });
+  });
+
+  describe('apps', () => {
+    it('are the App object of the API, with a client ID of their own', async () => {
+      const teamId = await aTeam();
+      const app = await admin.createApp(teamId, 'Shop', 'fastapi');
+      expect(app).toEqual({
+        id: app.id,
+        name: 'Shop',
+        framework: 'fastapi',
+        client_id: expect.stringMatching(UUID) as string,
+        envs: [],
+        created_at: expect.stringMatching(UTC_MILLISECONDS) as string,
+      });
+      expect(Object.keys(app)).toEqual(['id', 'name', 'framework', 'client_id', 'envs', 'created_at']);
+      const other = await admin.createApp(teamId, 'Shop', 'fastapi');
+      expect(other.client_id).not.toBe(app.client_id);
+      expect(await admin.listApps(teamId)).toEqual([app, other]);
+    });
+
+    it('are listed for their own team alone', async () => {
+      const [teamId, otherId] = [await aTeam(), await aTeam()];
+      await admin.createApp(teamId, 'Shop', 'express');
+      expect(await admin.listApps(otherId)).toEqual([]);
+    });
+
+    it('need a team that is there, and a name', async () => {
+      await expect(admin.createApp(NOBODY, 'Shop', 'express')).rejects.toThrow(`There is no team ${NOBODY}`);
+      await expect(admin.listApps(NOBODY)).rejects.toThrow(AdminError);
+      await expect(admin.createApp(await aTeam(), ' ', 'express')).rejects.toThrow(AdminError);
+      await expect(admin.requireApp(NOBODY)).rejects.toThrow(`There is no app ${NOBODY}`);
+    });
+  });
+
+  describe('keys', () => {
+    it('are shown once: the store holds the identifier and a hash, and never the key', async () => {
+      const { key, identifier } = await admin.createKey(await aTeam(), { name: 'CI' });
+      expect(key).toMatch(/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/);
+      expect(key.startsWith(`${identifier}.`)).toBe(true);
+      const stored = await dump('api_keys_v1');
+      expect(stored).toContain(identifier);
+      expect(stored).toContain(hashApiKey(key));
+      expect(stored).not.toContain(key.split('.')[1]);
+    });
+
+    it('are listed without secrets, with their expiry and revocation', async () => {
+      const teamId = await aTeam();
+      const expiresAt = Date.parse('2031-02-03T04:05:06.789Z');
+      const { key, identifier } = await admin.createKey(teamId, { name: 'CI', expiresAt });
+      const [row] = await admin.listKeys(teamId);
+      expect(row).toEqual({
+        identifier,
+        team_id: teamId,
+        name: 'CI',
+        created_at: expect.stringMatching(UTC_MILLISECONDS) as string,
+        expires_at: '2031-02-03T04:05:06.789Z',
+        revoked_at: null,
+      });
+      expect(JSON.stringify(row)).not.toContain(key.split('.')[1]);
+    });
+
+    it('are revoked for good, and the first time counts', async () => {
+      const teamId = await aTeam();
+      const { identifier } = await admin.createKey(teamId);
+      const other = await admin.createKey(teamId);
+      expect(await admin.revokeKey(identifier)).toEqual({ identifier, revoked: true });
+      const revoked = async () =>
+        Object.fromEntries((await admin.listKeys(teamId)).map((row) => [row.identifier, row.revoked_at]));
+      const first = await revoked();
+      expect(first[identifier]).toMatch(UTC_MILLISECONDS);
+      expect(first[other.identifier]).toBeNull();
+      await admin.revokeKey(identifier);
+      expect(await revoked()).toEqual(first);
+    });
+
+    it('may be given, in the right form and not twice', async () => {
+      const teamId = await aTeam();
+      const key = `Given01.${'k'.repeat(32)}`;
+      expect(await admin.createKey(teamId, { key })).toEqual({ key, identifier: 'Given01' });
+      const twin = { key: `Given01.${'x'.repeat(32)}` };
+      await expect(admin.createKey(teamId, twin)).rejects.toThrow('There is a key Given01 already');
+      await expect(admin.createKey(teamId, { key: 'short.key' })).rejects.toThrow(AdminError);
+    });
+
+    it('need a team that is there, and can only be revoked when they are', async () => {
+      await expect(admin.createKey(NOBODY)).rejects.toThrow(`There is no team ${NOBODY}`);
+      await expect(admin.listKeys(NOBODY)).rejects.toThrow(AdminError);
+      await expect(admin.revokeKey("x' OR '1")).rejects.toThrow(AdminError);
+    });
+  });
+
+  describe('marks of endpoints', () => {
+    const marks = (appId: number) =>
+      open.store.rows<{ id: number; method: string; path: string; excluded: boolean }>(
+        'test.marks',
+        'SELECT id, method, path, excluded FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY id',
+        { app_id: appId },
+      );
+
+    it('are set and taken back on that one endpoint, which stays what it was', async () => {
+      const appId = await anApp();
+      await new RequestsWriter(open.store).write(appId, [
+        aRequest({ method: 'GET', path: '/a' }),
+        aRequest({ method: 'POST', path: '/a' }),
+      ]);
+      const before = await marks(appId);
+      expect(before.map(({ excluded }) => excluded)).toEqual([false, false]);
+      const marked = await admin.setExcluded(appId, 'get', '/a', true);
+      expect(marked).toEqual({ ...before[0], excluded: true });
+      expect(await marks(appId)).toEqual([marked, before[1]]);
+      expect(await admin.setExcluded(appId, 'GET', '/a', false)).toEqual(before[0]);
+      expect(await marks(appId)).toEqual(before);
+    });
+
+    it('need an endpoint that is there, in that app', async () => {
+      const [appId, otherId] = [await anApp(), await anApp()];
+      await new RequestsWriter(open.store).write(otherId, [aRequest({ path: '/a' })]);
+      await expect(admin.setExcluded(appId, 'get', '/a', true)).rejects.toThrow(
+        `App ${appId} has no endpoint GET /a`,
+      );
+      await expect(admin.setExcluded(NOBODY, 'GET', '/a', true)).rejects.toThrow(AdminError);
+      await expect(admin.setExcluded(otherId, 'GET', '/*', true)).rejects.toThrow(AdminError);
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import type { Account } from '../../src/auth/account.js';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { AppsRepository } from '../../src/apps/apps.repository.js';
+import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
+import { AppStore } from '../../src/clickhouse/app-store.js';
+import type { Window } from '../../src/common/time/window.js';
+import { type RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import { type OpenStore, openStore } from '../setup/store.js';
+
+const ROWS = 200_000;
+const PAGE = 100;
+const STEP_MS = 5_000;
+const GRANULE = 1_024;
+
+/** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. */
+const FILL = `
+INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, path, url, status_code)
+SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),
+  fromUnixTimestamp64Milli({end:Int64} - intDiv(number, 2) * ${STEP_MS}, 'UTC'), generateUUIDv4(), 'GET', '/a', 'u', 200
+FROM numbers(${ROWS * 2})`;
+
+/** Keyset paging: page 1,000 costs what page 1 costs (contract, section 6). */
+describe('RequestLogsRepository', () => {
+  const end = Date.now();
+  const window = { start: end - ROWS * STEP_MS, end: end + 1 };
+  let open: OpenStore;
+  let repository: RequestLogsRepository;
+  let scope: AppScope;
+
+  beforeAll(async () => {
+    open = await openStore();
+    const admin = new AdminService(open.store);
+    const { id, name } = await admin.createTeam('Acme', 'premium');
+    const app = await admin.createApp(id, 'Shop', 'express');
+    await open.store.command(FILL, { app_id: app.id, end });
+    const account: Account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' };
+    scope = await new AppsService(new AppsRepository(open.store), open.config).require(account, app.id);
+    repository = new RequestLogsRepository(new AppStore(open.store));
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  afterAll(() => open.remove());
+
+  const keyOf = (row: string): RequestLogKey => {
+    const { timestamp, request_uuid } = JSON.parse(row) as { timestamp: string; request_uuid: string };
+    return { timestamp: Date.parse(timestamp), request_uuid };
+  };
+  /** The page and what the primary index leaves to read for it, by the engine's own estimate. */
+  const page = async (inWindow: Window, after?: RequestLogKey) => {
+    const text = jest.spyOn(open.store, 'text');
+    const rows = await repository.page(scope, {}, inWindow, after, PAGE);
+    const [, sql, params] = text.mock.calls[0]!;
+    const estimate = `SELECT toUInt32(sum(rows)) AS n FROM (EXPLAIN ESTIMATE ${sql})`;
+    const [{ n } = { n: 0 }] = await open.store.rows<{ n: number }>('test.estimate', estimate, params);
+    jest.restoreAllMocks();
+    return { rows, left: n };
+  };
+
+  it('leaves out by the primary index all that was shown before, on the last page as on the first', async () => {
+    const first = await page(window);
+    expect(first.rows).toHaveLength(PAGE);
+    for (const shown of [PAGE * 10, PAGE * 1_000, ROWS - 2 * PAGE]) {
+      const { timestamp } = keyOf(first.rows[0]!);
+      const after = {
+        timestamp: timestamp - shown * STEP_MS,
+        request_uuid: '00000000-0000-0000-0000-000000000000',
+      };
+      const { rows, left } = await page(window, after);
+      expect(keyOf(rows[0]!).timestamp).toBe(after.timestamp - STEP_MS);
+      // Parts begin and end inside a granule: a few more rows than there are.
+      expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
+    }
+  });
+
+  it('leaves out by the primary index what is outside of the window, and other apps', async () => {
+    const { rows, left } = await page({ start: end - 1_000 * STEP_MS, end });
+    expect(rows).toHaveLength(PAGE);
+    expect(left).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
+  });
+});

@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { aRequest } from '../factories/request.factory.js';
+import { type OpenStore, openStore } from '../setup/store.js';
+
+/** All that requests leave behind, and how to read it so that merges in the background make no difference. */
+const TRACES: Record<string, string> = {
+  logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
+  details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
+  ...Object.fromEntries(
+    ['traffic_per_15m', 'traffic_per_hour', 'traffic_per_day', 'traffic_per_15m_by_consumer'].map((table) => [
+      table,
+      `SELECT bucket, app_env_id, endpoint_id, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
+         sum(t.bytes_sent) AS bytes_sent
+       FROM ${table}_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
+    ]),
+  ),
+  consumers: `SELECT consumer_id, max(last_request_at) FROM consumer_activity_v1
+    WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
+  endpoints: `SELECT app_env_id, endpoint_id, max(last_request_at) FROM endpoint_activity_v1
+    WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
+  names: `SELECT 'env', id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}
+    UNION ALL SELECT method, id, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}
+    UNION ALL SELECT name, id, identifier FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY ALL`,
+};
+const TRAFFIC = ['traffic_per_15m', 'traffic_per_hour', 'traffic_per_day'];
+
+interface Sums {
+  requests: number;
+  bytes_received: number;
+  bytes_sent: number;
+}
+
+describe('RequestsWriter', () => {
+  let open: OpenStore;
+  let store: ClickHouse;
+  let writer: RequestsWriter;
+  let appId: number;
+
+  beforeAll(async () => {
+    open = await openStore();
+    ({ store } = open);
+    writer = new RequestsWriter(store);
+  });
+
+  beforeEach(async () => {
+    const admin = new AdminService(store);
+    const { id } = await admin.createTeam('Acme', 'premium');
+    appId = (await admin.createApp(id, 'Shop', 'express')).id;
+  });
+
+  afterAll(() => open.remove());
+
+  /** As another process, or this one after a crash, would go on. */
+  const restart = async () => {
+    await store.close();
+    store = open.store = await ClickHouse.open(open.config);
+    writer = new RequestsWriter(store);
+  };
+  const rows = (sql: string, app_id = appId) => store.rows<object>('test.traces', sql, { app_id });
+  const traces = async () => {
+    const found = Object.entries(TRACES).map(async ([name, sql]) => [name, await rows(sql)] as const);
+    return Object.fromEntries(await Promise.all(found));
+  };
+  const requestsIn = async (table: string) =>
+    ((await rows(TRACES[table]!)) as Sums[]).reduce((sum, { requests }) => sum + requests, 0);
+  const some = (count: number, overrides: Partial<RequestRecord> = {}) =>
+    Array.from({ length: count }, (_, n) =>
+      aRequest({
+        consumer: { identifier: `consumer ${n % 3}` },
+        path: `/path/${n % 4}`,
+        request_size_bytes: n,
+        ...overrides,
+      }),
+    );
+
+  describe('the same requests again', () => {
+    it('change nothing: not the logs, the details, the traffic, nor the activity', async () => {
+      const records = some(20);
+      expect(await writer.write(appId, records)).toEqual(records);
+      const before = await traces();
+      expect([before.logs!.length, before.details!.length]).toEqual([20, 20]);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(20);
+      expect(await writer.write(appId, records)).toEqual([]);
+      await restart();
+      expect(await writer.write(appId, [...records].reverse())).toEqual([]);
+      expect(await traces()).toEqual(before);
+    });
+
+    it('count once where they come in other batches, beside new ones', async () => {
+      const records = some(30);
+      await writer.write(appId, records.slice(0, 20));
+      expect(await writer.write(appId, records.slice(10))).toEqual(records.slice(20));
+      expect((await traces()).logs).toHaveLength(30);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(30);
+    });
+
+    it('count once where they stand twice in one batch: the first', async () => {
+      const [one, other] = some(2);
+      const twice = { ...one!, url: 'again' };
+      expect(await writer.write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
+      const { logs } = await traces();
+      expect(logs!.map((row) => (row as RequestRecord).url)).toEqual([one!.url, other!.url]);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
+    });
+
+    it('are completed without doubles after a crash between the rows and the ledger', async () => {
+      const records = some(25);
+      await writer.write(appId, records);
+      const before = await traces();
+      // The last thing a write does is the entry in the ledger: a crash just before leaves all but that.
+      await store.command('TRUNCATE TABLE import_ledger_v1');
+      await restart();
+      expect(await writer.write(appId, records)).toEqual(records);
+      expect(await traces()).toEqual(before);
+      expect(await writer.write(appId, records)).toEqual([]);
+    });
+
+    it('are other requests in another app', async () => {
+      const records = some(3);
+      await writer.write(appId, records);
+      const { id } = await new AdminService(store).createApp(1, 'Other', 'express');
+      expect(await writer.write(id, records)).toEqual(records);
+      expect(await rows(TRACES.logs!, id)).toHaveLength(3);
+    });
+
+    it('are known however many there are', async () => {
+      const records = some(11_000);
+      expect(await writer.write(appId, records)).toHaveLength(11_000);
+      expect(await writer.write(appId, records)).toEqual([]);
+      expect(await requestsIn('traffic_per_day')).toBe(11_000);
+    });
+  });
+
+  it('counts all of several batches that are alike but for their UUIDs', async () => {
+    const timestamp = Date.now() - 3_600_000;
+    for (let batch = 0; batch < 3; batch++) await writer.write(appId, some(5, { timestamp }));
+    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(15);
+  });
+
+  it('writes nothing for nothing', async () => {
+    expect(await writer.write(appId, [])).toEqual([]);
+  });
+
+  it('counts static assets and health checks, and logs neither', async () => {
+    await writer.write(appId, [...some(2), ...some(3, { is_noise: true })]);
+    const { logs, details } = await traces();
+    expect([logs!.length, details!.length]).toEqual([2, 2]);
+    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(5);
+  });
+
+  it('counts what is older than the logs are kept, and does not log it', async () => {
+    await writer.write(appId, some(2, { timestamp: Date.now() - 15 * 86_400_000 - 60_000 }));
+    const { logs, details } = await traces();
+    expect([logs, details]).toEqual([[], []]);
+    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
+  });
+
+  it('adds sums to the traffic alone, and the same sums once', async () => {
+    const count: CountRecord = {
+      timestamp: Date.now() - 3_600_000,
+      env: 'prod',
+      consumer: { identifier: 'anna' },
+      method: 'GET',
+      path: '/a',
+      requests: 40,
+      bytes_received: 400,
+      bytes_sent: 4_000,
+    };
+    const token = randomUUID().replaceAll('-', '');
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
+    const { logs, details, consumers } = await traces();
+    expect([logs, details, consumers!.length]).toEqual([[], [], 1]);
+    for (const table of [...TRAFFIC, 'traffic_per_15m_by_consumer']) expect(await requestsIn(table)).toBe(80);
+    const another = randomUUID().replaceAll('-', '');
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], another);
+    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(160);
+  });
+});

@@ -1,0 +1,105 @@
+import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { type Operation, document, operations, responseOf } from './document.js';
+
+/** An answer as any HTTP client has it; header names in lower case. */
+export interface Answer {
+  status: number;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  text: string;
+}
+
+const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+formats.default(ajv);
+ajv.addVocabulary(['components', 'example']);
+ajv.addSchema({ $id: 'api', components: { schemas: closed(document.components?.schemas) } });
+const compiled = new WeakMap<object, ValidateFunction>();
+
+/** Headers that the document must know of wherever they are sent. */
+const SPOKEN_OF = Object.keys(document.components?.headers ?? {});
+
+const templates = operations.map((operation) => ({
+  operation,
+  shape: new RegExp(`^${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** The operation that serves a path, if one does. */
+export function operationAt(path: string): Operation | undefined {
+  return templates.find(({ shape }) => shape.test(path))?.operation;
+}
+
+/**
+ * For `.expect()`: holds an answer of one of the operations against the document, the method being GET or HEAD.
+ * Its status must be documented, its headers present and of their form, its body valid, with no member that the
+ * document does not know.
+ */
+export function conforms(path: string, method = 'GET') {
+  const operation = operationAt(path);
+  return (answer: Answer) => {
+    if (operation) check(operation, answer, method);
+  };
+}
+
+/** @throws Error that tells what the document does not allow. */
+export function check(operation: Operation, answer: Answer, method = 'GET'): void {
+  const response = responseOf(operation, answer.status);
+  const faults = response
+    ? [...headerFaults(response.headers, answer), ...(method === 'HEAD' ? [] : bodyFaults(response, answer))]
+    : ['its status is not documented'];
+  if (faults.length > 0)
+    throw new Error(
+      `${operation.id} answered ${answer.status}: ${faults.join('; ')}\n${(answer.text || '').slice(0, 500)}`,
+    );
+}
+
+/** Whether a value is one of the schema; for parameters, headers and examples. */
+export function faultsOf(schema: object, value: unknown): string[] {
+  const validate = validatorOf(schema);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    ({ instancePath, message, params }) =>
+      `${instancePath || '/'} ${message ?? ''} ${JSON.stringify(params)}`,
+  );
+}
+
+type Documented = NonNullable<ReturnType<typeof responseOf>>;
+
+function headerFaults(documented: Documented['headers'], { headers }: Answer): string[] {
+  const unknown = SPOKEN_OF.filter(
+    (name) => headers[name.toLowerCase()] !== undefined && !documented.some((header) => header.name === name),
+  ).map((name) => `header ${name} is not documented`);
+  const wrong = documented.flatMap(({ name, required, schema }) => {
+    const sent = headers[name.toLowerCase()];
+    if (sent === undefined) return required ? [`header ${name} is missing`] : [];
+    const value = (schema as AnySchemaObject).type === 'integer' ? Number(sent) : sent;
+    return faultsOf(schema!, value).map((fault) => `header ${name}: ${fault}`);
+  });
+  return [...unknown, ...wrong];
+}
+
+function bodyFaults({ schema }: Documented, { headers, text }: Answer): string[] {
+  if (!String(headers['content-type']).startsWith('application/json')) return ['its body is not JSON'];
+  return faultsOf(schema, JSON.parse(text)).map((fault) => `body ${fault}`);
+}
+
+function validatorOf(schema: object): ValidateFunction {
+  const known = compiled.get(schema);
+  if (known) return known;
+  const absolute = JSON.parse(
+    JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/'),
+  ) as AnySchemaObject;
+  const validate = ajv.compile(absolute);
+  compiled.set(schema, validate);
+  return validate;
+}
+
+/** The same schemas, but no object may have members that they do not name. */
+function closed<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(closed) as Node;
+  if (typeof node !== 'object' || node === null) return node;
+  const members = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, closed(value as unknown)]),
+  );
+  const open = 'properties' in members && !('additionalProperties' in members);
+  return (open ? { ...members, additionalProperties: false } : members) as Node;
+}

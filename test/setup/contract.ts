@@ -1,0 +1,44 @@
+import type { Answer } from './conforms.js';
+
+const LETTERS_AND_DIGITS = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+/** The headers that the contract speaks of. */
+const SPOKEN_OF = [
+  'allow',
+  'cache-control',
+  'content-type',
+  'retry-after',
+  'www-authenticate',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-request-id',
+];
+
+/** An answer as the contract looks at it: status, the exact text of the body, and the headers it speaks of. */
+export function seen({ status, headers, text }: Answer) {
+  const present = SPOKEN_OF.filter((name) => headers[name] !== undefined);
+  return { status, text, headers: Object.fromEntries(present.map((name) => [name, headers[name]])) };
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** Headers of every answer. */
+export const ALWAYS: Readonly<Record<string, unknown>> = {
+  'content-type': JSON_TYPE,
+  'x-request-id': expect.stringMatching(LETTERS_AND_DIGITS),
+};
+
+/** Headers of every answer below `/v1`. */
+export const BELOW_V1 = { ...ALWAYS, 'cache-control': 'no-store' };
+
+/** Headers of every answer below `/v1` to a request with a valid key. */
+export const WITH_KEY = {
+  ...BELOW_V1,
+  'x-ratelimit-limit': expect.stringMatching(/^\d+$/),
+  'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
+  'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/),
+};
+
+/** The plain error body, to the letter. */
+export const detail = (text: string) => `{"detail":"${text}"}`;

@@ -1,0 +1,131 @@
+import { aRequest } from '../factories/request.factory.js';
+import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import type { TestApp } from './app.js';
+
+/** Query parameters as a client would give them. */
+export type Query = Record<string, string | number>;
+
+/** The page envelope, as a client reads it. */
+export interface PageBody<Item> {
+  data: Item[];
+  has_more: boolean;
+  next_token?: string;
+}
+
+/** Members of a request log record that tests look at. */
+export interface LogBody {
+  timestamp: string;
+  request_uuid: string;
+  env: string;
+  consumer: string | null;
+  method: string;
+  path: string | null;
+  url: string;
+  status_code: number;
+}
+
+export interface ConsumerBody {
+  id: number;
+  identifier: string;
+  name: string;
+  group: { id: number; name: string } | null;
+  created_at: string;
+  last_request_at: string | null;
+}
+
+export interface TrafficBody {
+  period_start: string;
+  period_end: string;
+  requests: number;
+  bytes_received: number;
+  bytes_sent: number;
+}
+
+/** A team with a key and one app of its own, which nothing else in the store touches. */
+export class Tenant {
+  private constructor(
+    private readonly app: TestApp,
+    readonly teamId: number,
+    readonly key: string,
+    readonly appId: number,
+  ) {}
+
+  static async create(app: TestApp): Promise<Tenant> {
+    const { teamId, key } = await app.team();
+    const { id } = await app.admin.createApp(teamId, 'Shop', 'express');
+    return new Tenant(app, teamId, key, id);
+  }
+
+  /** Another app of the same team, read with the same key. */
+  async sibling(): Promise<Tenant> {
+    const { id } = await this.app.admin.createApp(this.teamId, 'Other shop', 'express');
+    return new Tenant(this.app, this.teamId, this.key, id);
+  }
+
+  /** Puts requests into the app, through the door that imports use. */
+  async write(...requests: Partial<RequestRecord>[]): Promise<RequestRecord[]> {
+    const records = requests.map(aRequest);
+    await this.app.writer.write(this.appId, records);
+    return records;
+  }
+
+  /** A GET below the app: `get('traffic', { interval: 'day' })`. */
+  get(resource: string, query: Query = {}) {
+    return this.app.get(`/v1/apps/${this.appId}/${resource}`, this.key, query);
+  }
+
+  /** A page that is a 200. */
+  async page<Item>(resource: string, query: Query = {}): Promise<PageBody<Item>> {
+    const response = await this.get(resource, query);
+    expect([response.status, response.text]).toEqual([200, response.text]);
+    return response.body as PageBody<Item>;
+  }
+
+  logs(query: Query = {}): Promise<PageBody<LogBody>> {
+    return this.page('request-logs', query);
+  }
+
+  consumers(query: Query = {}): Promise<PageBody<ConsumerBody>> {
+    return this.page('consumers', query);
+  }
+
+  traffic(query: Query = {}): Promise<PageBody<TrafficBody>> {
+    return this.page('traffic', query);
+  }
+
+  /** All items in the order of the pages; `limitOf` gives each page's limit and may change the store in between. */
+  async walk<Item>(
+    resource: string,
+    query: Query,
+    limitOf: (page: number) => number | Promise<number>,
+  ): Promise<Item[]> {
+    const items: Item[] = [];
+    let token: Query = {};
+    for (let page = 0; ; page++) {
+      const limit = await limitOf(page);
+      const body = await this.page<Item>(resource, { ...query, limit, ...token });
+      expect(body.data.length).toBeLessThanOrEqual(limit);
+      expect(body.has_more).toBe(body.next_token !== undefined);
+      items.push(...body.data);
+      if (body.next_token === undefined) return items;
+      expect(body.data).toHaveLength(limit);
+      token = { next_token: body.next_token };
+    }
+  }
+
+  /** The ID that the API gives a name. */
+  async envId(name: string): Promise<number> {
+    const { body } = await this.app.get('/v1/apps', this.key);
+    const app = body.data.find(({ id }: { id: number }) => id === this.appId);
+    return app.envs.find((env: { name: string }) => env.name === name).id;
+  }
+
+  async consumerId(identifier: string): Promise<number> {
+    const { data } = await this.consumers({ limit: 1000 });
+    return data.find((consumer) => consumer.identifier === identifier)!.id;
+  }
+
+  exclude(method: string, path: string, excluded = true) {
+    return this.app.admin.setExcluded(this.appId, method, path, excluded);
+  }
+}
