@@ -10,12 +10,21 @@ export function createPino(level: string, to: LogDestination): Pino {
   return pino({ level, base: null }, destination({ fd: FILE_DESCRIPTOR[to], sync: true }));
 }
 
+/** Contexts in which the framework lists what it sets up: the same at every start. */
+const ROUTINE = new Set<unknown>([
+  'InstanceLoader',
+  'NestApplication',
+  'NestFactory',
+  'RouterExplorer',
+  'RoutesResolver',
+]);
+
 /** The framework's log calls as structured lines. */
 export class PinoLogger implements LoggerService {
   constructor(readonly pino: Pino) {}
 
   log(message: unknown, ...context: unknown[]) {
-    this.write('info', message, context);
+    this.write(ROUTINE.has(context.at(-1)) ? 'debug' : 'info', message, context);
   }
   error(message: unknown, ...context: unknown[]) {
     this.write('error', message, context);
