@@ -8,9 +8,9 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const ZONES = Intl.supportedValuesOf('timeZone');
 
-/** Well inside the 13 months for which traffic is kept. */
+/** With windows around them still inside the 13 months for which traffic is kept, and not in the future. */
 const now = Date.now();
-const [OLDEST, NEWEST] = [now - 380 * DAY, now - 2 * DAY];
+const [OLDEST, NEWEST] = [now - 380 * DAY, now - 10 * DAY];
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 

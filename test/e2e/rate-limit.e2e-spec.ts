@@ -89,7 +89,15 @@ describeWithRedisServer('two servers with one Redis', () => {
   });
 
   it.each<[string, () => unknown, () => unknown]>([
-    ['freezes', () => redis.freeze(), () => redis.thaw()],
+    [
+      'freezes',
+      () => {
+        redis.freeze();
+      },
+      () => {
+        redis.thaw();
+      },
+    ],
     ['is killed and started again', () => redis.kill(), () => redis.launch()],
   ])('fail no request when Redis %s under load; each counts by itself meanwhile', async (_, begin, end) => {
     const returns = () => servers.map(({ log }) => log.filter((line) => line.includes(RETURNED)).length);

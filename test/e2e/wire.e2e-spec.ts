@@ -1,23 +1,16 @@
-import { METHODS } from 'node:http';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
-import { fill, operations } from '../setup/document.js';
 import { Tenant } from '../setup/tenant.js';
-import { type Asked, answersIn, exchange, hangUp, requestText, send } from '../setup/wire.js';
+import { type Asked, answerTo, answersIn, exchange, hangUp, requestText, send } from '../setup/wire.js';
 
 const MEGABYTE = 2 ** 20;
-/** Signs of the inside: a stack, a file, an error's class, the engine. */
-const INSIDE = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
 
 let app: TestApp;
 let tenant: Tenant;
-let uuid: string;
 
 beforeAll(async () => {
   app = await TestApp.start();
   tenant = await Tenant.create(app);
-  const [log] = await tenant.write({});
-  uuid = log!.request_uuid;
 });
 
 afterAll(async () => {
@@ -25,19 +18,9 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** The one answer to bytes that are sent as they are. */
-async function answerTo(bytes: string, method = 'GET') {
-  const answers = answersIn(await exchange(app.url, bytes), [method]);
-  expect([bytes.slice(0, 200), answers.length]).toEqual([bytes.slice(0, 200), 1]);
-  const answer = answers[0]!;
-  if (answer.status !== 200) expect(answer.text).not.toMatch(INSIDE);
-  return answer;
-}
-
+const answer = (bytes: string) => answerTo(app.url, bytes);
 const ask = (target: string, asked: Asked = {}, version?: string) =>
-  answerTo(requestText(target, asked, version), asked.method);
-const withKey = (target: string, asked: Asked = {}) =>
-  ask(target, { ...asked, headers: { 'Api-Key': tenant.key, ...asked.headers } });
+  answerTo(app.url, requestText(target, asked, version), asked.method);
 
 describe('X-Request-Id', () => {
   const longest = `${'~'.repeat(127)}!`;
@@ -71,135 +54,17 @@ describe('X-Request-Id', () => {
 
   it('is on what the parser of HTTP refuses, kept where it could be read', async () => {
     const broken = 'GET /v1/team HTTP/1.1\r\nX-Request-Id: mine\r\nno header\r\n\r\n';
-    expect(await answerTo(broken)).toMatchObject({ status: 400, headers: { 'x-request-id': 'mine' } });
+    expect(await answer(broken)).toMatchObject({ status: 400, headers: { 'x-request-id': 'mine' } });
     const long = requestText('/', { headers: { 'X-Request-Id': 'mine', Long: 'x'.repeat(MEGABYTE) } });
-    expect(await answerTo(long)).toMatchObject({
+    expect(await answer(long)).toMatchObject({
       status: 431,
       headers: { 'x-request-id': expect.any(String) },
     });
   });
 
   it('is a new one when two were sent', async () => {
-    const { headers } = await answerTo('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
+    const { headers } = await answer('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
     expect(headers['x-request-id']).toEqual(ALWAYS['x-request-id']);
-  });
-});
-
-describe('HEAD', () => {
-  const NOT_COMPARED = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'keep-alive': '' };
-
-  it.each(operations)('of $id has the headers of GET, and no body', async ({ path }) => {
-    const existing = fill(path, { app_id: tenant.appId, request_uuid: uuid });
-    const missing = fill(path, { app_id: 999_999, request_uuid: uuid });
-    const faulty = fill(path, { app_id: 0, request_uuid: 'x' });
-    for (const target of [existing, missing, faulty])
-      for (const headers of [{}, { 'Api-Key': tenant.key }] as Record<string, string>[]) {
-        const [get, head] = [await ask(target, { headers }), await ask(target, { method: 'HEAD', headers })];
-        expect(head.status).toBe(get.status);
-        expect({ ...head.headers, ...NOT_COMPARED }).toEqual({ ...get.headers, ...NOT_COMPARED });
-        expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.text, 'latin1')));
-        expect(await exchange(app.url, requestText(target, { method: 'HEAD', headers }))).toMatch(
-          /\r\n\r\n$/,
-        );
-      }
-  });
-});
-
-describe('404 and 405', () => {
-  const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method));
-  const notAllowed = { status: 405, text: detail('Method Not Allowed') };
-  const allow = { allow: 'GET, HEAD' };
-
-  it('405: every other method on every operation, known or not to the app', async () => {
-    for (const { path } of operations)
-      for (const method of OTHERS) {
-        const target = fill(path, { app_id: 'x', request_uuid: 'x' });
-        const answer = seen(await send(app.url, target, { method, headers: { 'Api-Key': tenant.key } }));
-        expect([target, method, answer]).toEqual([
-          target,
-          method,
-          { ...notAllowed, headers: { ...WITH_KEY, ...allow } },
-        ]);
-      }
-  });
-
-  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])(
-    '405: another method on %s',
-    async (path) => {
-      for (const method of OTHERS)
-        expect(seen(await send(app.url, path, { method }))).toEqual({
-          ...notAllowed,
-          headers: { ...ALWAYS, ...allow },
-        });
-    },
-  );
-
-  it.each([
-    '/v1',
-    '/v1/',
-    '/v1/nothing',
-    '/v1/Team',
-    '/v1/team/',
-    '/v1//team',
-    '/v1/./team',
-    '/v1/x/../team',
-    '/v1/%74eam',
-    '/v1/team%2F',
-    '/v1/%',
-    '/v1/%ff',
-    '/v1/%00',
-    '/v1/apps//traffic',
-    '/v1/apps/1',
-    '/v1/apps/1/Traffic',
-    '/v1/apps/1/traffic/',
-    '/v1/apps/1/request-logs/',
-    `/v1/apps/1/request-logs/${'0'.repeat(32)}/x`,
-    '/v1/__proto__',
-    '/v1/constructor',
-    '/v1/teams',
-    'http://test/v1/nothing',
-  ])('404: %s, to whoever has a key', async (target) => {
-    for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
-      const found = await withKey(target, { method });
-      expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });
-      expect(await ask(target, { method })).toMatchObject({ status: 401, text: detail('Not authenticated') });
-    }
-  });
-
-  it.each([
-    '/',
-    '//v1/team',
-    '/V1/team',
-    '/v1team',
-    '/v1%2Fteam',
-    '/%76%31/team',
-    '/v2/team',
-    '/%',
-    '/%ff',
-    '/%00',
-    '/nothing',
-    '/__proto__',
-    '/health',
-    '/health/live/',
-    '/Health/live',
-    '/docs/nothing',
-    '/docs/..%2f..%2fpackage.json',
-    '/docs/%2e%2e/%2e%2e/package.json',
-    '/docs/%',
-    '/docs-json',
-    '/openapi.json/',
-    '/openapi.yaml',
-    '/favicon.ico',
-    'http://test',
-    'http://test?x=/v1/team',
-  ])('404: %s, key or none', async (target) => {
-    for (const method of ['GET', 'DELETE', 'OPTIONS'])
-      for (const asked of [ask, withKey])
-        expect(seen(await asked(target, { method }))).toEqual({
-          status: 404,
-          text: detail('Not Found'),
-          headers: ALWAYS,
-        });
   });
 });
 
@@ -230,7 +95,7 @@ describe('what is still a request', () => {
     ],
     ['a URL of 60 KB', () => requestText(`/v1/team?x=${'x'.repeat(60_000)}`, keyed())],
   ])('%s', async (_, bytes) => {
-    expect(seen(await answerTo(bytes()))).toEqual(team());
+    expect(seen(await answer(bytes()))).toEqual(team());
   });
 
   const keyed = (headers: Record<string, string> = {}) => ({
@@ -291,12 +156,12 @@ describe('what is no request', () => {
     ],
     ['a length below zero', requestText('/', { method: 'POST', headers: { 'Content-Length': '-1' } })],
   ])('400: %s', async (_, bytes) => {
-    expect(seen(await answerTo(bytes))).toEqual(bad);
+    expect(seen(await answer(bytes))).toEqual(bad);
   });
 
   it('400: HTTP/1.1 without a host', async () => {
-    const answer = await answerTo('GET /v1/team HTTP/1.1\r\nConnection: close\r\n\r\n');
-    expect(seen(answer)).toEqual({ ...bad, headers: BELOW_V1 });
+    const found = await answer('GET /v1/team HTTP/1.1\r\nConnection: close\r\n\r\n');
+    expect(seen(found)).toEqual({ ...bad, headers: BELOW_V1 });
   });
 
   it.each<[string, string]>([
@@ -306,12 +171,12 @@ describe('what is no request', () => {
     ['a URL a little too long', requestText(`/v1/team?x=${'x'.repeat(66_000)}`)],
     ['a header of 10 MB', requestText('/v1/team', { headers: { 'Api-Key': 'x'.repeat(10 * MEGABYTE) } })],
   ])('431: %s', async (_, bytes) => {
-    expect(seen(await answerTo(bytes))).toEqual(tooLarge);
+    expect(seen(await answer(bytes))).toEqual(tooLarge);
   });
 
   it('405: a tunnel', async () => {
-    const answer = await ask('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
+    const found = await ask('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
     const headers = { ...ALWAYS, allow: 'GET, HEAD', 'x-request-id': 'mine' };
-    expect(seen(answer)).toEqual({ status: 405, text: detail('Method Not Allowed'), headers });
+    expect(seen(found)).toEqual({ status: 405, text: detail('Method Not Allowed'), headers });
   });
 });

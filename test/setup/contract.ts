@@ -1,6 +1,6 @@
 import type { Answer } from './conforms.js';
 
-const LETTERS_AND_DIGITS = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const MADE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The headers that the contract speaks of. */
 const SPOKEN_OF = [
@@ -26,7 +26,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Headers of every answer. */
 export const ALWAYS: Readonly<Record<string, unknown>> = {
   'content-type': JSON_TYPE,
-  'x-request-id': expect.stringMatching(LETTERS_AND_DIGITS),
+  'x-request-id': expect.stringMatching(MADE_ID),
 };
 
 /** Headers of every answer below `/v1`. */

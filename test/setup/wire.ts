@@ -84,6 +84,18 @@ export function answersIn(received: string, methods: readonly string[] = []): An
   return answers;
 }
 
+/** Signs of the inside: a stack, a file, an error's class, the engine. */
+const INSIDE = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
+
+/** The one answer to bytes that are sent as they are, which tells nothing of the inside. */
+export async function answerTo(base: string, bytes: string, method = 'GET'): Promise<Answer> {
+  const answers = answersIn(await exchange(base, bytes), [method]);
+  expect([bytes.slice(0, 200), answers.length]).toEqual([bytes.slice(0, 200), 1]);
+  const answer = answers[0]!;
+  if (answer.status !== 200) expect(answer.text).not.toMatch(INSIDE);
+  return answer;
+}
+
 /** Lets go of kept-alive connections. */
 export function hangUp() {
   agent.destroy();

@@ -1,0 +1,145 @@
+import { METHODS } from 'node:http';
+import { TestApp } from '../setup/app.js';
+import { ALWAYS, WITH_KEY, detail, seen } from '../setup/contract.js';
+import { fill, operations } from '../setup/document.js';
+import { Tenant } from '../setup/tenant.js';
+import { type Asked, answerTo, exchange, hangUp, requestText, send } from '../setup/wire.js';
+
+let app: TestApp;
+let tenant: Tenant;
+let uuid: string;
+
+beforeAll(async () => {
+  app = await TestApp.start();
+  tenant = await Tenant.create(app);
+  const [log] = await tenant.write({});
+  uuid = log!.request_uuid;
+});
+
+afterAll(async () => {
+  hangUp();
+  await app.stop();
+});
+
+const ask = (target: string, asked: Asked = {}) =>
+  answerTo(app.url, requestText(target, asked), asked.method);
+const withKey = (target: string, asked: Asked = {}) =>
+  ask(target, { ...asked, headers: { 'Api-Key': tenant.key, ...asked.headers } });
+
+describe('HEAD', () => {
+  const NOT_COMPARED = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'keep-alive': '' };
+
+  it.each(operations)('of $id has the headers of GET, and no body', async ({ path }) => {
+    const existing = fill(path, { app_id: tenant.appId, request_uuid: uuid });
+    const missing = fill(path, { app_id: 999_999, request_uuid: uuid });
+    const faulty = fill(path, { app_id: 0, request_uuid: 'x' });
+    for (const target of [existing, missing, faulty])
+      for (const headers of [{}, { 'Api-Key': tenant.key }] as Record<string, string>[]) {
+        const [get, head] = [await ask(target, { headers }), await ask(target, { method: 'HEAD', headers })];
+        expect(head.status).toBe(get.status);
+        expect({ ...head.headers, ...NOT_COMPARED }).toEqual({ ...get.headers, ...NOT_COMPARED });
+        expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.text, 'latin1')));
+        expect(await exchange(app.url, requestText(target, { method: 'HEAD', headers }))).toMatch(
+          /\r\n\r\n$/,
+        );
+      }
+  });
+});
+
+describe('404 and 405', () => {
+  const OTHERS = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method));
+  const notAllowed = { status: 405, text: detail('Method Not Allowed') };
+  const allow = { allow: 'GET, HEAD' };
+
+  it('405: every other method on every operation, known or not to the app', async () => {
+    for (const { path } of operations)
+      for (const method of OTHERS) {
+        const target = fill(path, { app_id: 'x', request_uuid: 'x' });
+        const answer = seen(await send(app.url, target, { method, headers: { 'Api-Key': tenant.key } }));
+        expect([target, method, answer]).toEqual([
+          target,
+          method,
+          { ...notAllowed, headers: { ...WITH_KEY, ...allow } },
+        ]);
+      }
+  });
+
+  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])(
+    '405: another method on %s',
+    async (path) => {
+      for (const method of OTHERS)
+        expect(seen(await send(app.url, path, { method }))).toEqual({
+          ...notAllowed,
+          headers: { ...ALWAYS, ...allow },
+        });
+    },
+  );
+
+  it.each([
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v1/Team',
+    '/v1/team/',
+    '/v1//team',
+    '/v1/./team',
+    '/v1/x/../team',
+    '/v1/%74eam',
+    '/v1/team%2F',
+    '/v1/%',
+    '/v1/%ff',
+    '/v1/%00',
+    '/v1/apps//traffic',
+    '/v1/apps/1',
+    '/v1/apps/1/Traffic',
+    '/v1/apps/1/traffic/',
+    '/v1/apps/1/request-logs/',
+    `/v1/apps/1/request-logs/${'0'.repeat(32)}/x`,
+    '/v1/__proto__',
+    '/v1/constructor',
+    '/v1/teams',
+    'http://test/v1/nothing',
+  ])('404: %s, to whoever has a key', async (target) => {
+    for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
+      const found = await withKey(target, { method });
+      expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });
+      expect(await ask(target, { method })).toMatchObject({ status: 401, text: detail('Not authenticated') });
+    }
+  });
+
+  it.each([
+    '/',
+    '//v1/team',
+    '/V1/team',
+    '/v1team',
+    '/v1%2Fteam',
+    '/%76%31/team',
+    '/v2/team',
+    '/%',
+    '/%ff',
+    '/%00',
+    '/nothing',
+    '/__proto__',
+    '/health',
+    '/health/live/',
+    '/Health/live',
+    '/docs/nothing',
+    '/docs/..%2f..%2fpackage.json',
+    '/docs/%2e%2e/%2e%2e/package.json',
+    '/docs/%',
+    '/docs-json',
+    '/openapi.json/',
+    '/openapi.yaml',
+    '/favicon.ico',
+    'http://test',
+    'http://test?x=/v1/team',
+  ])('404: %s, key or none', async (target) => {
+    for (const method of ['GET', 'DELETE', 'OPTIONS'])
+      for (const asked of [ask, withKey])
+        expect(seen(await asked(target, { method }))).toEqual({
+          status: 404,
+          text: detail('Not Found'),
+          headers: ALWAYS,
+        });
+  });
+});
