@@ -41,6 +41,9 @@ const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
 /** Later than the engine's own limit, so that the engine's answer comes first. */
 const SLACK_MS = 500;
+/** Large blocks take their time, and migrations of large tables more. */
+const INSERT_MS = 60_000;
+const COMMAND_MS = 300_000;
 /** Orchestrators ask every few seconds. */
 const PING_MS = 2_000;
 /** Each that waits holds a request in memory. */
@@ -50,7 +53,7 @@ const LONGEST_LINE = 1_000;
  * The only door to the store. Nothing above it knows whether the engine runs here or on a server: both are the
  * official client, the same SQL and the same tables.
  *
- * Every read is named (the name is its `log_comment`), bound, and limited in time, memory and threads; so many run at
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of the result; so many run at
  * once, and the others wait for their turn. Failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
  */
 export class ClickHouse {
@@ -68,6 +71,8 @@ export class ClickHouse {
     this.limits = [
       `max_execution_time = ${config.queryTimeoutSeconds}`,
       `max_memory_usage = ${config.queryMaxMemoryBytes}`,
+      `max_bytes_to_read = ${config.queryMaxReadBytes}`,
+      `max_result_bytes = ${config.queryMaxResultBytes}`,
       ...LIMITS_THROW,
       ...OUTPUT,
     ].join(', ');
@@ -109,20 +114,21 @@ export class ClickHouse {
   }
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
-  async command(sql: string, params?: Parameters): Promise<void> {
-    try {
-      this.requireOpen();
-      await this.client.command({
-        query: sql,
-        ...(params && { query_params: params }),
-      });
-    } catch (error) {
-      throw storeError(error, this.kind);
-    }
+  async command(sql: string, params?: Parameters, withinMs = COMMAND_MS): Promise<void> {
+    await withPatience(withinMs, undefined, async (signal) => {
+      try {
+        this.requireOpen();
+        const values = params && { query_params: params };
+        await this.client.command({ query: sql, ...values, abort_signal: signal });
+      } catch (error) {
+        throw storeError(error, this.kind);
+      }
+    });
   }
 
   /**
-   * Writes rows, each the JSON text of one object; resolves once the engine acknowledged them.
+   * Writes rows, each the JSON text of one object; resolves once the engine acknowledged them. When it rejects, they may
+   * have been written or may yet be.
    *
    * @param token the block's identity: the same token again changes nothing, in any table behind it.
    */
@@ -130,7 +136,11 @@ export class ClickHouse {
     if (rows.length === 0) return;
     const settings =
       token === undefined ? '' : ` SETTINGS insert_deduplication_token = '${hex(token)}', ${DEDUPLICATION}`;
-    await this.command(`INSERT INTO ${table}${settings} FORMAT JSONEachRow\n${rows.join('\n')}`);
+    await this.command(
+      `INSERT INTO ${table}${settings} FORMAT JSONEachRow\n${rows.join('\n')}`,
+      undefined,
+      INSERT_MS,
+    );
   }
 
   /** Whether the store answers within two seconds and has the database; never throws. */

@@ -6,8 +6,8 @@ import {
 } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 
-/** The longest that a connection may be silent: migrations and large inserts take their time. Reads have limits of their own. */
-const LONGEST_SILENCE_MS = 300_000;
+/** The longest that a connection may be silent; whoever asks has a shorter limit. */
+const LONGEST_SILENCE_MS = 600_000;
 
 /**
  * Sent beside every read. Whoever may only read has queries that end with their caller: the server looks at the

@@ -22,6 +22,8 @@ WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framewor
 @Injectable()
 export class ClientApps {
   private readonly cache?: LRUCache<string, ClientApp>;
+  /** Client IDs that were known at some time: libraries report too seldom to be found in the cache. */
+  private readonly seen = new LRUCache<string, true>({ max: 100_000 });
 
   constructor(
     private readonly store: ClickHouse,
@@ -40,9 +42,9 @@ export class ClientApps {
     return this.cache ? this.cache.fetch(clientId) : this.load(clientId);
   }
 
-  /** Whether the app was found lately, without asking the store. */
-  isKnown(clientId: string): boolean {
-    return this.cache?.has(clientId) ?? false;
+  /** Whether the app was found before, without asking the store. */
+  wasFound(clientId: string): boolean {
+    return this.seen.has(clientId);
   }
 
   /** Changes the app's framework where it is another. */
@@ -52,6 +54,7 @@ export class ClientApps {
 
   private async load(clientId: string): Promise<ClientApp | undefined> {
     const [app] = await this.store.rows<ClientApp>('client_apps.find', FIND, { client_id: clientId });
+    if (app) this.seen.set(clientId, true);
     return app;
   }
 }

@@ -87,7 +87,7 @@ export class CollectorService {
   private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
-    if (id === null || !this.apps.isKnown(id)) {
+    if (id === null || !this.apps.wasFound(id)) {
       const refused = await this.failures.refused(address);
       if (refused !== null) throw rateLimitExceeded(refused);
     }

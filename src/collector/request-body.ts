@@ -13,16 +13,36 @@ export async function readBody(request: IncomingMessage, max: number, share: Sha
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
+  const keep = (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > max) throw payloadTooLarge();
+    share.take(chunk.length);
+    chunks.push(chunk);
+  };
   try {
-    // Breaking off must leave the connection open for the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      length += chunk.length;
-      if (length > max) throw payloadTooLarge();
-      share.take(chunk.length);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    throw request.errored === null ? error : new ApiError(400, 'Bad Request');
+    await readTo(request, keep);
+  } finally {
+    // What is not wanted is read all the same, or the connection could not take the next message.
+    request.removeAllListeners('data').resume();
   }
   return Buffer.concat(chunks, length);
+}
+
+/** Rejects with what `keep` throws, or when the body breaks off: on a broken connection, or in broken HTTP. */
+function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const breakOff = () => {
+      reject(new ApiError(400, 'Bad Request'));
+    };
+    for (const event of ['aborted', 'error', 'close']) request.once(event, breakOff);
+    request.once('end', resolve);
+    request.on('data', (chunk: Buffer) => {
+      try {
+        keep(chunk);
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+    if (request.destroyed) breakOff();
+  });
 }

@@ -40,6 +40,8 @@ const SPECS = {
   EMBEDDED_SESSIONS: whole(1, 64)({ default: Math.max(2, Math.min(8, availableParallelism() * 2)) }),
   QUERY_TIMEOUT_SECONDS: whole(1, 600)({ default: 10 }),
   QUERY_MAX_MEMORY_MB: whole(16, 1_048_576)({ default: 1024 }),
+  QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
+  QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
   REDIS_URL: url({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
@@ -55,7 +57,6 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
-  METRICS_PORT: port({ default: undefined }),
   COUNTRY_DATABASE: str({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
 };
@@ -103,6 +104,9 @@ export class Config {
       embeddedSessions: this.env.EMBEDDED_SESSIONS,
       queryTimeoutSeconds: this.env.QUERY_TIMEOUT_SECONDS,
       queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * MIB,
+      /** Uncompressed bytes of columns that a query may read. */
+      queryMaxReadBytes: this.env.QUERY_MAX_READ_MB * MIB,
+      queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
     };
   }
   get redisUrl() {
@@ -144,10 +148,6 @@ export class Config {
   }
   get logLevel() {
     return this.env.LOG_LEVEL;
-  }
-  /** Where Prometheus finds `/metrics`; not served when undefined. */
-  get metricsPort() {
-    return this.env.METRICS_PORT;
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

@@ -14,12 +14,12 @@ import { Load, type Outgoing } from './setup/load.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
 import { ServiceProcess } from './setup/service-process.js';
 
-const SYNCS = 4_000;
-const FILES = 400;
+const SYNCS = 3_000;
+const FILES = 300;
 const ITEMS_PER_FILE = 5;
-const SENDERS = 64;
+const SENDERS = 100;
 /** After how many acknowledgements the process is killed. */
-const CRASHES_AT = [600, 1_500, 2_600, 3_700];
+const CRASHES_AT = [600, 1_600, 2_700];
 
 /** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
 const countOf = (index: number) => 1 + (index % 97);

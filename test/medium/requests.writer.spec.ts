@@ -114,7 +114,9 @@ describe('RequestsWriter', () => {
       // The last thing a write does is the entry in the ledger: a crash just before leaves all but that.
       await store.command('TRUNCATE TABLE import_ledger_v1');
       await restart();
-      expect(await writer.write(appId, records)).toEqual(records);
+      // They are known by their UUIDs: a newer version may make something else of the rest.
+      const again = records.map((record) => ({ ...record, client_country_iso_code: 'FR' }));
+      expect(await writer.write(appId, again)).toEqual(again);
       expect(await traces()).toEqual(before);
       expect(await writer.write(appId, records)).toEqual([]);
     });

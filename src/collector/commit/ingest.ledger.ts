@@ -45,8 +45,8 @@ GROUP BY group_id HAVING applied = 0 ORDER BY created_at`;
 const PAYLOAD = `
 SELECT payload FROM ingest_groups_v1 WHERE group_id = {group_id:UUID} AND applied = 0 LIMIT 1`;
 
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB. */
-const LOOKUP = 5_000;
+/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
+const LOOKUP = 3_000;
 
 /**
  * Which messages were taken, in groups, so that each counts once. A group is `log`ged with its rows, then its rows go

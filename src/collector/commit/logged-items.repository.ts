@@ -10,8 +10,8 @@ const KNOWN = `
 SELECT app_id, request_uuid FROM request_details_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB. */
-const LOOKUP = 5_000;
+/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
+const LOOKUP = 3_000;
 
 /** Which logged requests the store has. */
 export class LoggedItemsRepository {

@@ -32,6 +32,8 @@ export function answerClientError(error: ClientError, socket: Duplex) {
     return;
   }
   const before = answers.get(socket);
+  // Whoever reads its body waits for an end that does not come.
+  if (before && !before.req.complete) before.req.emit('aborted');
   if (before && !before.writableFinished) {
     before.once('close', () => {
       answerClientError(error, socket);

@@ -36,7 +36,7 @@ function line(nth: number, from: number, stepMs: number): string {
   const consumer = Math.floor(CONSUMERS ** random(2));
   const method = METHODS[endpoint % METHODS.length] ?? 'GET';
   const timestamp = from + nth * stepMs;
-  return JSON.stringify({
+  const text = JSON.stringify({
     timestamp: new Date(timestamp).toISOString(),
     method,
     url: `https://api.example.com/v1/resource-${endpoint}/${Math.floor(random(3) * 1e6)}`,
@@ -50,6 +50,8 @@ function line(nth: number, from: number, stepMs: number): string {
     client_ip: [1, 2, 3, 4].map((part) => Math.floor(random(8 + part) * 223) + 1).join('.'),
     ...(nth % CAPTURED_EACH === 0 ? captured(timestamp) : {}),
   });
+  // Nanoseconds are numbers on the wire, and more than a JavaScript number holds.
+  return text.replace(/"(\d{19})"/g, '$1');
 }
 
 function captured(timestamp: number) {

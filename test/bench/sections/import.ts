@@ -36,25 +36,30 @@ async function importInto(dataDir: string, lines: number, log: string): Promise<
   const cli = (...args: string[]) => run(dataDir, log, args);
   await cli('team', 'create', '--name', 'Acme');
   await cli('app', 'create', '--team', '1', '--name', 'Shop');
-  const { ms, peakMb } = await cli('import', file, '--app', '1');
+  const { ms, peakMb, output } = await cli('import', file, '--app', '1');
+  const { imported } = JSON.parse(output) as { imported: number };
+  if (imported !== lines) throw new Error(`Of ${lines} lines ${imported} were imported; see ${log}`);
   rmSync(dataDir, { recursive: true, force: true });
   rmSync(file);
   return { lines, fileBytes, linesPerSecond: lines / (ms / 1000), peakMb };
 }
 
-async function run(dataDir: string, log: string, args: string[]): Promise<{ ms: number; peakMb: number }> {
-  const output = openSync(log, 'a');
+/** Runs a command to its end; what it printed. */
+async function run(dataDir: string, log: string, args: string[]) {
+  const errors = openSync(log, 'a');
   const startedAt = performance.now();
   const command = spawn(process.execPath, [join(ROOT, 'dist-bench/src/cli.js'), ...args], {
     env: { ...process.env, DATA_DIR: dataDir },
-    stdio: ['ignore', output, output],
+    stdio: ['ignore', 'pipe', errors],
   });
+  let output = '';
+  command.stdout?.on('data', (bytes: Buffer) => (output += bytes.toString()));
   let peakMb = 0;
   const timer = setInterval(() => {
     peakMb = Math.max(peakMb, memoryOf(command.pid ?? 0).peakMb || 0);
   }, LOOK_EVERY_MS);
-  const code = await new Promise((ok) => command.once('exit', ok));
+  const code = await new Promise((ok) => command.once('close', ok));
   clearInterval(timer);
   if (code !== 0) throw new Error(`${args[0]} failed; see ${log}`);
-  return { ms: performance.now() - startedAt, peakMb };
+  return { ms: performance.now() - startedAt, peakMb, output };
 }

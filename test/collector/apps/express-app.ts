@@ -16,7 +16,7 @@ app.use((request, _response, next) => {
 app.get('/v1/users/:userId', (request, response) => {
   console.log(`looking for user ${request.params.userId}`);
   const user = traced('SELECT users', () => ({ id: request.params.userId, password: 'hunter2' }));
-  console.warn('found');
+  console.info('found');
   response.json(user);
 });
 app.post('/v1/users', (request, response) => {

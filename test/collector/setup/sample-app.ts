@@ -29,7 +29,7 @@ export class SampleApp {
     const directory = mkdtempSync(join(tmpdir(), 'sample-app-'));
     const main = join(process.cwd(), 'test/collector/apps', `${name}.ts`);
     const child = spawn(process.execPath, ['--import', './test/setup/typescript.js', main], {
-      env: { PATH: process.env.PATH, TMPDIR: directory, ...env },
+      env: { PATH: process.env.PATH, NODE_ENV: 'test', TMPDIR: directory, ...env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     const told = await Promise.race([

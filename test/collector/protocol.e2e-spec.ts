@@ -1,0 +1,260 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import type { ConsumerBody } from '../setup/tenant.js';
+import { type Client, TestService, logFile } from './setup/collector.js';
+import { aCount, aSync, anItem } from './setup/messages.js';
+
+const MIB = 1024 * 1024;
+const RATE_LIMIT = 60;
+
+describe('the collection interface', () => {
+  let service: TestService;
+  let client: Client;
+
+  beforeAll(async () => {
+    service = await TestService.start({
+      COLLECTOR_RATE_LIMIT_PER_MINUTE: String(RATE_LIMIT),
+      COLLECTOR_MAX_BODY_MB: '2',
+      COLLECTOR_MAX_LOG_FILE_MB: '8',
+      COLLECTOR_MAX_IN_FLIGHT_MB: '16',
+      AUTH_FAILURES_PER_MINUTE: '5',
+    });
+  });
+  beforeEach(async () => {
+    client = await service.tenant();
+  });
+  afterAll(() => service.stop());
+
+  const requests = async (query = {}) => {
+    const { data } = await client.tenant.traffic(query);
+    return data.reduce((total, period) => total + period.requests, 0);
+  };
+  const logs = async () => (await client.tenant.logs({ limit: 1000 })).data;
+  const app = async () => (await service.api.get('/v1/apps', client.tenant.key)).body.data[0];
+
+  describe('202', () => {
+    it('carries a request ID', async () => {
+      const { status, headers, body } = await client.send('sync', aSync());
+      expect([status, body]).toEqual([202, { status: 'accepted' }]);
+      expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+    });
+
+    it('startup registers endpoints in braces and learns the framework', async () => {
+      const paths = [
+        { method: 'get', path: '/users/:id' },
+        { method: 'POST', path: '/users' },
+      ];
+      const startup = { message_uuid: randomUUID(), paths, versions: {}, client: 'python:fastapi' };
+      expect((await client.send('startup', startup)).status).toBe(202);
+      const { data } = (await client.tenant.get('endpoints')).body;
+      expect(data.map(({ method, path }: { method: string; path: string }) => `${method} ${path}`)).toEqual([
+        'POST /users',
+        'GET /users/{id}',
+      ]);
+      expect(await app()).toMatchObject({
+        framework: 'fastapi',
+        envs: [{ name: 'prod', last_sync_at: null }],
+      });
+    });
+
+    it('sync counts requests, by environment and consumer, in the quarter-hour of its timestamp', async () => {
+      const consumers = [{ identifier: 'bob', name: 'Bob', group: 'Admins' }];
+      const counts = [
+        aCount({ consumer: 'bob', request_count: 3, request_size_sum: 30, response_size_sum: 300 }),
+        aCount({ consumer: 'bob', request_count: 4, status_code: 500 }),
+        aCount({ request_count: 5 }),
+      ];
+      const timestamp = Date.now() / 1000 - 3_500;
+      expect((await client.send('sync', aSync({ timestamp, requests: counts, consumers }))).status).toBe(202);
+      expect((await client.send('sync', aSync({ requests: [aCount()] }), 'dev')).status).toBe(202);
+      expect(await requests()).toBe(13);
+      expect(await requests({ app_env_id: await client.tenant.envId('prod') })).toBe(12);
+      expect(await requests({ consumer_id: await client.tenant.consumerId('bob') })).toBe(7);
+      const { data } = await client.tenant.traffic({ app_env_id: await client.tenant.envId('prod') });
+      expect(data).toMatchObject([{ bytes_received: 30, bytes_sent: 300 }]);
+      expect(Date.parse(data[0]!.period_start)).toBe(Math.floor(timestamp / 3_600) * 3_600_000);
+      const [bob] = (await client.tenant.consumers()).data as [ConsumerBody];
+      expect(bob).toMatchObject({ identifier: 'bob', name: 'Bob', group: { name: 'Admins' } });
+      expect(Date.parse(bob.last_request_at!)).toBe(Math.floor(timestamp * 1000));
+      expect(await logs()).toEqual([]);
+    });
+
+    it('sync without requests moves the time of the last sync, and adds no traffic', async () => {
+      const before = Date.now();
+      await client.send('sync', aSync({ requests: [] }));
+      const { envs } = await app();
+      expect(Date.parse(envs[0].last_sync_at)).toBeGreaterThanOrEqual(before);
+      expect((await client.tenant.traffic()).data).toEqual([]);
+    });
+
+    it('log adds to the logs and not to the traffic', async () => {
+      const item = anItem({
+        request: { consumer: 'bob' },
+        exception: { type: 'E', message: 'm', stacktrace: 's' },
+      });
+      expect((await client.sendLog([item])).status).toBe(202);
+      expect(await logs()).toMatchObject([{ request_uuid: item.uuid, consumer: 'bob', path: '/users/{id}' }]);
+      expect((await client.tenant.get(`request-logs/${item.uuid}`)).body.exception.type).toBe('E');
+      expect(await requests()).toBe(0);
+    });
+
+    it('is for a log file with bad lines as well: the good ones are kept, the others counted', async () => {
+      const answer = await client.sendLog([anItem(), '{"uuid":1}', 'no JSON', anItem()]);
+      expect([answer.status, answer.body.rejected]).toEqual([202, 2]);
+      expect(await logs()).toHaveLength(2);
+    });
+
+    it('sync: a later name or group of a consumer takes the place of the one before', async () => {
+      await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
+      await client.send(
+        'sync',
+        aSync({ requests: [], consumers: [{ identifier: 'bob', name: 'Bob', group: 'A' }] }),
+      );
+      await client.send('sync', aSync({ requests: [], consumers: [{ identifier: 'bob', group: 'B' }] }));
+      const { data } = await client.tenant.consumers();
+      expect(data).toMatchObject([{ identifier: 'bob', name: 'Bob', group: { name: 'B' } }]);
+    });
+  });
+
+  describe('duplicates', () => {
+    it('a message sent again changes nothing, at the same time or later', async () => {
+      const sync = aSync({ requests: [aCount({ request_count: 7 })] });
+      const answers = await Promise.all(Array.from({ length: 8 }, () => client.send('sync', sync)));
+      answers.push(await client.send('sync', sync));
+      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+      expect(await requests()).toBe(7);
+    });
+
+    it('a message UUID belongs to its app', async () => {
+      const sync = aSync();
+      const other = await service.tenant();
+      expect((await client.send('sync', sync)).status).toBe(202);
+      expect((await other.send('sync', sync)).status).toBe(202);
+      expect(await requests()).toBe(1);
+      expect((await other.tenant.traffic()).data[0]?.requests).toBe(1);
+    });
+
+    it('a file sent again changes nothing, even with more in it', async () => {
+      const uuid = randomUUID();
+      const item = anItem();
+      await client.sendLog([item], uuid);
+      expect((await client.sendLog([item, anItem()], uuid)).status).toBe(202);
+      expect(await logs()).toHaveLength(1);
+    });
+
+    it('an item is logged once, in whichever files it comes', async () => {
+      const item = anItem();
+      await Promise.all([client.sendLog([item, item]), client.sendLog([item])]);
+      await client.sendLog([anItem(), item]);
+      expect(await logs()).toHaveLength(2);
+    });
+  });
+
+  describe('404', () => {
+    it('is for a client ID that the store does not know, and nothing else', async () => {
+      const path = `/v2/${randomUUID()}/prod/sync`;
+      const answer = await service.collector.post(path, JSON.stringify(aSync()));
+      expect([answer.status, answer.body]).toEqual([404, { detail: 'Client ID not found' }]);
+    });
+
+    it('is not for a kind of message that is not known: a library would switch itself off', async () => {
+      expect((await client.send('profile', {})).status).toBe(422);
+    });
+  });
+
+  describe('422', () => {
+    const send = (kind: string, body: string, env?: string) =>
+      service.collector.post(client.path(kind, env), body);
+
+    it.each([
+      ['sync', '{', 'body: must be valid JSON'],
+      ['sync', '[]', 'body: must be an object'],
+      ['sync', JSON.stringify(aSync({ message_uuid: 'x' })), 'message_uuid: must be a UUID'],
+      ['sync', JSON.stringify(aSync({ timestamp: null })), 'timestamp: must be a number'],
+      ['sync', JSON.stringify(aSync({ timestamp: 1 })), 'timestamp: older than the 13 months'],
+      ['sync', JSON.stringify(aSync({ requests: [aCount({ method: '' })] })), 'requests[0].method: must be'],
+      ['startup', '{"message_uuid":"x"}', 'message_uuid: must be a UUID'],
+      ['log', '', 'uuid: must be a UUID'],
+      [`log?uuid=${randomUUID()}`, 'no JSON', 'body: line 1: item: must be valid JSON'],
+    ])('is for what can never be accepted: %s %.40s', async (kind, body, detail) => {
+      const answer = await send(kind, body);
+      expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining(detail)]);
+    });
+
+    it('is for an environment that is no name', async () => {
+      const answer = await send('sync', JSON.stringify(aSync()), 'pre.prod');
+      expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(/^env: must be/)]);
+    });
+  });
+
+  describe('bounds', () => {
+    it('413 for a body that is too long, told or not', async () => {
+      const body = JSON.stringify(aSync({ server_errors: ['x'.repeat(3 * MIB)] }));
+      const told = await service.collector.post(client.path('sync'), body);
+      expect([told.status, told.body]).toEqual([413, { detail: 'Payload too large' }]);
+    });
+
+    it('413 for a file that unpacks to more than it may', async () => {
+      const bomb = gzipSync(Buffer.alloc(512 * MIB, ' '));
+      expect(bomb.length).toBeLessThan(MIB);
+      const before = process.memoryUsage().rss;
+      const answer = await service.collector.post(`${client.path('log')}?uuid=${randomUUID()}`, bomb);
+      expect(answer.status).toBe(413);
+      expect(process.memoryUsage().rss - before).toBeLessThan(200 * MIB);
+    });
+
+    it('503 and Retry-After for what is more than may be under way, until it no longer is', async () => {
+      const body = logFile(Array.from({ length: 100 }, () => anItem({ padding: 'x'.repeat(70_000) })));
+      const file = () => service.collector.post(`${client.path('log')}?uuid=${randomUUID()}`, body);
+      const answers = await Promise.all(Array.from({ length: 6 }, file));
+      const refused = answers.filter(({ status }) => status === 503);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(refused[0]?.headers.get('retry-after')).toBe('1');
+      expect(answers.filter(({ status }) => status === 202).length).toBe(6 - refused.length);
+      expect((await file()).status).toBe(202);
+    });
+
+    it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {
+      const other = await service.tenant();
+      const startup = () => client.send('startup', { message_uuid: randomUUID() });
+      const answers = await Promise.all(Array.from({ length: RATE_LIMIT + 5 }, startup));
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+      expect(
+        answers.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
+      ).toBe(true);
+      expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
+    });
+
+    it('a connection that ends before its message does leaves nothing behind', async () => {
+      const { port } = new URL(service.collector.url);
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{"times`);
+      await once(socket, 'ready');
+      socket.destroy();
+      expect((await client.send('sync', aSync())).status).toBe(202);
+      expect(await requests()).toBe(1);
+    });
+  });
+
+  it('answers for its own health', async () => {
+    for (const probe of ['live', 'ready'])
+      expect((await fetch(`${service.collector.url}/health/${probe}`)).status).toBe(200);
+  });
+
+  it('takes messages with POST alone', async () => {
+    const response = await fetch(`${service.collector.url}${client.path('sync')}`);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  // The last: from then on this address is not asked about new apps.
+  it('answers 429 to who guesses client IDs, and goes on with the apps that it knows', async () => {
+    await client.send('sync', aSync());
+    const guess = () => service.collector.post(`/v2/${randomUUID()}/prod/sync`, '{}');
+    const answers = await Promise.all(Array.from({ length: 10 }, guess));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await client.send('sync', aSync())).status).toBe(202);
+  });
+});
