@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../common/http/api-error.js';
+import { isBrokenOff } from '../common/http/client-error.js';
 import type { Share } from './budget.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
@@ -43,6 +44,6 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     });
-    if (request.destroyed) breakOff();
+    if (isBrokenOff(request)) breakOff();
   });
 }

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Directories } from './directories.js';
+import { lookups } from './lookups.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { countRow, loggedRow } from './rows.js';
 
 const KNOWN = `
 SELECT request_uuid FROM import_ledger_v1
 WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
-
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
-const LOOKUP = 3_000;
 
 /** Writes whole requests into the landing table, each once, however often it is handed over. */
 export class RequestsWriter {
@@ -53,9 +51,8 @@ export class RequestsWriter {
     const distinct = new Map<string, RequestRecord>();
     for (const record of records)
       if (!distinct.has(record.request_uuid)) distinct.set(record.request_uuid, record);
-    const request_uuids = [...distinct.keys()];
-    for (let from = 0; from < request_uuids.length; from += LOOKUP) {
-      const params = { app_id: appId, request_uuids: request_uuids.slice(from, from + LOOKUP) };
+    for (const request_uuids of lookups([...distinct.keys()])) {
+      const params = { app_id: appId, request_uuids };
       const known = await this.store.rows<{ request_uuid: string }>('import_ledger.known', KNOWN, params);
       for (const { request_uuid } of known) distinct.delete(request_uuid);
     }

@@ -9,7 +9,7 @@ import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
 import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { describeEmbedded } from '../setup/store.js';
-import { logFile } from './setup/collector.js';
+import { logFile } from './setup/log-file.js';
 import { Load, type Outgoing } from './setup/load.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
 import { ServiceProcess } from './setup/service-process.js';

@@ -16,6 +16,8 @@ const SECRETS = {
   'x-forwarded-for': '10.0.0.1, 8.8.8.8',
 };
 
+const NOWHERE = '/v1/nowhere';
+
 /** What is asked of each application, and how it answers. */
 const CALLS: (Call & { status: number; times?: number })[] = [
   { path: '/v1/users/7?token=s3cret&x=1', headers: { ...ALICE, ...SECRETS }, status: 200 },
@@ -33,7 +35,7 @@ const CALLS: (Call & { status: number; times?: number })[] = [
   { method: 'POST', path: '/v1/files', body: { text: 'x'.repeat(60_000) }, status: 201 },
   { path: '/v1/boom', headers: ALICE, status: 500 },
   { path: '/health', status: 200, times: 5 },
-  { path: '/v1/nowhere', status: 404 },
+  { path: NOWHERE, status: 404 },
 ];
 /** Requests to routes; what meets no route the library logs and does not count. */
 const COUNTED = 20 - 1;
@@ -43,6 +45,8 @@ const LOGGED = 20 - 5;
 interface Monitored {
   sample: SampleApp;
   client: Client;
+  /** Bytes of all answers that routes gave. */
+  bytesSent: number;
 }
 
 let service: TestService;
@@ -63,12 +67,17 @@ afterAll(async () => {
 async function start(name: string): Promise<Monitored> {
   const client = await service.tenant();
   const env = { CLIENT_ID: client.clientId, APP_ENV: ENV, APITALLY_HUB_BASE_URL: service.collector.url };
-  return { client, sample: await SampleApp.start(name, env) };
+  return { client, bytesSent: 0, sample: await SampleApp.start(name, env) };
 }
 
-async function run({ sample, client }: Monitored) {
+async function run(monitored: Monitored) {
+  const { sample, client } = monitored;
   for (const { status, times = 1, ...call } of CALLS)
-    for (let time = 0; time < times; time++) expect([call.path, status]).toContain(await sample.call(call));
+    for (let time = 0; time < times; time++) {
+      const answer = await sample.call(call);
+      expect([call.path, answer.status]).toEqual([call.path, status]);
+      if (call.path !== NOWHERE) monitored.bytesSent += answer.bytes;
+    }
   await eventually(async () => {
     const { data } = await client.tenant.logs({ limit: 1000 });
     return data.length >= LOGGED && sum((await client.tenant.traffic()).data, 'requests') >= COUNTED;
@@ -147,8 +156,9 @@ describe.each([
         identifier,
         await counted({ consumer_id: await client.tenant.consumerId(identifier) }),
       ]).toEqual([identifier, requests]);
-    expect(sum(await traffic(), 'bytes_received')).toBeGreaterThan(60_000);
-    expect(sum(await traffic(), 'bytes_sent')).toBeGreaterThan(0);
+    const received = CALLS.map(({ body }) => (body ? JSON.stringify(body).length : 0));
+    expect(sum(await traffic(), 'bytes_received')).toBe(received.reduce((total, bytes) => total + bytes, 0));
+    expect(sum(await traffic(), 'bytes_sent')).toBe(monitored.get(app)!.bytesSent);
   });
 
   it('has every request in the logs but the health checks, and one that met no route without a path', async () => {

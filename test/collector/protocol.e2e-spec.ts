@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ConsumerBody } from '../setup/tenant.js';
-import { type Client, TestService, logFile } from './setup/collector.js';
+import { type Client, TestService } from './setup/collector.js';
+import { logFile } from './setup/log-file.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
 
 const MIB = 1024 * 1024;

@@ -1,6 +1,6 @@
 import { type RunningServer, startServer } from '../../src/app.factory.js';
 import { eventually } from '../setup/eventually.js';
-import { freePort } from '../setup/redis.js';
+import { freePort } from '../setup/free-port.js';
 import { send } from '../setup/wire.js';
 import { QUERY_TIMEOUT_MS, SLACK_MS, Stand, type Timed } from './stand.js';
 

@@ -94,6 +94,17 @@ describeEmbedded('EmbeddedConnection', () => {
     expect(await abandoned).toMatchObject({ type: 'QUERY_WAS_CANCELLED' });
   });
 
+  it('does not begin for a caller who left while waiting', async () => {
+    await open(1);
+    const started = performance.now();
+    const running = ask(SLOW);
+    const gone = new AbortController();
+    const left = expect(ask(SLOW, gone.signal)).rejects.toThrow();
+    gone.abort();
+    await Promise.all([running, left, ask('SELECT 1')]);
+    expect(performance.now() - started).toBeLessThan(950);
+  });
+
   it('does not begin for a caller who is gone already', async () => {
     await open(1);
     await expect(ask(SLOW, AbortSignal.abort())).rejects.toThrow();

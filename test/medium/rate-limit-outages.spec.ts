@@ -8,7 +8,8 @@ import { RedisCounter } from '../../src/rate-limit/redis.counter.js';
 import type { RateWindow } from '../../src/rate-limit/window.counter.js';
 import { eventually } from '../setup/eventually.js';
 import { load } from '../setup/load.js';
-import { RedisServer, describeWithRedisServer, freePort } from '../setup/redis.js';
+import { freePort } from '../setup/free-port.js';
+import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 
 /** What a request may wait because of Redis (contract, section 10). */
 const LONGEST_WAIT_MS = 100;

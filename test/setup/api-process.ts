@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
-import { freePort } from './redis.js';
+import { freePort } from './free-port.js';
 import { send } from './wire.js';
 
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;

@@ -9,7 +9,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { eventually } from './eventually.js';
-import { freePort } from './redis.js';
+import { freePort } from './free-port.js';
 import { send } from './wire.js';
 
 /**

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { lookups } from '../../ingestion/lookups.js';
 
 /** The doors that a group's rows go through; Null tables, but for the last, behind which the views stand. */
 export type Door = 'request_counts' | 'logged_requests' | 'env_activity_v1';
@@ -26,27 +27,24 @@ interface Known extends MessageKey {
 
 interface GroupState {
   group_id: string;
-  created_at: string;
-  applied: number;
+  since: string;
+  is_applied: number;
 }
 
 const KNOWN = `
 SELECT app_id, message_uuid, group_id FROM ingest_messages_v1
 WHERE message_uuid IN {message_uuids:Array(UUID)}`;
 const STATES = `
-SELECT group_id, toString(any(created_at)) AS created_at, max(applied) AS applied FROM ingest_groups_v1
+SELECT group_id, toString(any(created_at)) AS since, max(applied) AS is_applied FROM ingest_groups_v1
 WHERE group_id IN {group_ids:Array(UUID)} GROUP BY group_id`;
 /** A group without messages was never finished writing: nobody was told that it was taken. */
 const UNAPPLIED = `
-SELECT group_id, toString(any(created_at)) AS created_at, max(applied) AS applied FROM ingest_groups_v1
+SELECT group_id, toString(any(created_at)) AS since, max(applied) AS is_applied FROM ingest_groups_v1
 WHERE created_at <= now() - {older_than_seconds:UInt32}
   AND group_id IN (SELECT group_id FROM ingest_messages_v1)
-GROUP BY group_id HAVING applied = 0 ORDER BY created_at`;
+GROUP BY group_id HAVING is_applied = 0 ORDER BY since`;
 const PAYLOAD = `
 SELECT payload FROM ingest_groups_v1 WHERE group_id = {group_id:UUID} AND applied = 0 LIMIT 1`;
-
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
-const LOOKUP = 3_000;
 
 /**
  * Which messages were taken, in groups, so that each counts once. A group is `log`ged with its rows, then its rows go
@@ -111,19 +109,17 @@ export class IngestLedger {
     for (const [id] of marks) this.unmarked.delete(id);
   }
 
-  private async complete({ group_id, created_at, applied }: GroupState): Promise<void> {
-    if (applied === 1 || this.unmarked.has(group_id)) return;
+  private async complete({ group_id, since, is_applied }: GroupState): Promise<void> {
+    if (is_applied === 1 || this.unmarked.has(group_id)) return;
     const [row] = await this.store.rows<{ payload: string }>('ingest.payload', PAYLOAD, { group_id });
     const rows = JSON.parse(row?.payload ?? '{}') as Rows;
-    await this.through({ id: group_id, createdAt: created_at, rows });
+    await this.through({ id: group_id, createdAt: since, rows });
   }
 
   private async known(uuids: readonly string[]): Promise<Known[]> {
     const known: Known[] = [];
-    for (let from = 0; from < uuids.length; from += LOOKUP) {
-      const params = { message_uuids: uuids.slice(from, from + LOOKUP) };
-      known.push(...(await this.store.rows<Known>('ingest.known', KNOWN, params)));
-    }
+    for (const message_uuids of lookups(uuids))
+      known.push(...(await this.store.rows<Known>('ingest.known', KNOWN, { message_uuids })));
     return known;
   }
 

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { lookups } from '../../ingestion/lookups.js';
 
 /** A logged request's identity: the UUID that its library gave it. */
 export interface ItemKey {
@@ -10,9 +11,6 @@ const KNOWN = `
 SELECT app_id, request_uuid FROM request_details_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
-const LOOKUP = 3_000;
-
 /** Which logged requests the store has. */
 export class LoggedItemsRepository {
   constructor(private readonly store: ClickHouse) {}
@@ -20,9 +18,7 @@ export class LoggedItemsRepository {
   /** The items that are not in the store, each once. */
   async fresh<I extends ItemKey>(items: readonly I[]): Promise<I[]> {
     const distinct = new Map(items.map((item) => [keyOf(item), item]));
-    const keys = [...distinct.values()];
-    for (let from = 0; from < keys.length; from += LOOKUP) {
-      const some = keys.slice(from, from + LOOKUP);
+    for (const some of lookups([...distinct.values()])) {
       const known = await this.store.rows<ItemKey>('logged_items.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),

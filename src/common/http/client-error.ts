@@ -17,6 +17,7 @@ interface ClientError extends NodeJS.ErrnoException {
 
 /** The last answer begun on each connection. */
 const answers = new WeakMap<Duplex, ServerResponse>();
+const brokenOff = new WeakSet<IncomingMessage>();
 
 /** Keeps the order on a connection: an answer that is still being made goes before one to what follows it. */
 export function rememberAnswer({ socket }: IncomingMessage, response: ServerResponse) {
@@ -32,8 +33,7 @@ export function answerClientError(error: ClientError, socket: Duplex) {
     return;
   }
   const before = answers.get(socket);
-  // Whoever reads its body waits for an end that does not come.
-  if (before && !before.req.complete) before.req.emit('aborted');
+  if (before && !before.req.complete) breakOff(before.req);
   if (before && !before.writableFinished) {
     before.once('close', () => {
       answerClientError(error, socket);
@@ -43,6 +43,17 @@ export function answerClientError(error: ClientError, socket: Duplex) {
   // The body of a request that has its answer already.
   if (before && !before.req.complete) close(socket);
   else answerOn(socket, STATUS[error.code ?? ''] ?? '400 Bad Request', requestIdIn(error.rawPacket));
+}
+
+/** Whether the body of the request has no end: it broke off, or went on as no HTTP. */
+export function isBrokenOff(request: IncomingMessage): boolean {
+  return request.destroyed || brokenOff.has(request);
+}
+
+/** Whoever reads its body waits for an end that does not come. */
+function breakOff(request: IncomingMessage) {
+  brokenOff.add(request);
+  request.emit('aborted');
 }
 
 /** CONNECT asks for a tunnel: it is no request that the router could see. */

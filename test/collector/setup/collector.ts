@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
 import { pino } from 'pino';
 import type { RunningServer } from '../../../src/app.factory.js';
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
@@ -8,13 +7,8 @@ import { startCollectorOn } from '../../../src/collector/collector.factory.js';
 import { Config } from '../../../src/config/config.js';
 import { TestApp } from '../../setup/app.js';
 import { Tenant } from '../../setup/tenant.js';
-
-/** An answer of the collector. */
-export interface Answer {
-  status: number;
-  headers: Headers;
-  body: { detail?: string; status?: string; rejected?: number };
-}
+import { logFile } from './log-file.js';
+import { type Answer, post } from './post.js';
 
 /** The real collector on a real socket. */
 export class TestCollector {
@@ -36,13 +30,6 @@ export class TestCollector {
   post(path: string, body: string | Buffer): Promise<Answer> {
     return post(`${this.url}${path}`, body);
   }
-}
-
-/** Sends one message; rejects when the connection breaks. */
-export async function post(url: string, body: string | Buffer): Promise<Answer> {
-  const response = await fetch(url, { method: 'POST', body });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer['body'] };
 }
 
 /** The read API and the collector on one store, as `npm run start:all` runs them. */
@@ -94,10 +81,4 @@ export class Client {
   sendLog(items: readonly (object | string)[], uuid: string = randomUUID(), env?: string): Promise<Answer> {
     return this.collector.post(`${this.path('log', env)}?uuid=${uuid}`, logFile(items));
   }
-}
-
-/** Lines in gzip, as the libraries write them. */
-export function logFile(items: readonly (object | string)[]): Buffer {
-  const lines = items.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)));
-  return gzipSync(lines.map((line) => `${line}\n`).join(''));
 }

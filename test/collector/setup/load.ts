@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answer, post } from './collector.js';
+import { type Answer, post } from './post.js';
 
 /** A message as a library holds it until it is acknowledged. */
 export interface Outgoing {

@@ -40,15 +40,14 @@ export class SampleApp {
     return new SampleApp(child, directory, told[0].port);
   }
 
-  /** The status of the answer, which is read to its end. */
-  async call({ method = 'GET', path, headers = {}, body }: Call): Promise<number> {
+  /** The status of the answer, which is read to its end, and the bytes of its body. */
+  async call({ method = 'GET', path, headers = {}, body }: Call): Promise<{ status: number; bytes: number }> {
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,
       headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-    await response.arrayBuffer();
-    return response.status;
+    return { status: response.status, bytes: (await response.arrayBuffer()).byteLength };
   }
 
   async stop(): Promise<void> {

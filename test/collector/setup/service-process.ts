@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { eventually } from '../../setup/eventually.js';
-import { freePort } from '../../setup/redis.js';
+import { freePort } from '../../setup/free-port.js';
 
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
@@ -46,6 +46,10 @@ export class ServiceProcess {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);
       return isReady(this.collectorUrl);
     }, 30_000);
+  }
+
+  get pid(): number {
+    return this.child?.pid ?? 0;
   }
 
   /** Ends the process at once: nothing in it gets to do anything any more. */

@@ -1,0 +1,77 @@
+import { GroupQueue } from './group-queue.js';
+
+/** A commit that the test ends. */
+function controlled() {
+  const groups: number[][] = [];
+  const ends: { resolve: () => void; reject: (why: Error) => void }[] = [];
+  const commit = (items: number[]) =>
+    new Promise<void>((resolve, reject) => {
+      groups.push(items);
+      ends.push({ resolve, reject });
+    });
+  return { groups, ends, queue: new GroupQueue(commit, 0) };
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+describe('GroupQueue', () => {
+  it('commits together what comes together, and what comes meanwhile after it', async () => {
+    const { groups, ends, queue } = controlled();
+    const first = [queue.add(1, 1), queue.add(2, 1)];
+    await turn();
+    const second = [queue.add(3, 1), queue.add(4, 1)];
+    await turn();
+    expect(groups).toEqual([[1, 2]]);
+    ends[0]!.resolve();
+    await Promise.all(first);
+    await turn();
+    expect(groups).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
+    ends[1]!.resolve();
+    await Promise.all(second);
+  });
+
+  it('tells each item what became of its group, and goes on', async () => {
+    const { ends, queue } = controlled();
+    const failed = queue.add(1, 1);
+    await turn();
+    ends[0]!.reject(new Error('no store'));
+    await expect(failed).rejects.toThrow('no store');
+    const next = queue.add(2, 1);
+    await turn();
+    ends[1]!.resolve();
+    await expect(next).resolves.toBeUndefined();
+  });
+
+  it('bounds a group by bytes and by items, and takes one that is larger than the bound alone', async () => {
+    const { groups, queue } = controlled();
+    const ignore = () => undefined;
+    const large = 20 * 1024 * 1024;
+    queue.add(0, large).catch(ignore);
+    queue.add(1, large).catch(ignore);
+    await turn();
+    expect(groups).toEqual([[0]]);
+    const { groups: many, queue: other } = controlled();
+    for (let item = 0; item < 2_500; item++) other.add(item, 1).catch(ignore);
+    await turn();
+    expect(many[0]).toHaveLength(2_000);
+  });
+
+  it('does other work only while no group is committed', async () => {
+    const { ends, queue } = controlled();
+    let isDone = false;
+    const added = queue.add(1, 1);
+    await turn();
+    const between = queue.between(() => {
+      isDone = true;
+      return Promise.resolve();
+    });
+    await turn();
+    expect(isDone).toBe(false);
+    ends[0]!.resolve();
+    await Promise.all([added, between]);
+    expect(isDone).toBe(true);
+  });
+});

@@ -1,0 +1,7 @@
+/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
+const AT_ONCE = 3_000;
+
+/** Many values in parts that each fit into one statement. */
+export function* lookups<T>(values: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < values.length; from += AT_ONCE) yield values.slice(from, from + AT_ONCE);
+}

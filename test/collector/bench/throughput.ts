@@ -1,0 +1,139 @@
+/**
+ * How fast one core takes messages, against the engine's own insert rate for the same rows, in one run:
+ * `node --import ./test/setup/typescript.js test/collector/bench/throughput.ts` (Linux). Rates are per second of processor
+ * time that the measured process took, engine and merges included: what else the machine does changes them little.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../../src/admin/admin.service.js';
+import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../../src/clickhouse/migrate.js';
+import { Config } from '../../../src/config/config.js';
+import { logFile } from '../setup/log-file.js';
+import { Load, type Outgoing } from '../setup/load.js';
+import { aCount, aSync, anItem } from '../setup/messages.js';
+import { ServiceProcess } from '../setup/service-process.js';
+
+const ROWS_PER_MESSAGE = 10;
+const SENDERS = 200;
+const BATCH = 10_000;
+
+const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
+const dataDir = join(directory, 'service');
+
+/** Seconds of processor time that a process took so far. */
+function cpuSeconds(pid: number): number {
+  // Behind the name, which may hold anything, user and system time are fields 14 and 15, in hundredths.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+async function ratePerCore(pid: number, count: number, work: () => Promise<void>): Promise<number> {
+  const before = cpuSeconds(pid);
+  await work();
+  return Math.round(count / (cpuSeconds(pid) - before));
+}
+
+async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T>): Promise<T> {
+  const store = await ClickHouse.open(new Config({ DATA_DIR: path }));
+  try {
+    await migrate(store);
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+/** Rows a second through a door and all views behind it, in the batches of an import. */
+function plainRate(door: string, row: () => object, batches: number): Promise<number> {
+  return withStore(join(directory, `plain-${door}`), async (store) => {
+    const rows = Array.from({ length: batches }, () =>
+      Array.from({ length: BATCH }, () => JSON.stringify(row())),
+    );
+    return ratePerCore(process.pid, batches * BATCH, async () => {
+      for (const batch of rows) await store.insert(door, batch, randomUUID().replaceAll('-', ''));
+    });
+  });
+}
+
+function collectorRate(service: ServiceProcess, messages: readonly Outgoing[]): Promise<number> {
+  return ratePerCore(service.pid, messages.length, () => new Load(messages).run(SENDERS));
+}
+
+const clientId = await withStore(dataDir, async (store) => {
+  const admin = new AdminService(store);
+  const { id } = await admin.createTeam('Bench', 'premium');
+  return (await admin.createApp(id, 'Bench', 'express')).client_id;
+});
+const service = await ServiceProcess.start(dataDir);
+const base = `${service.collectorUrl}/v2/${clientId}/prod`;
+const many = <T>(length: number, make: (index: number) => T) =>
+  Array.from({ length }, (_, index) => make(index));
+const syncs = (count: number) =>
+  many(count, (index) => ({
+    url: `${base}/sync`,
+    body: JSON.stringify(
+      aSync({
+        requests: many(ROWS_PER_MESSAGE, (row) =>
+          aCount({ path: `/p/${row}/:id`, consumer: `c${index % 500}` }),
+        ),
+      }),
+    ),
+  }));
+const files = (count: number) =>
+  many(count, () => ({
+    url: `${base}/log?uuid=${randomUUID()}`,
+    body: logFile(
+      many(ROWS_PER_MESSAGE, () => anItem({ request: { path: '/p/1/:id', body: 'eyJhIjoxfQ==' } })),
+    ),
+  }));
+
+try {
+  await collectorRate(service, [...syncs(500), ...files(200)]);
+  const sync = await collectorRate(service, syncs(6_000));
+  const log = await collectorRate(service, files(3_000));
+  await service.stop();
+  const timestamp = new Date().toISOString().replace('T', ' ').slice(0, -1);
+  const common = () => ({
+    app_id: 1,
+    timestamp,
+    app_env_id: 1,
+    endpoint_id: 1,
+    consumer_id: Math.floor(Math.random() * 500),
+  });
+  const counts = await plainRate(
+    'request_counts',
+    () => ({ ...common(), requests: 1, bytes_received: 0, bytes_sent: 0 }),
+    10,
+  );
+  const logs = await plainRate(
+    'logged_requests',
+    () => ({
+      ...common(),
+      request_uuid: randomUUID(),
+      method: 'GET',
+      path: '/p/1/{id}',
+      url: 'https://api.example.com/users/7',
+      status_code: 200,
+      capture: '{"a":1}',
+    }),
+    5,
+  );
+  const result = (messages: number, plain: number) => {
+    const rows = messages * ROWS_PER_MESSAGE;
+    return {
+      messages_per_second: messages,
+      rows_per_second: rows,
+      plain_rows_per_second: plain,
+      ratio: Number((rows / plain).toFixed(3)),
+    };
+  };
+  process.stdout.write(
+    `${JSON.stringify({ sync: result(sync, counts), log: result(log, logs) }, null, 2)}\n`,
+  );
+} finally {
+  await service.stop();
+  rmSync(directory, { recursive: true, force: true });
+}
