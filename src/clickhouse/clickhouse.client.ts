@@ -53,8 +53,9 @@ const LONGEST_LINE = 1_000;
  * The only door to the store. Nothing above it knows whether the engine runs here or on a server: both are the
  * official client, the same SQL and the same tables.
  *
- * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of the result; so many run at
- * once, and the others wait for their turn. Failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
+ * the result; so many run at once, and the others wait for their turn. Failures are `StoreUnavailable`, `QueryTimedOut`, or
+ * the client's own error.
  */
 export class ClickHouse {
   private readonly limits: string;
