@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { memoryOf, thisMachine } from './machine.js';
-import { type Options, USAGE, readOptions } from './options.js';
+import { type Options, UsageError, readOptions } from './options.js';
 import { Peers } from './peers/peers.js';
 import { progress } from './report/progress.js';
 import { report } from './report/report.js';
@@ -30,13 +30,22 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
     tables: [],
     imports: [],
   };
+  if (!isImportOnly(options)) await overDataSet(results, options, workspace);
+  results.imports = await measureImport(workspace, options);
+  return results;
+}
+
+/** An import has a store of its own. */
+function isImportOnly({ only }: Options): boolean {
+  return only.length > 0 && only.every((part) => part === 'import');
+}
+
+async function overDataSet(results: Results, options: Options, workspace: Workspace) {
   progress(`data set of ${options.rows} rows`);
   const dataSet = await workspace.dataSet(options.rows);
   const startUp = await measureStartUp(dataSet, workspace, options);
   if (startUp) results.startUp = startUp;
   await overService(dataSet, results, options, workspace);
-  results.imports = await measureImport(workspace, options);
-  return results;
 }
 
 async function overService(dataSet: DataSet, results: Results, options: Options, workspace: Workspace) {
@@ -94,7 +103,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 try {
   await main();
 } catch (error) {
-  const told = error instanceof TypeError ? `${error.message}\n\n${USAGE}` : error;
-  process.stderr.write(`${told instanceof Error ? (told.stack ?? told.message) : String(told)}\n`);
+  const told = error instanceof UsageError ? error.message : error instanceof Error ? error.stack : error;
+  process.stderr.write(`${String(told)}\n`);
   process.exitCode = 1;
 }

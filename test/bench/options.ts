@@ -20,7 +20,7 @@ export interface Options {
   importLines: number;
 }
 
-export const USAGE = `npm run bench -- [options]
+const USAGE = `npm run bench -- [options]
   --rows 1m|10m|30m   rows of the request logs (default 10m)
   --peers             the same questions to PostgreSQL and DuckDB
   --only <part,…>     only operations and sections whose ID contains one of the parts
@@ -29,20 +29,27 @@ export const USAGE = `npm run bench -- [options]
   --seconds <n>       for each operation (default 4)
   --import-lines <n>  lines of the import (default 1m)`;
 
-/** @throws TypeError when an option is not one of those above. */
+const OPTIONS = {
+  rows: { type: 'string', default: '10m' },
+  peers: { type: 'boolean', default: false },
+  only: { type: 'string', default: '' },
+  keep: { type: 'boolean', default: false },
+  dir: { type: 'string', default: join(tmpdir(), 'request-analytics-bench') },
+  seconds: { type: 'string', default: '4' },
+  'import-lines': { type: 'string', default: '1m' },
+} as const;
+
+/** What was asked for cannot be understood; `message` says what, and how it goes. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+  constructor(why: string) {
+    super(`${why}\n\n${USAGE}`);
+  }
+}
+
+/** @throws UsageError when an option is not one of those above. */
 export function readOptions(args: string[]): Options {
-  const { values } = parseArgs({
-    args,
-    options: {
-      rows: { type: 'string', default: '10m' },
-      peers: { type: 'boolean', default: false },
-      only: { type: 'string', default: '' },
-      keep: { type: 'boolean', default: false },
-      dir: { type: 'string', default: join(tmpdir(), 'request-analytics-bench') },
-      seconds: { type: 'string', default: '4' },
-      'import-lines': { type: 'string', default: '1m' },
-    },
-  });
+  const values = parsed(args);
   return {
     rows: counted('--rows', values.rows),
     peers: values.peers,
@@ -54,6 +61,14 @@ export function readOptions(args: string[]): Options {
   };
 }
 
+function parsed(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values;
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** Whether `--only` wants what has this ID. */
 export function wants({ only }: Options, id: string): boolean {
   return only.length === 0 || only.some((part) => id.includes(part));
@@ -61,6 +76,6 @@ export function wants({ only }: Options, id: string): boolean {
 
 function counted(option: string, text: string): number {
   const count = rowsOf(text);
-  if (count === undefined) throw new TypeError(`${option}: a number and k or m, as in 10m`);
+  if (count === undefined) throw new UsageError(`${option}: a number and k or m, as in 10m`);
   return count;
 }

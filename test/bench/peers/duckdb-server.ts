@@ -4,7 +4,8 @@ import { serve } from '../rpc.js';
 import type { PeerTable } from './tables.js';
 
 const [file = ''] = process.argv.slice(2);
-const instance = await DuckDBInstance.create(file);
+// The newest file format, which knows better compression than the one that old versions can read.
+const instance = await DuckDBInstance.create(file, { storage_compatibility_version: 'latest' });
 const connection = await instance.connect();
 const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
 
