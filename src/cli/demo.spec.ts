@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -18,7 +19,8 @@ describe('request-analytics demo', () => {
   let errors = '';
 
   beforeAll(async () => {
-    const own = { DATA_DIR: directory, PORT: String(await freePort()), LOG_LEVEL: 'warn' };
+    const ports = { PORT: String(await freePort()), COLLECTOR_PORT: String(await freePort()) };
+    const own = { DATA_DIR: directory, ...ports, LOG_LEVEL: 'warn' };
     const env = { ...process.env, ...own, CLICKHOUSE_URL: '', DEMO_API_KEY: '' };
     demo = spawn(process.execPath, ['dist/cli.js', 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     demo.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -57,6 +59,24 @@ describe('request-analytics demo', () => {
     const requests = days.reduce((sum, day) => sum + day.requests, 0);
     expect(requests).toBeGreaterThan(17_000);
     expect(requests).toBeLessThan(22_000);
+  });
+
+  it('takes what a client library with the printed variables sends', async () => {
+    const [, hub, clientId] = /APITALLY_HUB_BASE_URL='(.+)' APITALLY_CLIENT_ID='(.+)'/.exec(output)!;
+    const startup = {
+      instance_uuid: randomUUID(),
+      message_uuid: randomUUID(),
+      paths: [{ method: 'GET', path: '/new/:id' }],
+      versions: {},
+      client: 'js:express',
+    };
+    const answer = await fetch(`${hub}/v2/${clientId}/dev/startup`, {
+      method: 'POST',
+      body: JSON.stringify(startup),
+    });
+    expect(answer.status).toBe(202);
+    const endpoints = await answerTo(lines()[1]!.replace(/request-logs[^']*/, 'endpoints'));
+    expect(endpoints.data).toContainEqual(expect.objectContaining({ method: 'GET', path: '/new/{id}' }));
   });
 
   it('ends well when it is told to stop', async () => {

@@ -3,24 +3,27 @@ import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrate.js';
 import type { Config } from '../config/config.js';
 import { seedDemo } from '../demo/seed.js';
-import { runServer } from '../run-server.js';
+import { runAll } from '../run-server.js';
 import { createDatabase } from './migrate.js';
 import { tell } from './output.js';
 
 /** Every address of the machine, as a server listens on it; a client has to name one. */
 const UNSPECIFIED = new Set(['0.0.0.0', '::']);
 
-/** Loads the sample, or tops it up to now, serves, and then says on standard output what to try. */
+/** Loads the sample, or tops it up to now, serves it and takes more, and then says on standard output what to try. */
 export async function demo(config: Config): Promise<void> {
-  const { key, appId } = await loadSample(config);
-  const server = await runServer('stderr');
+  const sample = await loadSample(config);
+  const server = await runAll('stderr');
   if (!server) return;
   const { port } = server.app.getHttpServer().address() as AddressInfo;
-  process.stdout.write(welcome(baseUrl(config.host, port), key, appId));
+  const collector = baseUrl(config.host, config.collector.port);
+  process.stdout.write(welcome(sample, baseUrl(config.host, port), collector));
 }
 
+type Sample = Awaited<ReturnType<typeof seedDemo>>;
+
 /** The embedded engine lets a directory be opened once at a time: it is closed before the server opens it. */
-async function loadSample(config: Config): Promise<{ key: string; appId: number }> {
+async function loadSample(config: Config): Promise<Sample> {
   await createDatabase(config);
   const store = await ClickHouse.open(config);
   try {
@@ -39,8 +42,8 @@ function baseUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** Each curl line works as it is pasted into a shell. */
-function welcome(url: string, key: string, appId: number): string {
+/** The lines that begin with a command work as they are pasted into a shell. */
+function welcome({ key, appId, clientId }: Sample, url: string, collector: string): string {
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
     '',
@@ -48,12 +51,17 @@ function welcome(url: string, key: string, appId: number): string {
     '',
     `  API key    ${key}`,
     `  Reference  ${url}/docs`,
+    `  Collector  ${collector}`,
     '',
     'Try, in another shell:',
     '',
     curl('team'),
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
+    '',
+    'To see an application of yours in it, set these for a process that uses the apitally package:',
+    '',
+    `export APITALLY_HUB_BASE_URL='${collector}' APITALLY_CLIENT_ID='${clientId}'`,
     '',
     'Ctrl+C stops it.',
     '',

@@ -20,7 +20,7 @@ const BLOCKS_PER_LINE = 10;
  * endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
  * @param report is told, in a line each, how far the loading has come
- * @returns a key that is valid now (see `demoKey`), and the app
+ * @returns a key that is valid now (see `demoKey`), the app, and what client libraries know it by
  * @throws AdminError when `DEMO_API_KEY` cannot be used
  */
 export async function seedDemo(
@@ -28,13 +28,13 @@ export async function seedDemo(
   config: Config,
   now: number,
   report: (line: string) => void = () => undefined,
-): Promise<{ key: string; appId: number }> {
+): Promise<{ key: string; appId: number; clientId: string }> {
   const admin = new AdminService(store);
   const teamId = await ensureTeam(admin, now);
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
-  const { appId, origin } = await ensureApp(admin, teamId, now);
+  const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
   await load(store, { appId, origin, now }, report);
-  return { key, appId };
+  return { key, appId, clientId };
 }
 
 async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {
@@ -65,7 +65,7 @@ async function ensureTeam(admin: AdminService, now: number): Promise<number> {
 async function ensureApp(admin: AdminService, teamId: number, now: number) {
   const known = (await admin.listApps(teamId)).find(({ name }) => name === APP.name);
   const app = known ?? (await admin.createApp(teamId, APP.name, APP.framework, originOf(now)));
-  return { appId: app.id, origin: Date.parse(app.created_at) };
+  return { appId: app.id, clientId: app.client_id, origin: Date.parse(app.created_at) };
 }
 
 function originOf(now: number): number {
