@@ -63,6 +63,11 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
   return error;
 }
 
+/** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
+export function isOpen(error: unknown): boolean {
+  return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
+}
+
 /** Whether the connection was closed before an answer, which happens to one kept alive that is used just then. */
 export function isClosedConnection(error: unknown): boolean {
   return CLOSED.has(codeOf(error) ?? '');

@@ -49,7 +49,8 @@ export class ClientApps {
 
   /** Changes the app's framework where it is another. */
   async learnFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
-    await this.store.command(SET_FRAMEWORK, { id, team_id, framework });
+    const name = 'apps.set_framework';
+    await this.store.command(SET_FRAMEWORK, { id, team_id, framework }, { name, operation: 'INSERT' });
   }
 
   private async load(clientId: string): Promise<ClientApp | undefined> {

@@ -97,8 +97,10 @@ async function startRecovery(committer: Committer, kind: ClickHouse['kind']): Pr
   const log = new NestLogger('Recovery');
   const recover = async (olderThanSeconds: number) => {
     try {
-      const groups = await committer.recover(olderThanSeconds);
-      if (groups > 0) log.warn(`completed ${groups} groups of messages that broke off`);
+      const { completed, refused } = await committer.recover(olderThanSeconds);
+      if (completed > 0) log.warn(`completed ${completed} groups of messages that broke off`);
+      for (const [group, why] of refused)
+        log.error(`group ${group}: ${why instanceof Error ? why.message : String(why)}`);
     } catch (error) {
       log.warn(error instanceof Error ? error.message : error);
     }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Group, IngestLedger } from '../../src/collector/commit/ingest.ledger.js';
+import { type Group, IngestLedger, type MessageKey } from '../../src/collector/commit/ingest.ledger.js';
 import { dateTime64 } from '../../src/ingestion/ids.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
@@ -47,11 +47,16 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
     );
     return (await Promise.all(answers)).map(([row]) => row!.n);
   };
+  const fresh = async (messages: readonly MessageKey[], ledger = new IngestLedger(open.store)) => {
+    const sorted = await ledger.fresh(messages);
+    expect(sorted.refused.size).toBe(0);
+    return sorted.fresh;
+  };
   const ONCE = [1, 1, 1, 1, 1];
 
   it('a message that nobody logged is fresh', async () => {
     const messages = [aMessage(), aMessage()];
-    expect(await new IngestLedger(open.store).fresh(messages)).toEqual(messages);
+    expect(await fresh(messages)).toEqual(messages);
   });
 
   it('a message whose group went through is not', async () => {
@@ -59,7 +64,7 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
     await ledger.log(group);
     await ledger.through(group);
     const other = aMessage();
-    expect(await ledger.fresh([...group.messages, other])).toEqual([other]);
+    expect(await fresh([...group.messages, other], ledger)).toEqual([other]);
     expect(await stored(1)).toEqual(ONCE);
   });
 
@@ -77,10 +82,10 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
       await dead.through({ ...group, rows });
 
       const ledger = new IngestLedger(open.store);
-      expect(await ledger.fresh(group.messages.slice(0, 1))).toEqual([]);
+      expect(await fresh(group.messages.slice(0, 1), ledger)).toEqual([]);
       expect(await stored(endpoint)).toEqual(ONCE);
       await ledger.mark();
-      expect(await new IngestLedger(open.store).fresh(group.messages)).toEqual([]);
+      expect(await fresh(group.messages)).toEqual([]);
       expect(await stored(endpoint)).toEqual(ONCE);
     },
   );
@@ -103,10 +108,34 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
   it('what broke off is completed without anybody asking, and once', async () => {
     const group = aGroup(6);
     await new IngestLedger(open.store).log(group);
-    expect(await new IngestLedger(open.store).recover(3_600)).toBe(0);
+    expect(await new IngestLedger(open.store).recover(3_600)).toMatchObject({ completed: 0 });
     await new IngestLedger(open.store).recover(0);
-    expect(await new IngestLedger(open.store).recover(0)).toBe(0);
+    expect(await new IngestLedger(open.store).recover(0)).toMatchObject({ completed: 0 });
     expect(await stored(6)).toEqual(ONCE);
+  });
+
+  it("a group that the engine refuses keeps neither its messages' neighbours nor other groups from the store", async () => {
+    const [poisoned, broken] = [aGroup(8), aGroup(9)];
+    const rows = { request_counts: ['{"app_id":"not a number"}'] };
+    await new IngestLedger(open.store).log({
+      ...poisoned,
+      createdAt: dateTime64(Date.now() - 3_600_000).slice(0, 19),
+      rows,
+    });
+    await new IngestLedger(open.store).log(broken);
+
+    const ledger = new IngestLedger(open.store);
+    const other = aMessage();
+    const sorted = await ledger.fresh([...poisoned.messages, ...broken.messages, other]);
+    expect(sorted.fresh).toEqual([other]);
+    expect([...sorted.refused.keys()]).toEqual(poisoned.messages);
+    expect(await stored(9)).toEqual(ONCE);
+
+    const unharmed = aGroup(10);
+    await new IngestLedger(open.store).log(unharmed);
+    const recovery = await new IngestLedger(open.store).recover(0);
+    expect([...recovery.refused.keys()]).toEqual([poisoned.id]);
+    expect(await stored(10)).toEqual(ONCE);
   });
 
   it('logging a group again, when it is not known whether it was, changes nothing', async () => {

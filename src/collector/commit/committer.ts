@@ -1,8 +1,8 @@
 import { Logger } from '@nestjs/common';
-import { QueryTimedOut, StoreUnavailable } from '../../clickhouse/clickhouse.errors.js';
+import { isOpen } from '../../clickhouse/clickhouse.errors.js';
 import type { AppMessage, GroupBuilder } from './group-builder.js';
 import { GroupQueue } from './group-queue.js';
-import { type Group, type IngestLedger, keyOf } from './ingest.ledger.js';
+import { type Group, type IngestLedger, type Recovery, keyOf } from './ingest.ledger.js';
 import type { MessageLocks } from './message-locks.js';
 
 const LINGER_MS = 10;
@@ -44,7 +44,7 @@ export class Committer {
   }
 
   /** Completes what broke off in this process or in another, at least so long ago. */
-  recover(olderThanSeconds: number): Promise<number> {
+  recover(olderThanSeconds: number): Promise<Recovery> {
     return this.queue.between(() => this.ledger.recover(olderThanSeconds));
   }
 
@@ -64,10 +64,12 @@ export class Committer {
     }
   }
 
-  private async commit(messages: readonly AppMessage[]): Promise<void> {
+  /** Resolves to the messages whose group the engine refuses, with why: they must not keep the others out. */
+  private async commit(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.settle();
-    const fresh = await this.ledger.fresh(messages);
+    const { fresh, refused } = await this.ledger.fresh(messages);
     if (fresh.length > 0) await this.apply(await this.builder.build(fresh));
+    return refused;
   }
 
   private async settle(): Promise<void> {
@@ -107,9 +109,4 @@ export class Committer {
       this.log.debug(error);
     }
   }
-}
-
-/** Whether the error leaves open what became of the group. */
-function isOpen(error: unknown): boolean {
-  return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
 }

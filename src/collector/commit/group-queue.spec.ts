@@ -3,11 +3,11 @@ import { GroupQueue } from './group-queue.js';
 /** A commit that the test ends. */
 function controlled() {
   const groups: number[][] = [];
-  const ends: { resolve: () => void; reject: (why: Error) => void }[] = [];
+  const ends: { resolve: (failed?: Map<number, Error>) => void; reject: (why: Error) => void }[] = [];
   const commit = (items: number[]) =>
-    new Promise<void>((resolve, reject) => {
+    new Promise<ReadonlyMap<number, Error>>((ok, reject) => {
       groups.push(items);
-      ends.push({ resolve, reject });
+      ends.push({ resolve: (failed = new Map()) => { ok(failed); }, reject });
     });
   return { groups, ends, queue: new GroupQueue(commit, 0) };
 }
@@ -43,6 +43,15 @@ describe('GroupQueue', () => {
     await turn();
     ends[1]!.resolve();
     await expect(next).resolves.toBeUndefined();
+  });
+
+  it('tells an item that failed alone, and the others of its group that they did not', async () => {
+    const { ends, queue } = controlled();
+    const [one, other] = [queue.add(1, 1), queue.add(2, 1)];
+    await turn();
+    ends[0]!.resolve(new Map([[1, new Error('refused')]]));
+    await expect(one).rejects.toThrow('refused');
+    await expect(other).resolves.toBeUndefined();
   });
 
   it('bounds a group by bytes and by items, and takes one that is larger than the bound alone', async () => {

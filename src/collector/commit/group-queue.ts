@@ -19,15 +19,15 @@ export class GroupQueue<T> {
   private turn: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param commit writes a group; all of it fails or none
+   * @param commit writes a group; resolves to the items that cannot be written, with why, and rejects when none can
    * @param lingerMs how long the first item of a group waits for others
    */
   constructor(
-    private readonly commit: (items: T[]) => Promise<void>,
+    private readonly commit: (items: T[]) => Promise<ReadonlyMap<T, unknown>>,
     private readonly lingerMs: number,
   ) {}
 
-  /** Resolves or rejects as the commit of the item's group does. */
+  /** Resolves once the item's group is written; rejects when the item or its group cannot be. */
   add(item: T, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ item, bytes, resolve, reject });
@@ -54,8 +54,10 @@ export class GroupQueue<T> {
   private async commitNext(): Promise<void> {
     const group = this.takeGroup();
     try {
-      await this.commit(group.map(({ item }) => item));
-      for (const { resolve } of group) resolve();
+      const failures = await this.commit(group.map(({ item }) => item));
+      for (const { item, resolve, reject } of group)
+        if (failures.has(item)) reject(failures.get(item));
+        else resolve();
     } catch (error) {
       for (const { reject } of group) reject(error);
     }

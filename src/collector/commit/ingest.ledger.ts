@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { isOpen } from '../../clickhouse/clickhouse.errors.js';
 import { lookups } from '../../ingestion/lookups.js';
 
 /** The doors that a group's rows go through; Null tables, but for the last, behind which the views stand. */
@@ -19,6 +20,18 @@ export interface Group {
   createdAt: string;
   messages: readonly MessageKey[];
   rows: Rows;
+}
+
+/** Messages by what became of them before; those that were taken are in neither. */
+export interface Sorted<M> {
+  fresh: M[];
+  refused: Map<M, unknown>;
+}
+
+/** What a recovery came to; the refused by their group's ID. */
+export interface Recovery {
+  completed: number;
+  refused: ReadonlyMap<string, unknown>;
 }
 
 interface Known extends MessageKey {
@@ -57,24 +70,37 @@ export class IngestLedger {
 
   constructor(private readonly store: ClickHouse) {}
 
-  /** Of the messages those that were never taken; what was taken and broke off is completed first. */
-  async fresh<M extends MessageKey>(messages: readonly M[]): Promise<M[]> {
+  /**
+   * Of the messages those that were never taken, and those that were, but whose group the engine refuses, with why.
+   * What was taken and broke off is completed first.
+   */
+  async fresh<M extends MessageKey>(messages: readonly M[]): Promise<Sorted<M>> {
     const known = await this.known(messages.map(({ message_uuid }) => message_uuid));
-    if (known.length === 0) return [...messages];
+    if (known.length === 0) return { fresh: [...messages], refused: new Map() };
     const states = await this.states(known.map(({ group_id }) => group_id));
-    for (const state of states) await this.complete(state);
+    const refusedGroups = await this.completeAll(states);
     const groups = new Set(states.map(({ group_id }) => group_id));
-    const taken = new Set(known.filter(({ group_id }) => groups.has(group_id)).map(keyOf));
-    return messages.filter((message) => !taken.has(keyOf(message)));
+    const taken = new Map(known.map((one) => [keyOf(one), one.group_id]));
+    const sorted: Sorted<M> = { fresh: [], refused: new Map() };
+    for (const message of messages) {
+      const group = taken.get(keyOf(message));
+      if (group === undefined || !groups.has(group)) sorted.fresh.push(message);
+      else if (refusedGroups.has(group)) sorted.refused.set(message, refusedGroups.get(group));
+    }
+    return sorted;
   }
 
-  /** Completes the groups of at least that age that broke off, whoever had them. */
-  async recover(olderThanSeconds: number): Promise<number> {
+  /**
+   * Completes the groups of at least that age that broke off, whoever had them.
+   *
+   * @returns how many it completed, and why the engine refused others
+   */
+  async recover(olderThanSeconds: number): Promise<Recovery> {
     const params = { older_than_seconds: olderThanSeconds };
     const states = await this.store.rows<GroupState>('ingest.unapplied', UNAPPLIED, params);
-    for (const state of states) await this.complete(state);
+    const refused = await this.completeAll(states);
     await this.mark();
-    return states.length;
+    return { completed: states.length - refused.size, refused };
   }
 
   /** Writes the group down, and with it the marks of those before it. Again changes nothing. */
@@ -107,6 +133,19 @@ export class IngestLedger {
     const rows = marks.map(([group_id, created_at]) => JSON.stringify({ group_id, created_at, applied: 1 }));
     await this.store.insert('ingest_groups_v1', [...groups, ...rows], token);
     for (const [id] of marks) this.unmarked.delete(id);
+  }
+
+  /** Resolves to the groups that the engine refuses, with why: one of them must not keep the others from completion. */
+  private async completeAll(states: readonly GroupState[]): Promise<Map<string, unknown>> {
+    const refused = new Map<string, unknown>();
+    for (const state of states)
+      try {
+        await this.complete(state);
+      } catch (error) {
+        if (isOpen(error)) throw error;
+        refused.set(state.group_id, error);
+      }
+    return refused;
   }
 
   private async complete({ group_id, since, is_applied }: GroupState): Promise<void> {
