@@ -7,9 +7,12 @@ import { HttpAdapter } from './common/http/http.adapter.js';
 import { type LogDestination, PinoLogger, createPino } from './common/logging/logger.js';
 import { Config } from './config/config.js';
 
-/** A server that listens; `stop` lets requests in flight finish, then closes the store. */
+/** A server that listens. */
 export interface RunningServer {
   app: NestExpressApplication;
+  /** Is no longer ready, and tells connections to close; goes on serving. */
+  drain(): void;
+  /** Takes no more connections, lets requests in flight finish, then closes the store. */
   stop(): Promise<void>;
 }
 
@@ -33,6 +36,9 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
   logger.info({ port: config.port }, 'listening');
   return {
     app,
+    drain: () => {
+      drain.begin();
+    },
     stop: () => {
       drain.begin();
       return app.close();

@@ -10,11 +10,13 @@ import { EndpointsModule } from './endpoints/endpoints.module.js';
 import { HealthModule } from './health/health.module.js';
 import { RequestLogsModule } from './request-logs/request-logs.module.js';
 import { TeamModule } from './team/team.module.js';
+import { TelemetryModule } from './telemetry/telemetry.module.js';
 import { TrafficModule } from './traffic/traffic.module.js';
 
 @Module({
   imports: [
     ConfigModule,
+    TelemetryModule,
     ClickHouseModule,
     AuthModule,
     PaginationModule,

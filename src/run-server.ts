@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningServer } from './app.factory.js';
 import { DataDirectoryInUse } from './clickhouse/clickhouse.errors.js';
 import type { LogDestination } from './common/logging/logger.js';
-import { ConfigError } from './config/config.js';
+import { Config, ConfigError } from './config/config.js';
 
 /** `EX_CONFIG` of sysexits.h: wrong configuration, restarting will not help. */
 const EXIT_CONFIG = 78;
-/** A stop takes at most this long: orchestrators kill after ten seconds or more. */
+/** A stop takes at most this long, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
 
 /** Variables from a `.env` file in the working directory; those of the environment win. */
@@ -21,7 +22,10 @@ export function explain(error: unknown): { line: string; exitCode: number } {
   return { line: error instanceof Error ? error.message : String(error), exitCode: 1 };
 }
 
-/** Serves until SIGTERM or SIGINT; then requests in flight finish, the store is closed and the process exits with 0. */
+/**
+ * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in flight finish, the
+ * store is closed and the process exits with 0.
+ */
 export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
   return run(async () => (await import('./app.factory.js')).startServer(logs));
 }
@@ -51,6 +55,8 @@ async function run(start: () => Promise<RunningServer>): Promise<RunningServer |
 }
 
 async function stop(server: RunningServer) {
+  server.drain();
+  await pause(server.app.get(Config).shutdownDelayMs);
   // An exit during a query of the embedded engine hangs: past the deadline only a kill ends the process.
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_WITHIN_MS).unref();
   await server.stop();

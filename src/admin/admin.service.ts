@@ -124,7 +124,7 @@ export class AdminService {
   /** Revokes for good; revoking again changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
     if (!(await this.hasKey(identifier))) throw new AdminError(`There is no key ${identifier}`);
-    await this.store.command(REVOKE, { identifier });
+    await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
   }
 

@@ -31,7 +31,7 @@ export type AppScope = CheckedAppScope;
 @Injectable()
 export class AppsService {
   /** Marks of excluded endpoints take effect within 10 s (contract, section 8), so this lives for less. */
-  private readonly scopes?: LRUCache<string, { excluded: number[] | null }>;
+  private readonly scopes?: LRUCache<string, { excluded: number[] | null }, AbortSignal | undefined>;
 
   constructor(
     private readonly repository: AppsRepository,
@@ -41,9 +41,9 @@ export class AppsService {
     this.scopes = new LRUCache({
       max: 10_000,
       ttl: config.cacheTtlMs,
-      fetchMethod: async (key: string) => {
+      fetchMethod: async (key, _, { context }) => {
         const [teamId, appId] = key.split('/').map(Number) as [number, number];
-        return { excluded: await this.repository.findExcluded(teamId, appId) };
+        return { excluded: await this.repository.findExcluded(teamId, appId, context) };
       },
     });
   }
@@ -55,13 +55,13 @@ export class AppsService {
   /** The scope for reading an app's data; 404 when it is unknown or another team's, which look the same. */
   async require({ teamId, patience }: Account, appId: number): Promise<AppScope> {
     // One look-up serves all who ask at once: it goes on when one of them leaves.
-    const excluded = await unlessAborted(patience, this.excluded(teamId, appId));
+    const excluded = await unlessAborted(patience, this.excluded(teamId, appId, patience));
     if (!excluded) throw appNotFound();
     return new CheckedAppScope(teamId, appId, excluded, patience);
   }
 
-  private async excluded(teamId: number, appId: number): Promise<number[] | null> {
-    if (!this.scopes) return this.repository.findExcluded(teamId, appId);
-    return (await this.scopes.fetch(`${teamId}/${appId}`))?.excluded ?? null;
+  private async excluded(teamId: number, appId: number, asker?: AbortSignal): Promise<number[] | null> {
+    if (!this.scopes) return this.repository.findExcluded(teamId, appId, asker);
+    return (await this.scopes.fetch(`${teamId}/${appId}`, { context: asker }))?.excluded ?? null;
   }
 }

@@ -39,7 +39,7 @@ export class ApiKeyGuard implements CanActivate {
       const refused = await this.failures.refused(address);
       if (refused !== null) throw rateLimitExceeded(refused);
     }
-    const row = identifier === undefined ? null : await this.keys.find(identifier);
+    const row = identifier === undefined ? null : await this.keys.find(identifier, request.patience);
     if (row && isValid(row, key)) return accountOf(row, request.patience);
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);

@@ -26,7 +26,7 @@ WHERE k.identifier = {identifier:String}`;
 /** Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s (contract, section 9). */
 @Injectable()
 export class ApiKeyRepository {
-  private readonly cache?: LRUCache<string, { row: ApiKeyRow | null }>;
+  private readonly cache?: LRUCache<string, { row: ApiKeyRow | null }, AbortSignal | undefined>;
 
   constructor(
     private readonly store: ClickHouse,
@@ -36,14 +36,24 @@ export class ApiKeyRepository {
     this.cache = new LRUCache({
       max: 10_000,
       ttl: config.cacheTtlMs,
-      fetchMethod: async (identifier: string) => ({ row: await this.load(identifier) }),
+      fetchMethod: async (identifier, _, { context, options }) => {
+        const askedAt = performance.now();
+        const row = await this.load(identifier, context);
+        // What the store says is as old as the question, however long it took to answer.
+        options.ttl = Math.max(1, config.cacheTtlMs - (performance.now() - askedAt));
+        return { row };
+      },
     });
   }
 
-  /** The key's row, or null when there is none. */
-  async find(identifier: string): Promise<ApiKeyRow | null> {
-    if (!this.cache) return this.load(identifier);
-    return (await this.cache.fetch(identifier))?.row ?? null;
+  /**
+   * The key's row, or null when there is none.
+   *
+   * @param asker the patience of the request that asks: the look-up serves all who ask at once, and counts as the first one's
+   */
+  async find(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
+    if (!this.cache) return this.load(identifier, asker);
+    return (await this.cache.fetch(identifier, { context: asker }))?.row ?? null;
   }
 
   /** Whether the key was found lately, without asking the store. */
@@ -51,8 +61,9 @@ export class ApiKeyRepository {
     return this.cache?.get(identifier)?.row != null;
   }
 
-  private async load(identifier: string): Promise<ApiKeyRow | null> {
-    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, { first: true });
+  private async load(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
+    const options = { first: true, asker };
+    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, options);
     return row ?? null;
   }
 }

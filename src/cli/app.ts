@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
+import { audited } from './audit.js';
 import { id } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
@@ -12,14 +13,21 @@ export function appCommand(program: Command): void {
     .requiredOption('--team <id>', 'team ID', id)
     .requiredOption('--name <name>', 'app name')
     .option('--framework <framework>', 'framework the app uses', 'unknown')
-    .action(async ({ team, name, framework }: { team: number; name: string; framework: string }) => {
-      print(await withStore((store) => new AdminService(store).createApp(team, name, framework)));
-    });
+    .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
+      audited('app.create', { team_id: team }, async () => {
+        const created = await withStore((store) => new AdminService(store).createApp(team, name, framework));
+        print(created);
+        return { app_id: created.id };
+      }),
+    );
   app
     .command('list')
     .description("list a team's apps, a line each")
     .requiredOption('--team <id>', 'team ID', id)
-    .action(async ({ team }: { team: number }) => {
-      for (const row of await withStore((store) => new AdminService(store).listApps(team))) print(row);
-    });
+    .action(({ team }: { team: number }) =>
+      audited('app.list', { team_id: team }, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listApps(team))) print(row);
+        return {};
+      }),
+    );
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
+import { audited } from './audit.js';
 import { id } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
@@ -19,9 +20,15 @@ export function endpointCommand(program: Command): void {
       .requiredOption('--app <id>', 'app ID', id)
       .requiredOption('--method <method>', 'HTTP method')
       .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
-      .action(async ({ app, method, path }: EndpointOptions) => {
-        print(await withStore((store) => new AdminService(store).setExcluded(app, method, path, excluded)));
-      });
+      .action(({ app, method, path }: EndpointOptions) =>
+        audited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
+          const marked = await withStore((store) =>
+            new AdminService(store).setExcluded(app, method, path, excluded),
+          );
+          print(marked);
+          return { endpoint_id: marked.id };
+        }),
+      );
   mark('exclude', 'leave an endpoint out of logs, details and traffic, past and future', true);
   mark('include', 'take an endpoint back in', false);
 }

@@ -3,15 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { Config } from '../config/config.js';
 import { Directories } from '../ingestion/directories.js';
-import { Importer, latestTimestamp } from '../ingestion/importer.js';
+import { Importer, type ImportSummary, latestTimestamp } from '../ingestion/importer.js';
 import { LineSource } from '../ingestion/line-source.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/request-format.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
+import { type AuditTarget, audited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
 import { print, tell } from './output.js';
@@ -26,6 +28,8 @@ interface ImportCommandOptions {
 }
 
 const STANDARD_INPUT = '-';
+/** How far the heap may grow before it is collected again: lines are garbage soon, and the engine needs the room. */
+const HEAP_GROWING = '--heap-growing-percent=100';
 
 export function importCommand(program: Command): void {
   program
@@ -38,31 +42,37 @@ export function importCommand(program: Command): void {
     .option('--env <name>', 'environment of the requests that name none', env, 'prod')
     .addOption(new Option('--format <format>', 'format; guessed when not given').choices(REQUEST_FORMATS))
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this one', shiftTarget)
-    .action(async (file: string, options: ImportCommandOptions) => {
-      await withStore(async (store) => {
-        await new AdminService(store).requireApp(options.app);
-        const redis = SharedRedis.of(new Config());
-        try {
-          await importFile(file, options, new RequestsWriter(store, Directories.shared(store, redis)));
-        } finally {
-          redis?.close();
-        }
-      });
-    });
+    .action((file: string, options: ImportCommandOptions) =>
+      audited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
+    );
+}
+
+function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> {
+  setFlagsFromString(HEAP_GROWING);
+  return withStore(async (store) => {
+    await new AdminService(store).requireApp(options.app);
+    const redis = SharedRedis.of(new Config());
+    try {
+      const writer = new RequestsWriter(store, Directories.shared(store, redis));
+      return { ...(await importFile(file, options, writer)) };
+    } finally {
+      redis?.close();
+    }
+  });
 }
 
 async function importFile(
   file: string,
   options: ImportCommandOptions,
   writer: RequestsWriter,
-): Promise<void> {
+): Promise<ImportSummary> {
   if (file !== STANDARD_INPUT || options.shiftTo === undefined) return importFrom(file, options, writer);
   // The last time is known only at the end, so that the lines are needed twice.
   const directory = await mkdtemp(join(tmpdir(), 'request-analytics-import-'));
   try {
     const copy = join(directory, 'standard-input');
     await pipeline(process.stdin, createWriteStream(copy));
-    await importFrom(copy, options, writer);
+    return await importFrom(copy, options, writer);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -72,7 +82,7 @@ async function importFrom(
   file: string,
   options: ImportCommandOptions,
   writer: RequestsWriter,
-): Promise<void> {
+): Promise<ImportSummary> {
   const { app, env, format, shiftTo } = options;
   const shiftMs = shiftTo === undefined ? 0 : await shiftFor(file, shiftTo, format);
   const importer = new Importer(writer, { appId: app, env, format, shiftMs, now: Date.now() });
@@ -93,6 +103,7 @@ async function importFrom(
     const untold = summary.rejected - importer.rejected.length;
     if (untold > 0) tell(`and ${untold} more rejected`);
   }
+  return importer.summary;
 }
 
 async function shiftFor(file: string, target: number, format?: RequestFormat): Promise<number> {

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
+import { AdminError, AdminService } from '../admin/admin.service.js';
+import { audited, keyIdentifier } from './audit.js';
 import { id, time } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
@@ -12,22 +13,36 @@ export function keyCommand(program: Command): void {
     .requiredOption('--team <id>', 'team ID', id)
     .option('--name <name>', 'what the key is for', '')
     .option('--expires <iso>', 'when the key ends (ISO 8601; UTC without an offset)', time)
-    .action(async ({ team, name, expires }: { team: number; name: string; expires?: number }) => {
+    .action(({ team, name, expires }: { team: number; name: string; expires?: number }) => {
       const options = { name, ...(expires === undefined ? {} : { expiresAt: expires }) };
-      print(await withStore((store) => new AdminService(store).createKey(team, options)));
+      const ends = expires === undefined ? null : new Date(expires).toISOString();
+      return audited('key.create', { team_id: team, expires: ends }, async () => {
+        const created = await withStore((store) => new AdminService(store).createKey(team, options));
+        print(created);
+        return { key: created.identifier };
+      });
     });
   key
     .command('list')
     .description("list a team's keys, a line each")
     .requiredOption('--team <id>', 'team ID', id)
-    .action(async ({ team }: { team: number }) => {
-      for (const row of await withStore((store) => new AdminService(store).listKeys(team))) print(row);
-    });
+    .action(({ team }: { team: number }) =>
+      audited('key.list', { team_id: team }, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listKeys(team))) print(row);
+        return {};
+      }),
+    );
   key
     .command('revoke')
     .description('revoke a key; servers stop taking it within 10 seconds')
     .argument('<identifier>', "the key's part before the dot")
-    .action(async (identifier: string) => {
-      print(await withStore((store) => new AdminService(store).revokeKey(identifier)));
-    });
+    .action((identifier: string) =>
+      audited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
+        // Not repeated: it could be a whole key.
+        if (keyIdentifier(identifier) !== identifier)
+          throw new AdminError("An identifier is a key's 7 letters or digits before the dot, and they alone");
+        print(await withStore((store) => new AdminService(store).revokeKey(identifier)));
+        return {};
+      }),
+    );
 }

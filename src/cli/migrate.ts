@@ -1,35 +1,52 @@
 import type { Command } from 'commander';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { type Cluster, databaseForm } from '../clickhouse/cluster-form.js';
 import { migrate, readMigrations } from '../clickhouse/migrate.js';
+import { MigrationError } from '../clickhouse/migration.error.js';
 import { Config } from '../config/config.js';
+import { type AuditTarget, audited } from './audit.js';
 import { print } from './output.js';
 
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('bring the store to the schema of this version; can be repeated')
-    .action(async () => {
-      const config = new Config();
-      await createDatabase(config);
-      const store = await ClickHouse.open(config);
-      try {
-        const applied = await migrate(store);
-        print({ applied: applied.map(({ name }) => name), version: (await readMigrations()).length });
-      } finally {
-        await store.close();
-      }
-    });
+    .option('--cluster <name>', 'in replicated and distributed form, on every node of the cluster')
+    .action(({ cluster }: { cluster?: string }) => audited('migrate', { cluster }, () => run(cluster)));
+}
+
+async function run(name: string | undefined): Promise<AuditTarget> {
+  const config = new Config();
+  const cluster = name === undefined ? undefined : clusterOf(config, name);
+  await createDatabase(config, cluster);
+  const store = await ClickHouse.open(config);
+  try {
+    const applied = await migrate(store, undefined, cluster);
+    const version = (await readMigrations()).length;
+    print({ applied: applied.map(({ name }) => name), version });
+    return { applied: applied.length, version };
+  } finally {
+    await store.close();
+  }
 }
 
 /** On a server the database may not be there yet; the embedded engine has one of its own. */
-export async function createDatabase(config: Config): Promise<void> {
+export async function createDatabase(config: Config, cluster?: Cluster): Promise<void> {
   if (config.clickhouse.url === undefined) return;
   const server = await ClickHouse.open(config, { database: '' });
   try {
-    await server.command('CREATE DATABASE IF NOT EXISTS {database:Identifier}', {
-      database: config.clickhouse.database,
-    });
+    if (cluster) await server.command(databaseForm(cluster));
+    else
+      await server.command('CREATE DATABASE IF NOT EXISTS {database:Identifier}', {
+        database: config.clickhouse.database,
+      });
   } finally {
     await server.close();
   }
+}
+
+function clusterOf({ clickhouse }: Config, name: string): Cluster {
+  if (clickhouse.url === undefined)
+    throw new MigrationError('A cluster is made of servers: set CLICKHOUSE_URL to one of them.');
+  return { name, database: clickhouse.database };
 }

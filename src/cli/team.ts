@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import type { Plan } from '../auth/account.js';
+import { audited } from './audit.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -11,13 +12,20 @@ export function teamCommand(program: Command): void {
     .description('create a team; only those on the premium plan may use the API')
     .requiredOption('--name <name>', 'team name')
     .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).default('premium'))
-    .action(async ({ name, plan }: { name: string; plan: Plan }) => {
-      print(await withStore((store) => new AdminService(store).createTeam(name, plan)));
-    });
+    .action(({ name, plan }: { name: string; plan: Plan }) =>
+      audited('team.create', { plan }, async () => {
+        const created = await withStore((store) => new AdminService(store).createTeam(name, plan));
+        print(created);
+        return { team_id: created.id };
+      }),
+    );
   team
     .command('list')
     .description('list all teams, a line each')
-    .action(async () => {
-      for (const row of await withStore((store) => new AdminService(store).listTeams())) print(row);
-    });
+    .action(() =>
+      audited('team.list', {}, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listTeams())) print(row);
+        return {};
+      }),
+    );
 }

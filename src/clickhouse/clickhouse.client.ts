@@ -1,13 +1,17 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { isOfServer, wholeRows } from './answer.js';
 import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
 import { lines } from './json-lines.js';
 import type { Parameters } from './literals.js';
+import { showLoad } from './load.js';
 import { withPatience } from './patience.js';
+import { type Reads, readsIn } from './reads.js';
 import { createServerClient, READ_SETTINGS } from './server.client.js';
 import { Turns } from './turns.js';
+import { type Statement, Watch } from './watch.js';
 
 /** How a query differs from the usual. */
 export interface QueryOptions {
@@ -15,14 +19,27 @@ export interface QueryOptions {
   threads?: number;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
+  /** The one column is the JSON text of each row, to be given as it is. */
+  isText?: boolean;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
+  /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
+  asker?: AbortSignal | undefined;
+}
+
+/** How a command differs from the usual. */
+export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operation'>> {
+  /** Milliseconds after which nobody waits any more. */
+  withinMs?: number;
 }
 
 interface Read {
   query: string;
   params: Parameters;
+  format: 'JSONEachRow' | 'TabSeparatedRaw';
   signal: AbortSignal;
+  /** Takes what was read, once that is known. */
+  reads: Reads;
 }
 
 /** Set in each statement, because a setting sent beside it would stick to an embedded session. */
@@ -46,6 +63,7 @@ const INSERT_MS = 60_000;
 const COMMAND_MS = 300_000;
 /** Orchestrators ask every few seconds. */
 const PING_MS = 2_000;
+const PING = 'SELECT version() AS version';
 /** Each that waits holds a request in memory. */
 const LONGEST_LINE = 1_000;
 
@@ -58,16 +76,22 @@ const LONGEST_LINE = 1_000;
  * the client's own error.
  */
 export class ClickHouse {
+  readonly kind: 'server' | 'embedded';
+  /** The engine's version, as the last `ping` that was answered told it. */
+  version?: string;
   private readonly limits: string;
   private readonly patienceMs: number;
   private readonly turns: Turns;
+  private readonly watch: Watch;
   private closed = false;
 
   private constructor(
     private readonly client: ClickHouseClient,
     config: Config['clickhouse'],
-    readonly kind: 'server' | 'embedded',
+    telemetry: Telemetry,
+    embedded?: EmbeddedConnection,
   ) {
+    this.kind = embedded ? 'embedded' : 'server';
     const timeoutMs = config.queryTimeoutSeconds * 1000;
     this.limits = [
       `max_execution_time = ${config.queryTimeoutSeconds}`,
@@ -79,8 +103,10 @@ export class ClickHouse {
     ].join(', ');
     this.patienceMs = timeoutMs + SLACK_MS;
     // One connection is kept for what takes no turn: whether the store is there, and writing.
-    const atOnce = kind === 'server' ? Math.max(1, config.maxConnections - 1) : config.embeddedSessions;
+    const atOnce = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.turns = new Turns(atOnce, LONGEST_LINE, timeoutMs / 2);
+    this.watch = new Watch(telemetry, embedded ? 'default' : config.database);
+    if (telemetry.metrics) showLoad(telemetry.metrics, this.turns, embedded);
   }
 
   /**
@@ -89,23 +115,30 @@ export class ClickHouse {
    *
    * @throws DataDirectoryInUse
    */
-  static async open(config: Config, { database }: { database?: string } = {}): Promise<ClickHouse> {
+  static async open(
+    config: Config,
+    { database, telemetry = Telemetry.none }: { database?: string; telemetry?: Telemetry } = {},
+  ): Promise<ClickHouse> {
     const { clickhouse, dataDir } = config;
     if (clickhouse.url !== undefined) {
       const client = createServerClient(config, database ?? clickhouse.database);
-      return new ClickHouse(client, clickhouse, 'server');
+      return new ClickHouse(client, clickhouse, telemetry);
     }
     const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
     const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions, timeoutMs);
-    return new ClickHouse(createClient({ connection }), clickhouse, 'embedded');
+    return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
   }
 
   /** Rows as the engine writes them: one JSON object a line, in the order of the SELECT. */
   text(name: string, sql: string, params: Parameters = {}, options: QueryOptions = {}): Promise<string> {
     const settings = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
     const query = `${sql}\nSETTINGS ${settings}`;
-    return withPatience(this.patienceMs, options.signal, (signal) =>
-      this.turns.take(signal, () => this.read({ query, params, signal }), options.first),
+    const format = options.isText ? 'TabSeparatedRaw' : 'JSONEachRow';
+    const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
+    return this.watch.over(statement, (reads) =>
+      withPatience(this.patienceMs, options.signal, (signal) =>
+        this.turns.take(signal, () => this.read({ query, params, format, signal, reads }), options.first),
+      ),
     );
   }
 
@@ -115,8 +148,9 @@ export class ClickHouse {
   }
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
-  async command(sql: string, params?: Parameters, withinMs = COMMAND_MS): Promise<void> {
-    await withPatience(withinMs, undefined, async (signal) => {
+  async command(sql: string, params?: Parameters, options: CommandOptions = {}): Promise<void> {
+    const { name = 'command', operation = 'COMMAND', withinMs = COMMAND_MS } = options;
+    const run = async (signal: AbortSignal) => {
       try {
         this.requireOpen();
         const values = params && { query_params: params };
@@ -124,7 +158,8 @@ export class ClickHouse {
       } catch (error) {
         throw storeError(error, this.kind);
       }
-    });
+    };
+    await this.watch.over({ name, operation }, () => withPatience(withinMs, undefined, run));
   }
 
   /**
@@ -137,17 +172,19 @@ export class ClickHouse {
     if (rows.length === 0) return;
     const settings =
       token === undefined ? '' : ` SETTINGS insert_deduplication_token = '${hex(token)}', ${DEDUPLICATION}`;
-    await this.command(
-      `INSERT INTO ${table}${settings} FORMAT JSONEachRow\n${rows.join('\n')}`,
-      undefined,
-      INSERT_MS,
-    );
+    const sql = `INSERT INTO ${table}${settings} FORMAT JSONEachRow\n${rows.join('\n')}`;
+    await this.command(sql, undefined, { name: `${table}.insert`, operation: 'INSERT', withinMs: INSERT_MS });
   }
 
   /** Whether the store answers within two seconds and has the database; never throws. */
   async ping(): Promise<boolean> {
-    const read = (signal: AbortSignal) => this.read({ query: 'SELECT 1 AS there', params: {}, signal });
-    return withPatience(PING_MS, undefined, read).then(
+    const ask = async (reads: Reads) => {
+      const read = (signal: AbortSignal) =>
+        this.read({ query: PING, params: {}, format: 'JSONEachRow', signal, reads });
+      const [row = '{}'] = lines(await withPatience(PING_MS, undefined, read));
+      this.version = (JSON.parse(row) as { version?: string }).version;
+    };
+    return this.watch.over({ name: 'ping', operation: 'SELECT' }, ask).then(
       () => true,
       () => false,
     );
@@ -163,6 +200,7 @@ export class ClickHouse {
     try {
       this.requireOpen();
       const result = await this.ask(read);
+      Object.assign(read.reads, readsIn(result.response_headers));
       const text = result.text();
       // The client no longer listens to the signal once the answer has begun.
       const drop = () => {
@@ -183,12 +221,12 @@ export class ClickHouse {
     if (this.closed) throw new StoreUnavailable('the store is closed');
   }
 
-  private ask({ query, params, signal }: Read) {
+  private ask({ query, params, format, signal }: Read) {
     const ask = () =>
       this.client.query({
         query,
         query_params: params,
-        format: 'JSONEachRow',
+        format,
         use_multipart_params_auto: true,
         abort_signal: signal,
         ...(this.kind === 'server' && { clickhouse_settings: READ_SETTINGS }),

@@ -1,5 +1,6 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { AppStore } from './app-store.js';
 import { ClickHouse } from './clickhouse.client.js';
 import { migrate } from './migrate.js';
@@ -11,9 +12,9 @@ import { migrate } from './migrate.js';
     AppStore,
     {
       provide: ClickHouse,
-      inject: [Config],
-      useFactory: async (config: Config) => {
-        const store = await ClickHouse.open(config);
+      inject: [Config, Telemetry],
+      useFactory: async (config: Config, telemetry: Telemetry) => {
+        const store = await ClickHouse.open(config, { telemetry });
         if (store.kind === 'embedded') await migrate(store);
         return store;
       },

@@ -1,10 +1,14 @@
-import { mkdirSync } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { ClickHouseError } from '@clickhouse/client';
+import { ConfigError } from '../config/config.js';
 import { DataDirectoryInUse, StoreUnavailable } from './clickhouse.errors.js';
 import { holderOf } from './data-directory.js';
+import { forgetMissingBlocks } from './deduplication-log.js';
+import { loadEngine } from './engine.js';
 import { type Parameters, withLiterals } from './literals.js';
+import { summaryHead } from './reads.js';
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
@@ -33,14 +37,14 @@ export class EmbeddedConnection implements Connection {
    * Opens the directory, made when missing.
    *
    * @param waitMs how long a query may wait for a free session before it counts as overload.
-   * @throws DataDirectoryInUse when another process has it.
+   * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to.
    */
   static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
+    const { createChdbConnection, drainPending } = await loadEngine();
     const directory = resolve(path);
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
-    const { createChdbConnection } = await import('chdb/connection');
-    const { drainPending } = await import('chdb');
+    forgetMissingBlocks(directory);
     try {
       // Two copies of the same declarations: the engine's package was built against the client's common part.
       const sessions = Array.from(
@@ -54,8 +58,17 @@ export class EmbeddedConnection implements Connection {
     }
   }
 
+  /** How many sessions have a query, those included that nobody waits for any more, and how many queries wait for one. */
+  get load(): { busy: number; waiting: number } {
+    return { busy: this.sessions.length - this.idle.length, waiting: this.waiting.length };
+  }
+
   query(params: Params<'query'>) {
-    return this.run(params, (session, bound) => session.query(bound));
+    return this.run(params, async (session, bound) => {
+      // The same to the engine as `query`, but its answer tells what was read.
+      const { summary, ...answer } = await session.exec(bound);
+      return { ...answer, response_headers: summaryHead(summary) };
+    });
   }
 
   exec(params: Params<'exec'>) {
@@ -144,6 +157,16 @@ export class EmbeddedConnection implements Connection {
       });
     await Promise.all(this.sessions.map((session) => session.close()));
     await this.drainEngine();
+  }
+}
+
+function makeDirectory(directory: string) {
+  try {
+    mkdirSync(directory, { recursive: true });
+    accessSync(directory, constants.W_OK);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`Invalid configuration. DATA_DIR: ${directory} cannot be used (${code})`);
   }
 }
 

@@ -3,6 +3,8 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClickHouse } from './clickhouse.client.js';
+import { type Cluster, clusterForm } from './cluster-form.js';
+import { MigrationError } from './migration.error.js';
 
 export interface Migration {
   version: number;
@@ -10,11 +12,6 @@ export interface Migration {
   /** SHA-256 of the file, lower-case hex. */
   checksum: string;
   statements: string[];
-}
-
-/** The store's history and the files disagree; `message` says which file and what to do. */
-export class MigrationError extends Error {
-  override readonly name = 'MigrationError';
 }
 
 const DIRECTORY = fileURLToPath(new URL('../../clickhouse/migrations', import.meta.url));
@@ -32,6 +29,9 @@ CREATE TABLE IF NOT EXISTS schema_migrations
 )
 ENGINE = ReplacingMergeTree(applied_at)
 ORDER BY version`;
+
+const LEDGER_ENGINE = `
+SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'`;
 
 const APPLIED = `SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version`;
 
@@ -55,11 +55,45 @@ export async function readMigrations(directory = DIRECTORY): Promise<Migration[]
  * Each statement can be repeated, and a migration is entered once all of its statements ran: one that was cut short
  * is run again from its first statement.
  *
- * @throws MigrationError when an applied file was changed since, or the store is ahead of this version.
+ * @param cluster given: the same migrations in the form of a cluster, run on one of its nodes; see `clusterForm`.
+ * @throws MigrationError when an applied file was changed since, the store is ahead of this version, or it was made in
+ *   the other form.
  */
-export async function migrate(store: ClickHouse, migrations?: Migration[]): Promise<Migration[]> {
+export async function migrate(
+  store: ClickHouse,
+  migrations?: Migration[],
+  cluster?: Cluster,
+): Promise<Migration[]> {
   const known = migrations ?? (await readMigrations());
-  await store.command(LEDGER);
+  const run = async (name: string, statement: string) => {
+    const statements = cluster ? clusterForm(statement, cluster) : [statement];
+    for (const one of statements) await store.command(one, undefined, { name });
+  };
+  await requireForm(store, cluster);
+  await run('migrations.ledger', LEDGER);
+  const done = await appliedOf(store, known);
+  const pending = known.filter(({ version }) => !done.has(version));
+  for (const { version, name, checksum, statements } of pending) {
+    for (const statement of statements) await run('migrations.apply', statement);
+    await store.insert('schema_migrations', [JSON.stringify({ version, name, checksum })]);
+  }
+  return pending;
+}
+
+/** A store is of one form for good: the other one's statements would leave tables of both. */
+async function requireForm(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
+  const [ledger] = await store.rows<{ engine: string }>('migrations.form', LEDGER_ENGINE);
+  const isReplicated = ledger?.engine.startsWith('Replicated');
+  if (isReplicated === true && !cluster)
+    throw new MigrationError('The store is in the form of a cluster: name it with --cluster.');
+  if (isReplicated === false && cluster)
+    throw new MigrationError(
+      'The store is in the form of a single server: --cluster needs another database.',
+    );
+}
+
+/** The versions that were applied, if they are as the files say. */
+async function appliedOf(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {
     const file = known[version - 1];
@@ -69,11 +103,5 @@ export async function migrate(store: ClickHouse, migrations?: Migration[]): Prom
         `${file.name} was changed after it was applied; write a new migration instead.`,
       );
   }
-  const done = new Set(applied.map(({ version }) => version));
-  const pending = known.filter(({ version }) => !done.has(version));
-  for (const { version, name, checksum, statements } of pending) {
-    for (const statement of statements) await store.command(statement);
-    await store.insert('schema_migrations', [JSON.stringify({ version, name, checksum })]);
-  }
-  return pending;
+  return new Set(applied.map(({ version }) => version));
 }

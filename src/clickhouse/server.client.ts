@@ -19,6 +19,18 @@ export const READ_SETTINGS: ClickHouseSettings = {
   http_write_exception_in_output_format: 0,
 };
 
+/** An exception after the first rows must not look like a short answer, nor a row in a buffer like one written. */
+const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
+
+/**
+ * A single server takes no notice of these. Written is what a shard has, not what waits on a node to be sent to one; and
+ * subqueries stay on the shard of their query, which has what they ask for (see `clusterForm`).
+ */
+const ON_A_CLUSTER: ClickHouseSettings = {
+  insert_distributed_sync: 1,
+  distributed_product_mode: 'local',
+};
+
 /** A client of the configured server; nothing is connected yet. Without a database: the user's own. */
 export function createServerClient({ clickhouse }: Config, database: string): ClickHouseClient {
   return createClient({
@@ -33,7 +45,6 @@ export function createServerClient({ clickhouse }: Config, database: string): Cl
     request_timeout: LONGEST_SILENCE_MS,
     // Timers come late in a busy process, and a connection past its time may be closed already.
     keep_alive: { eagerly_destroy_stale_sockets: true },
-    // An exception after the first rows must not look like a short answer, nor a row in a buffer like one written.
-    clickhouse_settings: { wait_end_of_query: 1, async_insert: 0 },
+    clickhouse_settings: { ...WHOLE, ...ON_A_CLUSTER },
   });
 }

@@ -18,11 +18,16 @@ export class Turns {
    * @param patienceMs how long each may wait.
    */
   constructor(
-    atOnce: number,
+    readonly atOnce: number,
     private readonly longest: number,
     private readonly patienceMs: number,
   ) {
     this.free = atOnce;
+  }
+
+  /** How many run now. */
+  get running(): number {
+    return this.atOnce - this.free;
   }
 
   /** How many wait now. */

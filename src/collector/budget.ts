@@ -16,6 +16,11 @@ export class Budget {
 
   constructor(private readonly max: number) {}
 
+  /** Bytes of the messages under way. */
+  get used(): number {
+    return this.taken;
+  }
+
   open(): Share {
     let mine = 0;
     return {

@@ -12,12 +12,13 @@ import { type LogDestination, PinoLogger, createPino } from '../common/logging/l
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { CollectorModule } from './collector.module.js';
 import { Committer } from './commit/committer.js';
 
 /**
  * What another collector left behind is completed when nobody answers for it any more. Well before the store forgets the
- * tokens of its last 1,000 blocks, which at ten groups a second is 100 seconds.
+ * tokens of its last 10,000 blocks, which at ten groups a second in two partitions is 500 seconds for one collector.
  */
 const ABANDONED_AFTER_SECONDS = 20;
 const RECOVER_EVERY_MS = 15_000;
@@ -32,9 +33,10 @@ export async function startCollectorOn(
   config: Config,
   logger: Logger,
   port = config.collector.port,
+  telemetry = Telemetry.none,
 ): Promise<RunningServer> {
   const redis = SharedRedis.of(config);
-  const module = CollectorModule.on({ config, store, redis });
+  const module = CollectorModule.on({ config, store, redis, telemetry });
   const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
     bodyParser: false,
     abortOnError: false,
@@ -48,6 +50,9 @@ export async function startCollectorOn(
   logger.info({ port }, 'collector listening');
   return {
     app,
+    drain: () => {
+      drain.begin();
+    },
     stop: async () => {
       drain.begin();
       clearInterval(recovery);
@@ -62,13 +67,16 @@ export async function startCollectorOn(
 export async function startCollector(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
   useCountryDatabase(config);
-  const store = await ClickHouse.open(config);
+  const telemetry = await Telemetry.open(config);
+  const store = await ClickHouse.open(config, { telemetry });
+  const close = () => store.close().finally(() => telemetry.close());
   try {
     if (store.kind === 'embedded') await migrate(store);
-    const collector = await startCollectorOn(store, config, createPino(config.logLevel, logs));
-    return { app: collector.app, stop: () => collector.stop().finally(() => store.close()) };
+    const logger = createPino(config.logLevel, logs);
+    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
+    return { ...collector, stop: () => collector.stop().finally(close) };
   } catch (error) {
-    await store.close();
+    await close();
     throw error;
   }
 }
@@ -80,8 +88,17 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
   const server = await startServer(logs);
   try {
     const store = server.app.get(ClickHouse);
-    const collector = await startCollectorOn(store, config, createPino(config.logLevel, logs));
-    return { app: server.app, stop: () => collector.stop().finally(() => server.stop()) };
+    const telemetry = server.app.get(Telemetry);
+    const logger = createPino(config.logLevel, logs);
+    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
+    return {
+      app: server.app,
+      drain: () => {
+        collector.drain();
+        server.drain();
+      },
+      stop: () => collector.stop().finally(() => server.stop()),
+    };
   } catch (error) {
     await server.stop();
     throw error;

@@ -6,6 +6,7 @@ import { HealthModule } from '../health/health.module.js';
 import { Directories } from '../ingestion/directories.js';
 import type { SharedRedis } from '../ingestion/shared-redis.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { ClientApps } from './client-apps.js';
 import { CollectorController } from './collector.controller.js';
 import { CollectorService } from './collector.service.js';
@@ -21,6 +22,7 @@ export interface CollectorResources {
   store: ClickHouse;
   /** On which several collectors agree; null where there is one. */
   redis: SharedRedis | null;
+  telemetry: Telemetry;
 }
 
 @Module({})
@@ -29,20 +31,26 @@ class ResourcesModule {}
 /** The collection interface: an application of its own beside the read API, on the same store. */
 @Module({})
 export class CollectorModule {
-  static on({ config, store, redis }: CollectorResources): DynamicModule {
+  static on({ config, store, redis, telemetry }: CollectorResources): DynamicModule {
     const resources: Provider[] = [
       { provide: Config, useValue: config },
       { provide: ClickHouse, useValue: store },
+      { provide: Telemetry, useValue: telemetry },
     ];
     const committer = {
       provide: Committer,
       inject: [ClientApps],
-      useFactory: (apps: ClientApps) => createCommitter(store, redis, apps),
+      useFactory: (apps: ClientApps) => createCommitter({ store, redis, telemetry }, apps),
     };
     return {
       module: CollectorModule,
       imports: [
-        { module: ResourcesModule, global: true, providers: resources, exports: [Config, ClickHouse] },
+        {
+          module: ResourcesModule,
+          global: true,
+          providers: resources,
+          exports: [Config, ClickHouse, Telemetry],
+        },
         RateLimitModule,
         HealthModule,
         FallbackModule,
@@ -53,8 +61,11 @@ export class CollectorModule {
   }
 }
 
-function createCommitter(store: ClickHouse, redis: SharedRedis | null, apps: ClientApps): Committer {
+function createCommitter(
+  { store, redis, telemetry }: Omit<CollectorResources, 'config'>,
+  apps: ClientApps,
+): Committer {
   const items = new LoggedItemsRepository(store);
   const builder = new GroupBuilder(Directories.shared(store, redis), apps, items);
-  return new Committer(new IngestLedger(store), builder, new MessageLocks(redis));
+  return new Committer(new IngestLedger(store), builder, new MessageLocks(redis), telemetry);
 }

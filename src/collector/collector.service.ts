@@ -8,10 +8,12 @@ import { Rejection, type Check } from '../ingestion/checks.js';
 import { asEnv, asUuid } from '../ingestion/request-checks.js';
 import { AuthFailures } from '../rate-limit/auth-failures.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { Budget, type Share } from './budget.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
 import { Committer } from './commit/committer.js';
 import type { Message, MessageContext } from './message.js';
+import { outcomeOf } from './outcome.js';
 import { parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
@@ -48,24 +50,43 @@ export class CollectorService {
     private readonly counter: WindowCounter,
     private readonly failures: AuthFailures,
     { collector }: Config,
+    private readonly telemetry: Telemetry,
   ) {
     this.limits = collector;
     this.budget = new Budget(collector.maxInFlightBytes);
+    telemetry.metrics?.gauge(
+      { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
+      () => [{ value: this.budget.used }],
+    );
   }
 
   startup(source: Source, request: Request): Promise<Receipt> {
-    return this.receive(source, request, (body, context) => parseStartup(body.toString(), context));
+    return this.counted('startup', source, request, (body, context) =>
+      parseStartup(body.toString(), context),
+    );
   }
 
   sync(source: Source, request: Request): Promise<Receipt> {
-    return this.receive(source, request, (body, context) => parseSync(body.toString(), context));
+    return this.counted('sync', source, request, (body, context) => parseSync(body.toString(), context));
   }
 
   logFile(source: Source, request: Request): Promise<Receipt> {
-    return this.receive(source, request, (body, context, share) => {
+    return this.counted('log', source, request, (body, context, share) => {
       const uuid = checked(asUuid, rawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
       return parseLogFile(body, uuid, context, this.unpacking(share));
     });
+  }
+
+  private async counted(kind: string, source: Source, request: Request, read: Read): Promise<Receipt> {
+    const { metrics } = this.telemetry;
+    try {
+      const receipt = await this.receive(source, request, read);
+      metrics?.countMessage(kind, 'accepted');
+      return receipt;
+    } catch (error) {
+      metrics?.countMessage(kind, outcomeOf(error));
+      throw error;
+    }
   }
 
   private async receive(source: Source, request: Request, read: Read): Promise<Receipt> {
@@ -99,7 +120,9 @@ export class CollectorService {
 
   private async admit({ id }: ClientApp): Promise<void> {
     const window = await this.counter.hit(`app:${id}`);
-    if (window.hits > this.limits.rateLimitPerMinute) throw rateLimitExceeded(retryAfterSeconds(window));
+    const isAllowed = window.hits <= this.limits.rateLimitPerMinute;
+    this.telemetry.metrics?.countDecision('client_id', isAllowed);
+    if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
   private async read(read: () => Message | Promise<Message>): Promise<Message> {

@@ -1,5 +1,8 @@
+import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { EnvError, bool, cleanEnv, makeValidator, num, port, str, url } from 'envalid';
+import { EnvError, bool, cleanEnv, makeValidator, num, port, str } from 'envalid';
+import { type TracingConfig, tracingOf } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */
 export class ConfigError extends Error {
@@ -16,10 +19,42 @@ const whole = (min: number, max: number) =>
     return value;
   });
 
+/** An address that may have a password in it: what is wrong with it is told without it. */
+const address = (...schemes: readonly string[]) =>
+  makeValidator<string>((input) => {
+    if (URL.canParse(input) && schemes.includes(new URL(input).protocol)) return input;
+    throw new EnvError(
+      `must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
+    );
+  });
+
 /** `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets. */
 const trustProxy = makeValidator<boolean | number | string>((input) => {
   if (input === 'true' || input === 'false') return bool()._parse(input);
-  return /^\d+$/.test(input) ? Number(input) : input;
+  if (/^\d+$/.test(input)) return Number(input);
+  if (input.split(',').every((item) => isNetwork(item.trim()))) return input;
+  throw new EnvError('must be true, false, a number of hops, or a list of addresses and subnets');
+});
+
+const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+function isNetwork(item: string): boolean {
+  if (NETWORKS.has(item)) return true;
+  const [address = '', range = '32', ...rest] = item.split('/');
+  const kind = isIP(address);
+  const isRange = /^\d+$/.test(range)
+    ? Number(range) >= 1 && Number(range) <= (kind === 4 ? 32 : 128)
+    : isIP(range) === 4;
+  return kind !== 0 && isRange && rest.length === 0;
+}
+
+const readableFile = makeValidator<string>((input) => {
+  try {
+    accessSync(input, constants.R_OK);
+    return input;
+  } catch {
+    throw new EnvError('must name a file that can be read');
+  }
 });
 
 const apiKey = makeValidator<string>((input) => {
@@ -32,7 +67,7 @@ const SPECS = {
   PORT: port({ default: 3000 }),
   HOST: str({ default: '0.0.0.0' }),
   DATA_DIR: str({ default: './data' }),
-  CLICKHOUSE_URL: url({ default: undefined }),
+  CLICKHOUSE_URL: address('http:', 'https:')({ default: undefined }),
   CLICKHOUSE_USER: str({ default: 'default' }),
   CLICKHOUSE_PASSWORD: str({ default: '' }),
   CLICKHOUSE_DATABASE: str({ default: 'request_analytics' }),
@@ -42,7 +77,7 @@ const SPECS = {
   QUERY_MAX_MEMORY_MB: whole(16, 1_048_576)({ default: 1024 }),
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
   QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
-  REDIS_URL: url({ default: undefined }),
+  REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   COLLECTOR_PORT: port({ default: 3001 }),
@@ -57,24 +92,40 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
-  COUNTRY_DATABASE: str({ default: undefined }),
+  COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
+  SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
+  METRICS_PORT: port({ default: undefined }),
 };
 
 function parse(env: NodeJS.ProcessEnv) {
   // An empty variable is one that was not set: docker-compose and .env files write them so.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  return cleanEnv(given, SPECS, {
+  const values = cleanEnv(given, SPECS, {
     reporter: ({ errors }) => {
-      const faults = Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`);
-      if (faults.length > 0) throw new ConfigError(`Invalid configuration. ${faults.join('; ')}`);
+      invalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
     },
   });
+  const { METRICS_PORT, PORT, COLLECTOR_PORT } = values;
+  const tracing = tracingOf(given);
+  invalid([
+    ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
+      ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
+      : []),
+    ...tracing.faults,
+  ]);
+  return { ...values, tracing: tracing.config };
+}
+
+function invalid(faults: readonly string[]) {
+  if (faults.length > 0)
+    throw new ConfigError(`Invalid configuration. ${faults.join('; ').replaceAll(/\s+/g, ' ')}`);
 }
 
 /**
  * The product's whole configuration, read once from the environment; every variable is described in
- * `.env.example`. This file is the only reader of the environment.
+ * `.env.example`. This file is the only reader of the environment, but for OpenTelemetry's packages, which read their own
+ * standard variables where traces are made.
  */
 export class Config {
   private readonly env: ReturnType<typeof parse>;
@@ -146,6 +197,10 @@ export class Config {
   get cacheTtlMs() {
     return this.env.CACHE_TTL_MS;
   }
+  /** How long the service goes on serving after it was told to stop, no longer ready, in milliseconds. */
+  get shutdownDelayMs() {
+    return this.env.SHUTDOWN_DELAY_MS;
+  }
   get logLevel() {
     return this.env.LOG_LEVEL;
   }
@@ -156,5 +211,13 @@ export class Config {
   /** The key that `demo` creates; a random one when not set. */
   get demoApiKey() {
     return this.env.DEMO_API_KEY;
+  }
+  /** Where `/metrics` is served, on the API's address; undefined: nothing is measured. */
+  get metricsPort() {
+    return this.env.METRICS_PORT;
+  }
+  /** How traces are sent, by OpenTelemetry's standard variables; null: they are not made. */
+  get tracing(): TracingConfig | null {
+    return this.env.tracing;
   }
 }

@@ -3,26 +3,50 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/public.decorator.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { serviceUnavailable } from '../common/http/api-error.js';
+import { PRODUCT_VERSION } from '../config/version.js';
+import { type CounterState, WindowCounter } from '../rate-limit/window.counter.js';
 
-/** For whoever runs the service: is the process there, can it serve? Never needs a key. */
+/** What the counter of the rate limit says of Redis. */
+const REDIS = { redis: 'ok', fallback: 'away', memory: 'not configured' } as const satisfies Record<
+  CounterState,
+  string
+>;
+
+/**
+ * For whoever runs the service: is the process there, can it serve, what is it? Never needs a key, and names no host, no
+ * account and no secret.
+ */
 @Public()
 @ApiExcludeController()
 @Controller('health')
 export class HealthController {
-  constructor(private readonly store: ClickHouse) {}
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly counter: WindowCounter,
+  ) {}
 
   /** The process answers. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live() {
-    return { status: 'ok' };
+    return { status: 'ok', version: PRODUCT_VERSION, node: process.versions.node };
   }
 
-  /** The store answers as well; 503 while it does not. Redis is not asked: without it the service still serves. */
+  /**
+   * The store answers as well; 503 while it does not. Redis is not asked, and that it is away makes the service no less
+   * ready: it counts by itself, which is `degraded`.
+   */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready() {
     if (!(await this.store.ping())) throw serviceUnavailable();
-    return { status: 'ok', store: this.store.kind };
+    const redis = REDIS[this.counter.state];
+    return {
+      ...this.live(),
+      status: redis === 'away' ? 'degraded' : 'ok',
+      store: this.store.kind,
+      engine: this.store.version,
+      state: { store: 'ok', redis },
+    };
   }
 }

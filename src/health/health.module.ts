@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
+import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { HealthController } from './health.controller.js';
 
-@Module({ controllers: [HealthController] })
+@Module({ imports: [RateLimitModule], controllers: [HealthController] })
 export class HealthModule {}

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { clientOf } from './client-address.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
@@ -18,6 +19,7 @@ export class AuthFailures {
   constructor(
     private readonly counter: WindowCounter,
     config: Config,
+    @Optional() private readonly telemetry: Telemetry = Telemetry.none,
   ) {
     this.limit = config.authFailuresPerMinute;
   }
@@ -29,13 +31,9 @@ export class AuthFailures {
    * @param address Express's `request.ip`, on which `trust proxy` has decided.
    */
   async refused(address: string | undefined): Promise<number | null> {
-    const client = clientOf(address);
-    const knownLeftMs = this.refusedClients.getRemainingTTL(client);
-    if (knownLeftMs > 0) return Math.ceil(knownLeftMs / 1000);
-    const window = await this.counter.look(keyOf(client));
-    if (!window || window.hits < this.limit) return null;
-    this.refusedClients.set(client, true, { ttl: window.leftMs });
-    return retryAfterSeconds(window);
+    const seconds = await this.refusedFor(address);
+    if (seconds !== null) this.telemetry.metrics?.countDecision('guess', false);
+    return seconds;
   }
 
   /**
@@ -45,7 +43,19 @@ export class AuthFailures {
    */
   async record(address: string | undefined): Promise<number | null> {
     const window = await this.counter.hit(keyOf(clientOf(address)));
-    return window.hits > this.limit ? retryAfterSeconds(window) : null;
+    const isAllowed = window.hits <= this.limit;
+    this.telemetry.metrics?.countDecision('guess', isAllowed);
+    return isAllowed ? null : retryAfterSeconds(window);
+  }
+
+  private async refusedFor(address: string | undefined): Promise<number | null> {
+    const client = clientOf(address);
+    const knownLeftMs = this.refusedClients.getRemainingTTL(client);
+    if (knownLeftMs > 0) return Math.ceil(knownLeftMs / 1000);
+    const window = await this.counter.look(keyOf(client));
+    if (!window || window.hits < this.limit) return null;
+    this.refusedClients.set(client, true, { ttl: window.leftMs });
+    return retryAfterSeconds(window);
   }
 }
 

@@ -1,8 +1,9 @@
-import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
 import type { Account } from '../auth/account.js';
 import { premiumRequired, rateLimitExceeded } from '../common/http/api-error.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import type { CounterStorage } from './counter.storage.js';
 
 /**
@@ -14,6 +15,7 @@ import type { CounterStorage } from './counter.storage.js';
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
   declare protected readonly storageService: CounterStorage;
+  @Optional() @Inject(Telemetry) private readonly telemetry?: Telemetry;
 
   protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
     return Promise.resolve(context.switchToHttp().getRequest<Request>().account === undefined);
@@ -40,6 +42,7 @@ export class RateLimitGuard extends ThrottlerGuard {
       'X-RateLimit-Remaining': String(Math.max(0, limit - window.hits)),
       'X-RateLimit-Reset': String(Math.ceil(window.endsAtMs / 1000)),
     });
+    this.telemetry?.metrics?.countDecision('api_key', !isBlocked);
     if (incoming.account?.plan !== 'premium') throw premiumRequired();
     if (isBlocked) throw rateLimitExceeded(timeToBlockExpire);
     return true;

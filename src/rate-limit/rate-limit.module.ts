@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { type ThrottlerModuleOptions, getOptionsToken, getStorageToken } from '@nestjs/throttler';
 import { Config } from '../config/config.js';
+import { Telemetry } from '../telemetry/telemetry.js';
 import { AuthFailures } from './auth-failures.js';
 import { CounterStorage } from './counter.storage.js';
 import { FallbackCounter } from './fallback.counter.js';
@@ -9,9 +10,13 @@ import { RateLimitGuard } from './rate-limit.guard.js';
 import { RedisCounter } from './redis.counter.js';
 import { WINDOW_MS, WindowCounter } from './window.counter.js';
 
-function createCounter({ redisUrl }: Config): WindowCounter {
+function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): WindowCounter {
   const memory = new MemoryCounter();
-  return redisUrl === undefined ? memory : new FallbackCounter(new RedisCounter(redisUrl), memory);
+  if (redisUrl === undefined) return memory;
+  const redis = new RedisCounter(redisUrl, WINDOW_MS, telemetry.tracing);
+  const counter = new FallbackCounter(redis, memory);
+  telemetry.metrics?.watchFallback(() => counter.state === 'fallback');
+  return counter;
 }
 
 function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
@@ -21,7 +26,11 @@ function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
 /** Counts requests and failed authentications: in Redis where one is configured, else in the process. */
 @Module({
   providers: [
-    { provide: WindowCounter, useFactory: createCounter, inject: [Config] },
+    {
+      provide: WindowCounter,
+      useFactory: createCounter,
+      inject: [Config, { token: Telemetry, optional: true }],
+    },
     { provide: getOptionsToken(), useFactory: createOptions, inject: [Config] },
     { provide: getStorageToken(), useClass: CounterStorage },
     RateLimitGuard,

@@ -1,8 +1,10 @@
 import { Redis } from 'ioredis';
+import type { Tracing } from '../telemetry/tracing.js';
 import { SCRIPTS } from './redis.scripts.js';
 import { type Counter, type RateWindow, WINDOW_MS } from './window.counter.js';
 
 const KEY_PREFIX = 'ra:rl:';
+const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
 /** Longest pause between two attempts to connect, and what is added at random so that instances do not call in step. */
 const MAX_RETRY_MS = 500;
@@ -21,6 +23,7 @@ export class RedisCounter implements Counter {
   constructor(
     url: string,
     private readonly windowMs = WINDOW_MS,
+    private readonly tracing: Tracing | null = null,
   ) {
     this.redis = new Redis(url, {
       lazyConnect: true,
@@ -53,18 +56,26 @@ export class RedisCounter implements Counter {
   }
 
   async hit(key: string): Promise<RateWindow> {
-    const [hits, endsAtMs, leftMs] = await this.redis.hitWindow(KEY_PREFIX + key, this.windowMs);
+    const [hits, endsAtMs, leftMs] = await this.traced('rate_limit.hit', () =>
+      this.redis.hitWindow(KEY_PREFIX + key, this.windowMs),
+    );
     return { hits, endsAtMs, leftMs };
   }
 
   async look(key: string): Promise<RateWindow | null> {
-    const [hits, endsAtMs, leftMs] = await this.redis.lookAtWindow(KEY_PREFIX + key);
+    const [hits, endsAtMs, leftMs] = await this.traced('rate_limit.look', () =>
+      this.redis.lookAtWindow(KEY_PREFIX + key),
+    );
     return hits === 0 || leftMs <= 0 ? null : { hits, endsAtMs, leftMs };
   }
 
   /** Drops the connection without waiting for Redis. */
   close() {
     this.redis.disconnect();
+  }
+
+  private traced<T>(name: string, ask: () => Promise<T>): Promise<T> {
+    return this.tracing ? this.tracing.call(name, SPAN, ask) : ask();
   }
 
   /**

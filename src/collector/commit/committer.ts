@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOpen } from '../../clickhouse/clickhouse.errors.js';
+import type { Telemetry } from '../../telemetry/telemetry.js';
 import type { AppMessage, GroupBuilder } from './group-builder.js';
 import { GroupQueue } from './group-queue.js';
 import { type Group, type IngestLedger, type Recovery, keyOf } from './ingest.ledger.js';
@@ -27,8 +28,13 @@ export class Committer {
     private readonly ledger: IngestLedger,
     private readonly builder: GroupBuilder,
     private readonly locks: MessageLocks,
+    private readonly telemetry: Telemetry,
   ) {
-    this.queue = new GroupQueue((messages) => this.commit(messages), LINGER_MS);
+    this.queue = new GroupQueue((messages) => this.measured(messages), LINGER_MS);
+    telemetry.metrics?.gauge(
+      { name: 'collector_queued_messages', help: 'Messages that wait for the group under way to end' },
+      () => [{ value: this.queue.length }],
+    );
     this.upkeep = setInterval(() => void this.keepUp(), UPKEEP_MS).unref();
   }
 
@@ -61,6 +67,21 @@ export class Committer {
     } finally {
       this.underWay.delete(key);
       if (!this.isUnsettled(key)) await this.locks.release(key);
+    }
+  }
+
+  private async measured(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
+    const { metrics, tracing } = this.telemetry;
+    const commit = () => this.commit(messages);
+    const startedAt = performance.now();
+    let outcome: 'ok' | 'failed' = 'failed';
+    try {
+      const about = { 'request_analytics.messages': messages.length };
+      const refused = await (tracing ? tracing.task('collector.commit', about, commit) : commit());
+      outcome = 'ok';
+      return refused;
+    } finally {
+      metrics?.observeCommit(outcome, (performance.now() - startedAt) / 1000, messages.length);
     }
   }
 

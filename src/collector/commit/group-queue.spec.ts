@@ -7,7 +7,12 @@ function controlled() {
   const commit = (items: number[]) =>
     new Promise<ReadonlyMap<number, Error>>((ok, reject) => {
       groups.push(items);
-      ends.push({ resolve: (failed = new Map()) => { ok(failed); }, reject });
+      ends.push({
+        resolve: (failed = new Map()) => {
+          ok(failed);
+        },
+        reject,
+      });
     });
   return { groups, ends, queue: new GroupQueue(commit, 0) };
 }

@@ -27,6 +27,11 @@ export class GroupQueue<T> {
     private readonly lingerMs: number,
   ) {}
 
+  /** How many wait for a group to take them. */
+  get length(): number {
+    return this.waiting.length;
+  }
+
   /** Resolves once the item's group is written; rejects when the item or its group cannot be. */
   add(item: T, bytes: number): Promise<void> {
     return new Promise((resolve, reject) => {

@@ -54,7 +54,7 @@ WHERE group_id IN {group_ids:Array(UUID)} GROUP BY group_id`;
 const UNAPPLIED = `
 SELECT group_id, toString(any(created_at)) AS since, max(applied) AS is_applied FROM ingest_groups_v1
 WHERE created_at <= now() - {older_than_seconds:UInt32}
-  AND group_id IN (SELECT group_id FROM ingest_messages_v1)
+  AND group_id GLOBAL IN (SELECT group_id FROM ingest_messages_v1)
 GROUP BY group_id HAVING is_applied = 0 ORDER BY since`;
 const PAYLOAD = `
 SELECT payload FROM ingest_groups_v1 WHERE group_id = {group_id:UUID} AND applied = 0 LIMIT 1`;

@@ -1,6 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
+import { Telemetry } from '../../telemetry/telemetry.js';
 import { requestLog } from '../logging/request-log.js';
 import { Drain } from './drain.js';
 import { ApiExceptionFilter } from './exception.filter.js';
@@ -17,7 +18,8 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   // Values are read from the URL by the input decorator; the framework's parser would guess at types.
   app.set('query parser', false);
   app.disable('x-powered-by');
-  app.use(drain.middleware, keepPathDecodable, requestId, requestLog(logger), requireHost);
+  const log = requestLog(logger, app.get(Telemetry));
+  app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost);
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;
 }

@@ -1,0 +1,151 @@
+import { MigrationError } from './migration.error.js';
+
+/** Where the schema goes in its cluster form. Both names stand in statements, so they are plain words. */
+export interface Cluster {
+  /** As `remote_servers` of the servers' configuration calls it. */
+  name: string;
+  database: string;
+}
+
+/**
+ * Small tables that every node has whole, whatever its shard: who may read what, and the names behind the IDs. Each node
+ * joins and looks them up at home. Every other table is sharded.
+ */
+const EVERYWHERE: ReadonlySet<string> = new Set([
+  'schema_migrations',
+  'secrets_v1',
+  'teams_v1',
+  'api_keys_v1',
+  'apps_v1',
+  'app_envs_v1',
+  'endpoints_v1',
+  'consumer_groups_v1',
+  'consumers_v1',
+]);
+
+/** Sharded otherwise than by app. The messages of a group are on its shard, because a view there writes them. */
+const SHARDED_BY: Readonly<Record<string, string>> = {
+  ingest_groups_v1: 'sipHash64(group_id)',
+  ingest_messages_v1: 'sipHash64(group_id)',
+};
+const BY_APP = 'sipHash64(app_id)';
+
+const CREATE_TABLE =
+  /^CREATE TABLE IF NOT EXISTS (\w+)\n(\([^]*?\n\))\nENGINE = (\w+)(?:\(([^\n]*)\))?([^]*)$/;
+const CREATE_VIEW =
+  /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO (\w+) AS\n(SELECT\b[^]*?\bFROM )(\w+)([^]*)$/;
+const ALTER_TABLE = /^ALTER TABLE (\w+)\b([^]*)$/;
+const NEW_QUERY = /^(\s+MODIFY QUERY\b[^]*?\bFROM )(\w+)([^]*)$/;
+const ABOUT_COLUMNS = /^\s+(?:ADD|DROP|RENAME) COLUMN\b/;
+const INSERT = /^INSERT INTO \w+\b/;
+const LEADING_COMMENTS = /^(?:--.*\n|\s+)*/;
+
+const WORD = /^[A-Za-z_]\w*$/;
+/** Retries find their block by number in one process and by number and age on a cluster: a week, as long as possible. */
+const WINDOW = /\bnon_replicated_deduplication_window = (\d+)/;
+const DEDUPLICATED_FOR_SECONDS = 604_800;
+
+/**
+ * A migration's statement as it runs on a cluster: `ON CLUSTER`, replicated, and a sharded table as two, the rows in
+ * `x_local` on each shard and a Distributed table `x` before them. Statements that read and write keep their names.
+ *
+ * Blocks enter a shard at the `_local` end and stay there: views go from local table to local table. So what follows from
+ * a row is on the row's shard, and the retry of a block, sharded as the block was, finds its token.
+ *
+ * @throws MigrationError for a statement of a kind that has no such form yet, or names that are not plain words.
+ */
+export function clusterForm(statement: string, cluster: Cluster): string[] {
+  for (const name of [cluster.name, cluster.database])
+    if (!WORD.test(name))
+      throw new MigrationError(`${name}: names of clusters and databases are plain words`);
+  const sql = statement.replace(LEADING_COMMENTS, '');
+  const table = CREATE_TABLE.exec(sql);
+  if (table) return tables(table, cluster);
+  const view = CREATE_VIEW.exec(sql);
+  if (view) return [localView(view, cluster)];
+  const change = ALTER_TABLE.exec(sql);
+  if (change) return changes(change, cluster);
+  // One node writes it; replication and the Distributed tables carry it further.
+  if (INSERT.test(sql)) return [sql];
+  throw new MigrationError(`No cluster form is known for: ${sql.split('\n', 1).join()}`);
+}
+
+/** The database on every node. */
+export function databaseForm(cluster: Cluster): string {
+  requireWords(cluster);
+  const { name, database } = cluster;
+  return `CREATE DATABASE IF NOT EXISTS ${database} ON CLUSTER ${name}`;
+}
+
+/** Whether each node has the whole table; else it has the rows of its shard in `<name>_local`. */
+export function isEverywhere(table: string): boolean {
+  return EVERYWHERE.has(table);
+}
+
+function requireWords({ name, database }: Cluster): void {
+  for (const word of [name, database])
+    if (!WORD.test(word))
+      throw new MigrationError(`${word}: a cluster and a database are named by a plain word`);
+}
+
+function tables([, name = '', columns, engine = '', args, rest = '']: RegExpExecArray, cluster: Cluster) {
+  const on = `ON CLUSTER ${cluster.name}`;
+  if (isEverywhere(name)) {
+    const path = `'/clickhouse/tables/everywhere/${cluster.database}/${name}', '{shard}-{replica}'`;
+    const form = replicated(engine, path, args);
+    return [
+      `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on}\n${columns}\nENGINE = ${form}${windowed(rest)}`,
+    ];
+  }
+  const local = localName(name, cluster);
+  const path = `'/clickhouse/tables/{shard}/${cluster.database}/${name}', '{replica}'`;
+  const form = engine === 'Null' ? engine : replicated(engine, path, args);
+  const shards = `'${cluster.name}', '${cluster.database}', '${name}_local', ${shardingKey(name, columns)}`;
+  return [
+    `CREATE TABLE IF NOT EXISTS ${local} ${on}\n${columns}\nENGINE = ${form}${windowed(rest)}`,
+    `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on} AS ${local}\nENGINE = Distributed(${shards})`,
+  ];
+}
+
+function replicated(engine: string, path: string, args: string | undefined): string {
+  if (!engine.endsWith('MergeTree'))
+    throw new MigrationError(`No cluster form is known for the engine ${engine}`);
+  return `Replicated${engine}(${path}${args ? `, ${args}` : ''})`;
+}
+
+function windowed(rest: string): string {
+  return rest.replace(
+    WINDOW,
+    `replicated_deduplication_window = $1, replicated_deduplication_window_seconds = ${DEDUPLICATED_FOR_SECONDS}`,
+  );
+}
+
+function shardingKey(name: string, columns = ''): string {
+  const key = SHARDED_BY[name] ?? BY_APP;
+  const column = key.slice(key.indexOf('(') + 1, -1);
+  if (!new RegExp(`^ +${column} `, 'm').test(columns))
+    throw new MigrationError(`${name}: the cluster form needs to know how it is sharded`);
+  return key;
+}
+
+function localView([, name, to = '', select, from = '', rest]: RegExpExecArray, cluster: Cluster): string {
+  for (const table of [to, from])
+    if (isEverywhere(table)) throw new MigrationError(`${name}: no view can cross between shards`);
+  const head = `CREATE MATERIALIZED VIEW IF NOT EXISTS ${cluster.database}.${name} ON CLUSTER ${cluster.name}`;
+  return `${head} TO ${localName(to, cluster)} AS\n${select}${localName(from, cluster)}${rest}`;
+}
+
+/** A table that is everywhere is one table: its change on one node reaches all. Columns show in both of two tables. */
+function changes([, name = '', actions = '']: RegExpExecArray, cluster: Cluster): string[] {
+  const whole = `ALTER TABLE ${cluster.database}.${name}`;
+  if (isEverywhere(name)) return [`${whole}${actions}`];
+  const on = `ON CLUSTER ${cluster.name}`;
+  const [, before = '', from = '', after = ''] = NEW_QUERY.exec(actions) ?? [];
+  if (from !== '') return [`${whole} ${on}${before}${localName(from, cluster)}${after}`];
+  const local = `ALTER TABLE ${localName(name, cluster)} ${on}${actions}`;
+  return ABOUT_COLUMNS.test(actions) ? [local, `${whole} ${on}${actions}`] : [local];
+}
+
+function localName(table: string, { database }: Cluster): string {
+  return `${database}.${table}_local`;
+}

@@ -1,0 +1,41 @@
+import { Config, ConfigError } from './config.js';
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
+const PROTOBUF = { protocol: 'http/protobuf' };
+
+describe('the variables of traces', () => {
+  it.each([
+    ['none', {}, null],
+    ['an endpoint', ENDPOINT, PROTOBUF],
+    ['an endpoint of traces', { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://localhost/v1/traces' }, PROTOBUF],
+    ['an exporter', { OTEL_TRACES_EXPORTER: 'otlp' }, PROTOBUF],
+    ['no exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, null],
+    ['the switch', { ...ENDPOINT, OTEL_SDK_DISABLED: 'True' }, null],
+    ['the switch before faults', { OTEL_TRACES_EXPORTER: 'zipkin', OTEL_SDK_DISABLED: 'true' }, null],
+    ['a protocol alone', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, null],
+    ['JSON', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, { protocol: 'http/json' }],
+    [
+      'a protocol of traces',
+      { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc', OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json' },
+      { protocol: 'http/json' },
+    ],
+    ['an empty endpoint', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, null],
+    ['a sampler', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, PROTOBUF],
+  ])('decide: %s', (_, env, tracing) => {
+    expect(new Config(env).tracing).toEqual(tracing);
+  });
+
+  it.each([
+    ['OTEL_TRACES_EXPORTER', { OTEL_TRACES_EXPORTER: 'zipkin' }],
+    ['OTEL_EXPORTER_OTLP_PROTOCOL', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost' }],
+    ['OTEL_TRACES_SAMPLER', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'jaeger_remote' }],
+    ['METRICS_PORT', { METRICS_PORT: '3000' }],
+    ['METRICS_PORT', { METRICS_PORT: '3001' }],
+    ['METRICS_PORT', { METRICS_PORT: 'many' }],
+  ])('a wrong %s is named', (name, env) => {
+    const read = () => new Config(env);
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^Invalid configuration\\. ${name}: [^\n]+$`));
+  });
+});

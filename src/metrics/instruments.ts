@@ -1,0 +1,145 @@
+/**
+ * The three kinds of metrics in Prometheus' text format, version 0.0.4. Written out here because the packages that do so
+ * are deprecated (prom-client) or do not run on Node 20 (its successor, @prometheus-io/client): names, labels and text are
+ * the same as theirs.
+ */
+export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** What one metric is called and means; `labels` are the names of what tells its series apart. */
+export interface MetricSpec {
+  name: string;
+  help: string;
+  labels?: readonly string[];
+}
+
+/** Values of labels, in the order in which the metric names them. Each must be one of few. */
+export type LabelValues = readonly (string | number)[];
+
+export interface Sample {
+  values?: LabelValues;
+  value: number;
+}
+
+/** Something that `/metrics` shows. */
+export interface Metric {
+  text(): string;
+}
+
+/** Series by the text of their labels. */
+class Series<S> {
+  private readonly all = new Map<string, { labels: string; state: S }>();
+
+  constructor(
+    private readonly names: readonly string[],
+    private readonly create: () => S,
+  ) {}
+
+  /** The state of the series with these values, made when it is new. */
+  of(values: LabelValues): S {
+    const key = values.length === 1 ? String(values[0]) : values.join('\n');
+    let series = this.all.get(key);
+    if (!series)
+      this.all.set(key, (series = { labels: labelText(this.names, values), state: this.create() }));
+    return series.state;
+  }
+
+  map<R>(line: (labels: string, state: S) => R): R[] {
+    return Array.from(this.all.values(), ({ labels, state }) => line(labels, state));
+  }
+}
+
+/** A number that only grows. */
+export class Counter implements Metric {
+  private readonly series: Series<{ total: number }>;
+
+  constructor(private readonly spec: MetricSpec) {
+    this.series = new Series(spec.labels ?? [], () => ({ total: 0 }));
+    // Without labels there is one series, which is 0 before anything happened.
+    if (!spec.labels) this.series.of([]);
+  }
+
+  add(values: LabelValues, amount = 1): void {
+    this.series.of(values).total += amount;
+  }
+
+  text(): string {
+    const lines = this.series.map((labels, { total }) => sampleText(this.spec.name, labels, total));
+    return head(this.spec, 'counter') + lines.join('');
+  }
+}
+
+/** Numbers that are read when somebody asks. */
+export class Gauge implements Metric {
+  constructor(
+    private readonly spec: MetricSpec,
+    private readonly read: () => readonly Sample[],
+    private readonly kind: 'gauge' | 'counter' = 'gauge',
+  ) {}
+
+  text(): string {
+    const names = this.spec.labels ?? [];
+    const lines = this.read().map(({ values = [], value }) =>
+      sampleText(this.spec.name, labelText(names, values), value),
+    );
+    return head(this.spec, this.kind) + lines.join('');
+  }
+}
+
+/** How often which values came, by the least of some bounds that they do not pass, and their sum. */
+export class Histogram implements Metric {
+  private readonly series: Series<{ counts: number[]; sum: number }>;
+
+  /** @param bounds upper bounds, ascending, each part of its bucket */
+  constructor(
+    private readonly spec: MetricSpec,
+    private readonly bounds: readonly number[],
+  ) {
+    this.series = new Series(spec.labels ?? [], () => ({
+      counts: Array.from({ length: bounds.length + 1 }, () => 0),
+      sum: 0,
+    }));
+  }
+
+  observe(values: LabelValues, value: number): void {
+    const state = this.series.of(values);
+    let bucket = 0;
+    while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? Infinity)) bucket++;
+    state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
+    state.sum += value;
+  }
+
+  text(): string {
+    const { name } = this.spec;
+    const lines = this.series.map((labels, { counts, sum }) => {
+      let total = 0;
+      const buckets = counts.map((count, index) => {
+        const bound = `le="${this.bounds[index] ?? '+Inf'}"`;
+        return sampleText(`${name}_bucket`, labels === '' ? bound : `${labels},${bound}`, (total += count));
+      });
+      return (
+        buckets.join('') + sampleText(`${name}_sum`, labels, sum) + sampleText(`${name}_count`, labels, total)
+      );
+    });
+    return head(this.spec, 'histogram') + lines.join('');
+  }
+}
+
+function head({ name, help }: MetricSpec, kind: string): string {
+  return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${kind}\n`;
+}
+
+function sampleText(name: string, labels: string, value: number): string {
+  return `${name}${labels === '' ? '' : `{${labels}}`} ${numberText(value)}\n`;
+}
+
+function numberText(value: number): string {
+  return Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+}
+
+function labelText(names: readonly string[], values: LabelValues): string {
+  return names.map((name, index) => `${name}="${escaped(String(values[index] ?? ''))}"`).join(',');
+}
+
+function escaped(value: string): string {
+  return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
+}

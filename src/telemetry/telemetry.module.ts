@@ -1,0 +1,19 @@
+import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { Telemetry } from './telemetry.js';
+
+/** Metrics and traces for as long as the application lives. */
+@Global()
+@Module({
+  providers: [
+    { provide: Telemetry, inject: [Config], useFactory: (config: Config) => Telemetry.open(config) },
+  ],
+  exports: [Telemetry],
+})
+export class TelemetryModule implements OnApplicationShutdown {
+  constructor(@Inject(Telemetry) private readonly telemetry: Telemetry) {}
+
+  async onApplicationShutdown() {
+    await this.telemetry.close();
+  }
+}

@@ -1,0 +1,253 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Telemetry } from '../../src/telemetry/telemetry.js';
+import { aSync } from '../collector/setup/messages.js';
+import { post } from '../collector/setup/post.js';
+import { TestApp } from '../setup/app.js';
+import { eventually } from '../setup/eventually.js';
+import { type Sample, parseExposition, valueOf } from '../setup/exposition.js';
+import { freePort } from '../setup/free-port.js';
+import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
+import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+import { Tenant } from '../setup/tenant.js';
+import { hangUp, send } from '../setup/wire.js';
+
+const PREFIX = 'request_analytics_';
+const REQUESTS = `${PREFIX}http_request_duration_seconds_count`;
+const QUERIES = `${PREFIX}store_query_duration_seconds_count`;
+const DECISIONS = `${PREFIX}rate_limit_decisions_total`;
+
+const WRONG_KEY = `zzzzzzz.${'z'.repeat(32)}`;
+
+let app: TestApp;
+let tenant: Tenant;
+let url: string;
+
+afterAll(hangUp);
+
+/** The application with `/metrics`, and data. */
+async function start(env: NodeJS.ProcessEnv = {}) {
+  const port = await freePort();
+  app = await TestApp.start({ METRICS_PORT: String(port), HOST: '127.0.0.1', ...env });
+  url = `http://127.0.0.1:${port}`;
+  tenant = await Tenant.create(app);
+}
+
+async function scrape(at = url): Promise<Sample[]> {
+  const { status, headers, text } = await send(at, '/metrics');
+  expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+  return parseExposition(text);
+}
+
+const ask = (path: string, key?: string, method = 'GET') =>
+  send(app.url, path, { method, headers: key ? { 'Api-Key': key } : {} });
+
+describe('metrics', () => {
+  beforeAll(() => start());
+  afterAll(() => app.stop());
+
+  it('are served at one path, to GET, and nothing else is', async () => {
+    await scrape();
+    expect((await send(url, '/metrics?name=x')).status).toBe(200);
+    for (const path of ['/', '/metrics/', '/health/live', '/v1/team'])
+      expect([path, await send(url, path)]).toMatchObject([path, { status: 404, text: '' }]);
+    for (const method of ['POST', 'HEAD', 'DELETE'])
+      expect((await send(url, '/metrics', { method })).status).toBe(404);
+    expect((await ask('/metrics')).status).toBe(404);
+  });
+
+  it('count requests by the pattern of their route, and by status', async () => {
+    const [log] = await tenant.write({});
+    await ask('/v1/team', tenant.key);
+    await ask('/v1/team');
+    await ask(`/v1/apps/${tenant.appId}/request-logs/${log!.request_uuid}`, tenant.key);
+    await ask(`/v1/apps/${tenant.appId}/request-logs/${randomUUID()}`, tenant.key);
+    await ask(`/v1/apps/${tenant.appId}/traffic?interval=year`, tenant.key);
+    const details = '/v1/apps/:app_id/request-logs/:request_uuid';
+    const expected = [
+      ['/v1/team', '200'],
+      ['/v1/team', '401'],
+      [details, '200'],
+      [details, '404'],
+      ['/v1/apps/:app_id/traffic', '422'],
+    ];
+    await eventually(async () => {
+      const samples = await scrape();
+      return expected.every(
+        ([route, status]) =>
+          valueOf(samples, REQUESTS, { method: 'GET', route: route!, status: status! }) === 1,
+      );
+    });
+  });
+
+  it('time statements by name, and count what they read', async () => {
+    await tenant.write({}, {}, {});
+    await tenant.logs();
+    const samples = await scrape();
+    for (const query of ['api_keys.find', 'apps.find_scope', 'request_logs.page', 'requests.insert'])
+      expect([query, valueOf(samples, QUERIES, { query, outcome: 'ok' })]).toEqual([
+        query,
+        expect.any(Number),
+      ]);
+    expect(
+      valueOf(samples, `${PREFIX}store_read_rows_total`, { query: 'request_logs.page' }),
+    ).toBeGreaterThan(2);
+    expect(
+      valueOf(samples, `${PREFIX}store_read_bytes_total`, { query: 'request_logs.page' }),
+    ).toBeGreaterThan(99);
+  });
+
+  it('tell how a statement ended that did not end well', async () => {
+    const failing = app.store.text('test.failing', 'SELECT throwIf(1)');
+    await expect(failing).rejects.toThrow();
+    const gone = new AbortController();
+    const slow = app.store.text('test.abandoned', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
+    gone.abort(new Error('gone'));
+    await expect(slow).rejects.toThrow('gone');
+    const samples = await scrape();
+    expect(valueOf(samples, QUERIES, { query: 'test.failing', outcome: 'failed' })).toBe(1);
+    expect(valueOf(samples, QUERIES, { query: 'test.abandoned', outcome: 'abandoned' })).toBe(1);
+  });
+
+  it('show the queries that run and wait', async () => {
+    const running = async (state: string) => valueOf(await scrape(), `${PREFIX}store_turns`, { state });
+    const limit = (await running('limit'))!;
+    expect(limit).toBeGreaterThan(0);
+    const slow = Array.from({ length: limit + 1 }, () => app.store.text('test.slow', 'SELECT sleep(1)'));
+    await eventually(async () => (await running('running')) === limit && (await running('waiting')) === 1);
+    await Promise.all(slow);
+    expect([await running('running'), await running('waiting')]).toEqual([0, 0]);
+  });
+
+  it('tell of the process, by the names that are usual', async () => {
+    const samples = await scrape();
+    expect(valueOf(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
+    expect(valueOf(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(valueOf(samples, 'nodejs_memory_bytes', { kind: 'heap_used' })).toBeGreaterThan(1e6);
+    expect(valueOf(samples, 'nodejs_eventloop_lag_seconds', { quantile: '0.99' })).toBeGreaterThanOrEqual(0);
+    expect(valueOf(samples, `${PREFIX}build_info`, { node: process.versions.node })).toBe(1);
+    expect(valueOf(samples, `${PREFIX}rate_limit_fallback`)).toBe(0);
+  });
+
+  it('have series for what the product does, never for what clients send', async () => {
+    const strange = async (count: number) => {
+      for (let n = 0; n < count; n++) {
+        const word = randomBytes(6).toString('hex');
+        const method = ['GET', 'POST', 'PROPFIND', 'LOCK'][n % 4];
+        await ask(`/${word}`, undefined, method);
+        await ask(`/v1/${word}/${word}?${word}=${word}`, tenant.key, method);
+        await ask(`/v1/apps/${n}/endpoints?path=${word}`, tenant.key);
+        await ask(`/v1/apps/${tenant.appId}/consumers?${word}`, tenant.key);
+        await ask(`/docs/${word}`);
+        await send(app.url, '/v1/team', { headers: { 'Api-Key': `${word.slice(0, 7)}.${'x'.repeat(32)}` } });
+      }
+      return scrape();
+    };
+    // Kinds of garbage collection come when they come.
+    const series = (samples: Sample[]) =>
+      samples
+        .filter(({ name }) => name.startsWith(PREFIX))
+        .map(({ name, labels }) => JSON.stringify([name, labels]))
+        .sort();
+    const before = series(await strange(4));
+    const after = await strange(100);
+    expect(series(after)).toEqual(before);
+    const values = new Set(after.flatMap(({ labels }) => Object.values(labels)));
+    for (const mine of [tenant.key, tenant.key.slice(0, 7)]) expect(values).not.toContain(mine);
+    expect(valueOf(after, REQUESTS, { method: 'other', route: 'unmatched', status: '404' })).toBeGreaterThan(
+      50,
+    );
+  });
+});
+
+describe('metrics of the limits', () => {
+  beforeAll(() => start({ RATE_LIMIT_PER_MINUTE: '2', AUTH_FAILURES_PER_MINUTE: '3', CACHE_TTL_MS: '5000' }));
+  afterAll(() => app.stop());
+
+  it('count what they let pass and what they refused', async () => {
+    for (let n = 0; n < 5; n++) await ask('/v1/team', tenant.key);
+    for (let n = 0; n < 5; n++) await ask('/v1/team', WRONG_KEY);
+    const samples = await scrape();
+    const decided = (limit: string, decision: string) => valueOf(samples, DECISIONS, { limit, decision });
+    expect([decided('api_key', 'allowed'), decided('api_key', 'refused')]).toEqual([2, 3]);
+    expect([decided('guess', 'allowed'), decided('guess', 'refused')]).toEqual([3, 2]);
+  });
+});
+
+describe('without a port', () => {
+  it('nothing is measured', async () => {
+    await start({ METRICS_PORT: '' });
+    expect(app.app.get(Telemetry)).toEqual(Telemetry.none);
+    await expect(send(url, '/metrics')).rejects.toThrow('ECONNREFUSED');
+    await app.stop();
+  });
+});
+
+describeWithRedisServer('metrics of Redis', () => {
+  it('say while it is away that this process counts by itself', async () => {
+    const redis = await RedisServer.start();
+    await start({ REDIS_URL: redis.url });
+    const fallback = async () => valueOf(await scrape(), `${PREFIX}rate_limit_fallback`);
+    expect(await fallback()).toBe(0);
+    await redis.kill();
+    await eventually(async () => {
+      await ask('/v1/team', tenant.key);
+      return (await fallback()) === 1;
+    });
+    await redis.launch();
+    await eventually(async () => (await fallback()) === 0);
+    await app.stop();
+    await redis.stop();
+  });
+});
+
+// Each process has the engine in it.
+describeEmbedded('metrics of a process', () => {
+  const data = dataDirectory();
+  let prepared: Prepared;
+
+  beforeAll(async () => {
+    prepared = await prepare(data.env);
+  });
+  afterEach(() => Service.endAll());
+  afterAll(data.remove);
+
+  it.each(['serve --collector', 'collector'])('are one server: %s', async (line) => {
+    const service = await Service.start(line.split(' '), data.env);
+    const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
+    const message = JSON.stringify(aSync());
+    for (const body of [message, message, '{}']) await post(`${path}/sync`, body);
+    await post(`${service.collectorUrl}/v2/${randomUUID()}/prod/sync`, message);
+    const samples = await scrape(service.metricsUrl);
+    const messages = (outcome: string) =>
+      valueOf(samples, `${PREFIX}collector_messages_total`, { kind: 'sync', outcome });
+    expect([messages('accepted'), messages('invalid'), messages('unknown_client')]).toEqual([2, 1, 1]);
+    const commits = `${PREFIX}collector_commit_duration_seconds_count`;
+    expect(valueOf(samples, commits, { outcome: 'ok' })).toBeGreaterThan(0);
+    expect(valueOf(samples, `${PREFIX}collector_group_messages_sum`)).toBe(2);
+    expect(valueOf(samples, `${PREFIX}collector_queued_messages`)).toBe(0);
+    expect(valueOf(samples, `${PREFIX}collector_in_flight_bytes`)).toBe(0);
+    expect(valueOf(samples, DECISIONS, { limit: 'client_id', decision: 'allowed' })).toBe(3);
+    const route = '/v2/:client_id/:env/sync';
+    expect(valueOf(samples, REQUESTS, { method: 'POST', route, status: '202' })).toBe(2);
+    expect(JSON.stringify(samples)).not.toContain(prepared.clientId);
+    expect(await service.stop()).toBe(0);
+    await expect(send(service.metricsUrl, '/metrics')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('keep a process from starting whose port they cannot have, with one line', async () => {
+    const holder = await Service.start(['serve'], data.env);
+    const other = dataDirectory();
+    const port = new URL(holder.metricsUrl).port;
+    const env = { ...other.env, HOST: '127.0.0.1', PORT: String(await freePort()), METRICS_PORT: port };
+    const { code, out, err } = await command(['serve'], env);
+    expect([code, out, err]).toEqual([1, [], [expect.stringMatching(/^METRICS_PORT: .*EADDRINUSE/)]]);
+    const same = await command(['serve'], { ...env, METRICS_PORT: env.PORT });
+    expect([same.code, same.err]).toEqual([
+      78,
+      [expect.stringContaining('METRICS_PORT: must be another port')],
+    ]);
+    await holder.stop();
+    other.remove();
+  });
+});
