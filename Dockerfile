@@ -1,22 +1,31 @@
 # syntax=docker/dockerfile:1
-FROM node:20-bookworm-slim AS build
+# docker build .                          the service for a ClickHouse server
+# docker build --build-arg EMBEDDED=1 .   with the engine inside as well, its data in /data
+ARG NODE_VERSION=20
+
+FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts --omit=optional
+# No package needs its install script. The engine is here in any case, for its types.
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json nest-cli.json ./
 COPY src ./src
-RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
+RUN npm run build
+ARG EMBEDDED=
+RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-scripts --no-audit --no-fund
 
-# No embedded engine: this image speaks to a ClickHouse server.
-FROM node:20-bookworm-slim
-ENV NODE_ENV=production
+FROM node:${NODE_VERSION}-bookworm-slim
+ENV NODE_ENV=production \
+    DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
-COPY clickhouse ./clickhouse
+COPY clickhouse/migrations ./clickhouse/migrations
+# Nothing else is ever written; with a server, nothing at all but /tmp by `import -`.
+RUN mkdir /data && chown node:node /data
 USER node
-EXPOSE 3000
+EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.js"]

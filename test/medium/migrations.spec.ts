@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { type Migration, MigrationError, migrate, readMigrations } from '../../src/clickhouse/migrate.js';
+import { type Migration, migrate, readMigrations } from '../../src/clickhouse/migrate.js';
+import { MigrationError } from '../../src/clickhouse/migration.error.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const SCHEMA = `

@@ -1,0 +1,26 @@
+-- On a cluster (`migrate --cluster`) as well, after `roles.sql`: the servers ask one another for the rows of their shards with
+-- the rights of whoever asked. Accounts are kept in the Keeper (docs/cluster), so one node is told.
+
+-- What is acknowledged is on most replicas of its shard, so that a retry finds it wherever it comes; see docs/operations.md.
+CREATE SETTINGS PROFILE OR REPLACE request_analytics_cluster SETTINGS insert_quorum = 'auto';
+ALTER ROLE request_analytics_collector SETTINGS PROFILE 'request_analytics_cluster';
+ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
+
+GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
+GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
+GRANT SELECT ON traffic_per_15m_v1_local TO request_analytics_reader;
+GRANT SELECT ON traffic_per_15m_by_consumer_v1_local TO request_analytics_reader;
+GRANT SELECT ON traffic_per_hour_v1_local TO request_analytics_reader;
+GRANT SELECT ON traffic_per_day_v1_local TO request_analytics_reader;
+GRANT SELECT ON consumer_activity_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1_local TO request_analytics_reader;
+GRANT SELECT ON env_activity_v1_local TO request_analytics_reader;
+
+GRANT SELECT, INSERT ON ingest_groups_v1_local TO request_analytics_collector;
+GRANT SELECT ON ingest_messages_v1_local TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid) ON request_details_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;
+GRANT INSERT ON env_activity_v1_local TO request_analytics_collector;
+
+GRANT CLUSTER, REMOTE ON *.* TO request_analytics_owner;

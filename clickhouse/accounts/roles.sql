@@ -1,0 +1,58 @@
+-- What the service's three accounts may do: run with the service's database as the current one, after each upgrade and
+-- before the migrations. Every statement can be run again. `users.sql` makes the accounts.
+
+-- The API reads under limits of its own (QUERY_* of .env.example). Here are what it gets when it names none and how far
+-- it may go; the minimum keeps 0, which means "no limit", out.
+CREATE SETTINGS PROFILE OR REPLACE request_analytics_reader SETTINGS
+    readonly = 2,
+    max_execution_time = 10 MIN 1 MAX 60,
+    max_memory_usage = 1073741824 MIN 1 MAX 4294967296,
+    max_bytes_to_read = 17179869184 MIN 1 MAX 68719476736,
+    max_result_bytes = 268435456 MIN 1 MAX 1073741824,
+    max_threads = 2 MIN 1 MAX 8,
+    timeout_overflow_mode = 'throw' CONST,
+    read_overflow_mode = 'throw' CONST,
+    result_overflow_mode = 'throw' CONST;
+
+CREATE ROLE IF NOT EXISTS request_analytics_reader;
+ALTER ROLE request_analytics_reader SETTINGS PROFILE 'request_analytics_reader';
+
+-- The API: the columns that its statements name, and nothing else.
+GRANT SELECT (identifier, key_sha256, team_id, expires_at, revoked_at) ON api_keys_v1 TO request_analytics_reader;
+GRANT SELECT (id, name, plan) ON teams_v1 TO request_analytics_reader;
+GRANT SELECT (id, team_id, name, framework, client_id, created_at) ON apps_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, id, name, created_at) ON app_envs_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, id, method, path, excluded) ON endpoints_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, id, name) ON consumer_groups_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, id, identifier, name, group_id, created_at) ON consumers_v1 TO request_analytics_reader;
+GRANT SELECT ON secrets_v1 TO request_analytics_reader;
+GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
+GRANT SELECT ON request_details_v1 TO request_analytics_reader;
+GRANT SELECT ON traffic_per_15m_v1 TO request_analytics_reader;
+GRANT SELECT ON traffic_per_15m_by_consumer_v1 TO request_analytics_reader;
+GRANT SELECT ON traffic_per_hour_v1 TO request_analytics_reader;
+GRANT SELECT ON traffic_per_day_v1 TO request_analytics_reader;
+GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
+GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
+
+-- The collector: names it registers, doors it writes through, its ledger.
+CREATE ROLE IF NOT EXISTS request_analytics_collector;
+GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON consumer_groups_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON consumers_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON ingest_groups_v1 TO request_analytics_collector;
+GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
+-- The doors keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
+GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
+GRANT INSERT ON env_activity_v1 TO request_analytics_collector;
+
+-- The owner: migrations and the command line. On a server of today's settings the views run with its rights, so the
+-- account that migrated must stay.
+CREATE ROLE IF NOT EXISTS request_analytics_owner;
+GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SELECT, INSERT, SHOW
+    ON * TO request_analytics_owner;

@@ -1,0 +1,13 @@
+-- The three accounts, one password each: clickhouse-client --param_reader_password=… and so on. Run again it sets the
+-- passwords anew, which is how they are changed.
+CREATE USER IF NOT EXISTS analytics_reader IDENTIFIED BY {reader_password:String};
+ALTER USER analytics_reader IDENTIFIED BY {reader_password:String};
+GRANT request_analytics_reader TO analytics_reader;
+
+CREATE USER IF NOT EXISTS analytics_collector IDENTIFIED BY {collector_password:String};
+ALTER USER analytics_collector IDENTIFIED BY {collector_password:String};
+GRANT request_analytics_collector TO analytics_collector;
+
+CREATE USER IF NOT EXISTS analytics_owner IDENTIFIED BY {owner_password:String};
+ALTER USER analytics_owner IDENTIFIED BY {owner_password:String};
+GRANT request_analytics_owner TO analytics_owner;

@@ -1,0 +1,80 @@
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import type { Parameters } from '../../src/clickhouse/literals.js';
+import { grantsOf } from '../setup/account-server.js';
+import { SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { TestApp } from '../setup/app.js';
+import { Tenant } from '../setup/tenant.js';
+
+const COLUMNS = `
+SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = currentDatabase() GROUP BY table`;
+const TABLE = /TABLE id: (\d+),.* table_name: \w+\.(\w+)/;
+const COLUMN = /COLUMN id: \d+, column_name: (\w+),.* source_id: (\d+)/;
+const SCALAR = /^\s*\((SELECT .*)\) AS/gm;
+const GRANT = /^GRANT SELECT(?: \(([^)]+)\))? ON (\w+)$/;
+
+interface Statement {
+  sql: string;
+  params: Parameters;
+}
+
+describe('what the reader of clickhouse/accounts may read', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  let columns: Map<string, string[]>;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+    await tenant.write({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' } }, { path: '/hidden' });
+    await tenant.exclude('GET', '/hidden');
+    const tables = await app.store.rows<{ table: string; columns: string[] }>('test.columns', COLUMNS);
+    columns = new Map(tables.map((one) => [one.table, one.columns]));
+  });
+
+  afterAll(() => app.stop());
+
+  /** Every statement that the API sends for all of its operations; they run as always. */
+  async function statements(): Promise<Statement[]> {
+    const spy = jest.spyOn(ClickHouse.prototype, 'text');
+    for (const path of operationsOf(tenant.appId)) await app.get(path, tenant.key);
+    const seen = spy.mock.calls.map(([, sql, params = {}]) => ({ sql, params }));
+    spy.mockRestore();
+    return seen;
+  }
+
+  /** The engine computes scalar subqueries before it explains what is around them: they are explained by themselves. */
+  function withScalars({ sql, params }: Statement): Statement[] {
+    return [sql, ...[...sql.matchAll(SCALAR)].map(([, scalar = '']) => scalar)].map((one) => ({
+      sql: one,
+      params,
+    }));
+  }
+
+  /** The columns of tables that the engine says a statement reads, as `table.column`. */
+  async function columnsOf({ sql, params }: Statement): Promise<string[]> {
+    const tree = await app.store.rows<{ explain: string }>('test.tree', `EXPLAIN QUERY TREE ${sql}`, params);
+    const tables = new Map<string, string>();
+    for (const { explain } of tree) {
+      const [, id = '', table = ''] = TABLE.exec(explain) ?? [];
+      tables.set(id, table);
+    }
+    return tree.flatMap(({ explain }) => {
+      const [, column = '', source = ''] = COLUMN.exec(explain) ?? [];
+      const table = tables.get(source);
+      return table === undefined || column === '' ? [] : [`${table}.${column}`];
+    });
+  }
+
+  it('is just what the API’s statements read, column by column', async () => {
+    const read = new Set<string>();
+    for (const statement of (await statements()).flatMap(withScalars))
+      for (const column of await columnsOf(statement)) read.add(column);
+    // Asked for once, when the service starts.
+    for (const column of ['name', 'value', 'created_at']) read.add(`secrets_v1.${column}`);
+    const granted = grantsOf('request_analytics_reader').flatMap((grant) => {
+      const [, some, table = ''] = GRANT.exec(grant) ?? [];
+      return (some?.split(', ') ?? columns.get(table) ?? [grant]).map((column) => `${table}.${column}`);
+    });
+    expect(granted.sort()).toEqual([...read].sort());
+  });
+});

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { createDatabase } from '../../src/cli/migrate.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { startAs } from '../setup/account-server.js';
+import { ApiProcess } from '../setup/api-process.js';
+import type { ConfiguredServer } from '../setup/configured-server.js';
+import { send } from '../setup/wire.js';
+import { TestCollector } from '../collector/setup/collector.js';
+import { logFile } from '../collector/setup/log-file.js';
+import { aCount, aSync, anItem } from '../collector/setup/messages.js';
+import { aRequest } from '../factories/request.factory.js';
+
+/** An account that may not: ACCESS_DENIED. */
+const DENIED = { message: 'store not available (497)' };
+/** SETTING_CONSTRAINT_VIOLATION */
+const OUT_OF_RANGE = { code: '452' };
+
+const READER = 'request_analytics_reader';
+const COLLECTOR = 'request_analytics_collector';
+const OWNER = 'request_analytics_owner';
+
+/** `roles.sql` as the engine enforces it: see `startAs`. */
+describe('the accounts of clickhouse/accounts', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'accounts-'));
+  let appId: number;
+  let key: string;
+  let clientId: string;
+
+  beforeAll(async () => {
+    const store = await ClickHouse.open(new Config({ DATA_DIR: directory }));
+    await migrate(store);
+    const admin = new AdminService(store);
+    const team = await admin.createTeam('Acme', 'premium');
+    ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
+    ({ key } = await admin.createKey(team.id));
+    const consumer = { identifier: 'bob', group: 'staff' };
+    await new RequestsWriter(store).write(appId, [
+      aRequest({ request_uuid: SAMPLE_UUID, consumer, capture: '' }),
+      aRequest({ path: '/hidden' }),
+    ]);
+    await admin.setExcluded(appId, 'GET', '/hidden', true);
+    await store.close();
+  });
+
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  describe('the reader', () => {
+    let server: ConfiguredServer;
+    let store: ClickHouse;
+
+    beforeAll(async () => {
+      server = await startAs(READER, directory);
+      store = await ClickHouse.open(new Config(server.env));
+    });
+
+    afterAll(async () => {
+      await store.close();
+      await server.stop();
+    });
+
+    it('is enough to start the API and for each of its operations', async () => {
+      const answers = await withApi({ ...server.env, LOG_LEVEL: 'silent' }, (url) =>
+        ['/health/ready', ...operationsOf(appId)].map(async (path) => {
+          const { status, text } = await send(url, path, { headers: { 'Api-Key': key } });
+          return [path, status, status === 200 ? '' : text];
+        }),
+      );
+      expect(answers).toEqual(answers.map(([path]) => [path, 200, '']));
+    });
+
+    it.each([
+      ['write', "INSERT INTO teams_v1 (id, name) VALUES (9, 'x')"],
+      ['write through a door', 'INSERT INTO request_counts (app_id) VALUES (1)'],
+      ['make a table', 'CREATE TABLE x (n UInt8) ENGINE = MergeTree ORDER BY n'],
+      ['change a table', 'ALTER TABLE request_logs_v1 DELETE WHERE 1'],
+      ['drop a table', 'DROP TABLE request_logs_v1'],
+      ['empty a table', 'TRUNCATE TABLE request_logs_v1'],
+      ['make an account', 'CREATE USER x'],
+      ['give itself rights', 'GRANT ALL ON *.* TO default'],
+    ])('may not %s', async (_, statement) => {
+      await expect(store.command(statement)).rejects.toMatchObject(DENIED);
+    });
+
+    it.each([
+      ['the payloads of the ledger', 'SELECT payload FROM ingest_groups_v1'],
+      ['the history of the schema', 'SELECT version FROM schema_migrations'],
+      ['names of keys', 'SELECT name FROM api_keys_v1'],
+      ['a whole row of keys', 'SELECT * FROM api_keys_v1'],
+      ['files', "SELECT * FROM file('x.csv', 'CSV', 'a String')"],
+      ['other hosts', "SELECT * FROM url('http://127.0.0.1:1/', 'CSV', 'a String')"],
+    ])('may not read %s', async (_, statement) => {
+      await expect(store.rows('test', statement)).rejects.toMatchObject(DENIED);
+    });
+
+    it.each([
+      { QUERY_TIMEOUT_SECONDS: '61' },
+      { QUERY_MAX_MEMORY_MB: '4097' },
+      { QUERY_MAX_READ_MB: '65537' },
+      { QUERY_MAX_RESULT_MB: '1025' },
+    ])('may not go beyond the limits of its profile: %j', async (limits: NodeJS.ProcessEnv) => {
+      const greedy = await ClickHouse.open(new Config({ ...server.env, ...limits }));
+      const refusal = greedy.rows('test', 'SELECT id FROM teams_v1').finally(() => greedy.close());
+      await expect(refusal).rejects.toMatchObject(OUT_OF_RANGE);
+    });
+
+    it.each([
+      'readonly = 0',
+      'readonly = 1',
+      'max_execution_time = 0',
+      'max_memory_usage = 0',
+      'max_bytes_to_read = 0',
+      'max_result_bytes = 0',
+      'max_threads = 9',
+      "read_overflow_mode = 'break'",
+      "timeout_overflow_mode = 'break'",
+      "result_overflow_mode = 'break'",
+    ])('may not take a limit off: %s', async (setting) => {
+      await expect(store.command(`SET ${setting}`)).rejects.toMatchObject({
+        code: expect.stringMatching(/^(452|164)$/),
+      });
+    });
+  });
+
+  describe('the collector', () => {
+    let server: ConfiguredServer;
+    let store: ClickHouse;
+    let collector: TestCollector;
+
+    beforeAll(async () => {
+      server = await startAs(COLLECTOR, directory);
+      const config = new Config({ ...server.env, CACHE_TTL_MS: '0' });
+      store = await ClickHouse.open(config);
+      collector = await TestCollector.start(store, config);
+    });
+
+    afterAll(async () => {
+      await collector.stop();
+      await store.close();
+      await server.stop();
+    });
+
+    it('is enough for every kind of message, also one that comes again', async () => {
+      const path = (kind: string) => `/v2/${clientId}/staging/${kind}`;
+      const startup = {
+        instance_uuid: randomUUID(),
+        message_uuid: randomUUID(),
+        paths: [{ method: 'GET', path: '/new/:id' }],
+        versions: {},
+        client: 'js:fastify',
+      };
+      const consumers = [{ identifier: 'eve', name: 'Eve', group: 'guests' }];
+      const sync = aSync({ requests: [aCount({ consumer: 'eve' })], consumers });
+      const log = logFile([anItem({ request: { consumer: 'eve' } })]);
+      for (const [kind, body] of [
+        ['startup', JSON.stringify(startup)],
+        ['sync', JSON.stringify(sync)],
+        ['sync', JSON.stringify(sync)],
+        [`log?uuid=${randomUUID()}`, log],
+      ] as const) {
+        const { status } = await collector.post(path(kind), body);
+        expect([kind, status]).toEqual([kind, 202]);
+      }
+    });
+
+    it.each([
+      ['change the schema', 'ALTER TABLE request_logs_v1 DELETE WHERE 1'],
+      ['drop a table', 'DROP TABLE request_logs_v1'],
+      ['make a team', "INSERT INTO teams_v1 (id, name) VALUES (9, 'x')"],
+      ['make a key', "INSERT INTO api_keys_v1 (identifier) VALUES ('x')"],
+      ['write logs past the doors', 'INSERT INTO import_ledger_v1 (app_id) VALUES (1)'],
+    ])('may not %s', async (_, statement) => {
+      await expect(store.command(statement)).rejects.toMatchObject(DENIED);
+    });
+
+    it.each(['SELECT key_sha256 FROM api_keys_v1', 'SELECT value FROM secrets_v1'])(
+      'may not read %s',
+      async (statement) => {
+        await expect(store.rows('test', statement)).rejects.toMatchObject(DENIED);
+      },
+    );
+  });
+
+  describe('the owner', () => {
+    const empty = mkdtempSync(join(tmpdir(), 'accounts-'));
+    let server: ConfiguredServer;
+    let store: ClickHouse;
+
+    beforeAll(async () => {
+      server = await startAs(OWNER, empty);
+      store = await ClickHouse.open(new Config(server.env));
+    });
+
+    afterAll(async () => {
+      await store.close();
+      await server.stop();
+      rmSync(empty, { recursive: true });
+    });
+
+    it('is enough to migrate and for what the command line does', async () => {
+      await createDatabase(new Config(server.env));
+      expect((await migrate(store)).length).toBeGreaterThan(10);
+      expect(await migrate(store)).toEqual([]);
+      const admin = new AdminService(store);
+      const { id } = await admin.createTeam('Acme', 'premium');
+      const app = await admin.createApp(id, 'Shop', 'express');
+      const { identifier } = await admin.createKey(id);
+      await admin.revokeKey(identifier);
+      expect(await new RequestsWriter(store).write(app.id, [aRequest()])).toHaveLength(1);
+      await admin.setExcluded(app.id, 'GET', '/users/{id}', true);
+    });
+
+    it.each(['CREATE USER x', 'CREATE DATABASE other', "SELECT * FROM url('http://127.0.0.1:1/')"])(
+      'may not %s',
+      async (statement) => {
+        await expect(store.command(statement)).rejects.toMatchObject(DENIED);
+      },
+    );
+  });
+});
+
+/** What is asked of a server as `npm start` runs it, which then ends. */
+async function withApi<T>(env: NodeJS.ProcessEnv, ask: (url: string) => Promise<T>[]): Promise<T[]> {
+  const api = await ApiProcess.start(env);
+  const answers = await Promise.allSettled(ask(api.url));
+  expect(await api.stop()).toBe(0);
+  return answers.map((answer) => {
+    if (answer.status === 'rejected') throw answer.reason;
+    return answer.value;
+  });
+}

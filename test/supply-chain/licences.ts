@@ -1,0 +1,19 @@
+import { shipped } from './packages.js';
+
+const HEAD = `# Licences
+
+Of the packages that an installation without development packages has, for every platform; \`npm run licences\` writes this list
+and the tests hold it against the lockfile. Versions are in the lockfile and in the SBOM that CI makes.
+`;
+
+/** The text of docs/licences.md. */
+export function licencesText(): string {
+  const licences = [...new Set(shipped.map(({ licence }) => licence))].sort();
+  return [HEAD, ...licences.map(sectionOf)].join('\n');
+}
+
+function sectionOf(licence: string): string {
+  const packages = shipped.filter((one) => one.licence === licence);
+  const names = [...new Set(packages.map(({ name }) => name))].sort();
+  return `## ${licence} (${names.length})\n\n${names.map((name) => `- ${name}\n`).join('')}`;
+}

@@ -1,0 +1,4 @@
+import { writeFileSync } from 'node:fs';
+import { licencesText } from './licences.js';
+
+writeFileSync('docs/licences.md', licencesText());
