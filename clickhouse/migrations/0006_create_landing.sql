@@ -1,26 +1,21 @@
 -- The one place a whole request is written. Nothing is kept here: views fan each block out.
--- Absent values: '' for texts, -1 for sizes, 0 for consumer and endpoint, so that no column needs a null map.
+-- `record` and `capture` are JSON text as the API sends it; what is filtered or counted by has a column of its own.
+-- Absent values: -1 for sizes, 0 for consumer and endpoint, so that no column needs a null map.
 CREATE TABLE IF NOT EXISTS requests
 (
-    app_id                  UInt32,
-    timestamp               DateTime64(3, 'UTC'),
-    request_uuid            UUID,
-    app_env_id              UInt32,
-    env                     LowCardinality(String),
-    endpoint_id             UInt32,
-    consumer_id             UInt32,
-    consumer                String,
-    method                  LowCardinality(String),
-    path                    LowCardinality(String),
-    url                     String,
-    status_code             UInt16,
-    request_size_bytes      Int64,
-    response_size_bytes     Int64,
-    response_time_ms        UInt32,
-    client_ip               String,
-    client_country_iso_code LowCardinality(String),
-    is_noise                Bool,
-    capture                 String
+    app_id              UInt32,
+    timestamp           DateTime64(3, 'UTC'),
+    request_uuid        UUID,
+    app_env_id          UInt32,
+    endpoint_id         UInt32,
+    consumer_id         UInt32,
+    method              LowCardinality(String),
+    status_code         UInt16,
+    request_size_bytes  Int64,
+    response_size_bytes Int64,
+    is_noise            Bool,
+    record              String COMMENT 'JSON: the members of a request log record behind request_uuid, and the closing brace',
+    capture             String COMMENT 'JSON: an object of what Request Details adds; empty when nothing was captured'
 )
 ENGINE = Null;
 -- statement
@@ -42,24 +37,16 @@ ENGINE = Null;
 -- Door for what is logged.
 CREATE TABLE IF NOT EXISTS logged_requests
 (
-    app_id                  UInt32,
-    timestamp               DateTime64(3, 'UTC'),
-    request_uuid            UUID,
-    app_env_id              UInt32,
-    env                     LowCardinality(String),
-    endpoint_id             UInt32,
-    consumer_id             UInt32,
-    consumer                String,
-    method                  LowCardinality(String),
-    path                    LowCardinality(String),
-    url                     String,
-    status_code             UInt16,
-    request_size_bytes      Int64,
-    response_size_bytes     Int64,
-    response_time_ms        UInt32,
-    client_ip               String,
-    client_country_iso_code LowCardinality(String),
-    capture                 String
+    app_id       UInt32,
+    timestamp    DateTime64(3, 'UTC'),
+    request_uuid UUID,
+    app_env_id   UInt32,
+    endpoint_id  UInt32,
+    consumer_id  UInt32,
+    method       LowCardinality(String),
+    status_code  UInt16,
+    record       String,
+    capture      String
 )
 ENGINE = Null;
 -- statement
@@ -77,6 +64,6 @@ FROM requests;
 -- statement
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS logged_requests_mv TO logged_requests AS
-SELECT * EXCEPT (is_noise)
+SELECT * EXCEPT (is_noise, request_size_bytes, response_size_bytes)
 FROM requests
 WHERE NOT is_noise AND timestamp > now64(3) - INTERVAL 15 DAY;

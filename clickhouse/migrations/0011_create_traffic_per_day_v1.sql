@@ -13,7 +13,8 @@ ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, bucket, app_env_id, endpoint_id)
 TTL bucket + INTERVAL 13 MONTH
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS traffic_per_day_mv_v1 TO traffic_per_day_v1 AS
 SELECT

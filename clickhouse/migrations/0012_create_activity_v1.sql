@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS consumer_activity_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, consumer_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 10000;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS consumer_activity_mv_v1 TO consumer_activity_v1 AS
 SELECT app_id, consumer_id, max(timestamp) AS last_request_at
@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS endpoint_activity_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, app_env_id, endpoint_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 10000;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS endpoint_activity_mv_v1 TO endpoint_activity_v1 AS
 SELECT app_id, app_env_id, endpoint_id, max(timestamp) AS last_request_at
@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS env_activity_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, app_env_id)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS non_replicated_deduplication_window = 10000;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS env_activity_mv_v1 TO env_activity_v1 AS
 SELECT app_id, app_env_id, now64(3) AS last_sync_at

@@ -15,7 +15,7 @@ ENGINE = ReplacingMergeTree(applied)
 PARTITION BY toYYYYMMDD(created_at)
 ORDER BY group_id
 TTL created_at + INTERVAL 3 DAY
-SETTINGS index_granularity = 64, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 64, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- statement
 -- Libraries send a message again for up to an hour.
 CREATE TABLE IF NOT EXISTS ingest_messages_v1
@@ -29,7 +29,7 @@ ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(created_at)
 ORDER BY (message_uuid, app_id)
 TTL created_at + INTERVAL 1 DAY
-SETTINGS index_granularity = 256, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 256, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS ingest_messages_mv_v1 TO ingest_messages_v1 AS
 SELECT app_id, message_uuid, group_id, created_at

@@ -36,7 +36,9 @@ export interface RejectedLine {
 }
 
 /** Rows of one insert; also the unit of which a broken-off import may have written a part. */
-const BATCH = 10_000;
+const BATCH = 5_000;
+/** Batches on their way: while one waits for the engine, the next is looked up and the one after it is read. */
+const UNDER_WAY = 2;
 const REJECTED_SHOWN = 10;
 
 /**
@@ -52,7 +54,7 @@ export class Importer {
   private readonly logsFrom: number;
   private readonly kept: Retention;
   private batch: RequestRecord[] = [];
-  private writing: Promise<void> = Promise.resolve();
+  private readonly writing: Promise<void>[] = [];
 
   constructor(
     private readonly writer: RequestsWriter,
@@ -62,7 +64,7 @@ export class Importer {
     this.kept = trafficRetention(options.now);
   }
 
-  /** Takes lines as they come; what fills a batch is written while the next one is read. */
+  /** Takes lines as they come; what fills a batch is written while the next ones are read. */
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
       const outcome = this.take(line);
@@ -76,7 +78,7 @@ export class Importer {
   /** Writes the rest; resolves once everything is acknowledged. */
   async end(): Promise<ImportSummary> {
     await this.flush();
-    await this.writing;
+    await Promise.all(this.writing);
     return this.summary;
   }
 
@@ -104,10 +106,11 @@ export class Importer {
   private async flush() {
     const records = this.batch;
     this.batch = [];
-    await this.writing;
-    this.writing = this.write(records);
-    // Failures are told where they are awaited: at the next batch or at the end.
-    this.writing.catch(() => undefined);
+    if (this.writing.length === UNDER_WAY) await this.writing.shift();
+    const writing = this.write(records);
+    // Failures are told where they are awaited: at a later batch or at the end.
+    writing.catch(() => undefined);
+    this.writing.push(writing);
   }
 
   private async write(records: readonly RequestRecord[]) {

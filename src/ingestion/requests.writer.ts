@@ -3,7 +3,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Directories } from './directories.js';
 import { lookups } from './lookups.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, loggedRow } from './rows.js';
+import { countRow, requestRow } from './rows.js';
 
 const KNOWN = `
 SELECT request_uuid FROM import_ledger_v1
@@ -11,6 +11,9 @@ WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
 /** Writes whole requests into the landing table, each once, however often it is handed over. */
 export class RequestsWriter {
+  /** By app, the requests of writes that have not ended. */
+  private readonly underWay = new Map<number, Set<string>>();
+
   constructor(
     private readonly store: ClickHouse,
     private readonly directories = Directories.of(store),
@@ -21,14 +24,30 @@ export class RequestsWriter {
    *
    * The rows go in under a token made of their identities, then into the ledger. When the process dies in between,
    * the same requests come again with the same token, which completes what is missing and doubles nothing.
+   *
+   * Writes may overlap: a request that another one has under way is left to it, and told of where that one fails.
    */
   async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
-    const fresh = await this.unknown(appId, records);
+    const underWay = this.underWay.get(appId) ?? new Set();
+    this.underWay.set(appId, underWay);
+    const own = new Map<string, RequestRecord>();
+    for (const record of records)
+      if (!underWay.has(record.request_uuid)) {
+        underWay.add(record.request_uuid);
+        own.set(record.request_uuid, record);
+      }
+    try {
+      return await this.writeOwn(appId, own);
+    } finally {
+      for (const uuid of own.keys()) underWay.delete(uuid);
+    }
+  }
+
+  private async writeOwn(appId: number, own: Map<string, RequestRecord>): Promise<RequestRecord[]> {
+    const fresh = await this.unknown(appId, own);
     if (fresh.length === 0) return [];
     const resolved = await (await this.directories.get(appId)).resolve(fresh);
-    const rows = resolved.map(({ record, ids }) =>
-      JSON.stringify({ ...loggedRow(appId, record, ids), is_noise: record.is_noise }),
-    );
+    const rows = resolved.map(({ record, ids }) => JSON.stringify(requestRow(appId, record, ids)));
     const uuids = fresh.map(({ request_uuid }) => request_uuid);
     await this.store.insert('requests', rows, tokenOf(appId, uuids));
     const entries = uuids.map((request_uuid) => JSON.stringify({ app_id: appId, request_uuid }));
@@ -47,16 +66,15 @@ export class RequestsWriter {
     await this.store.insert('request_counts', rows, token);
   }
 
-  private async unknown(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
-    const distinct = new Map<string, RequestRecord>();
-    for (const record of records)
-      if (!distinct.has(record.request_uuid)) distinct.set(record.request_uuid, record);
-    for (const request_uuids of lookups([...distinct.keys()])) {
+  /** Those that the ledger does not have, in their order. */
+  private async unknown(appId: number, own: ReadonlyMap<string, RequestRecord>): Promise<RequestRecord[]> {
+    const unknown = new Map(own);
+    for (const request_uuids of lookups([...own.keys()])) {
       const params = { app_id: appId, request_uuids };
       const known = await this.store.rows<{ request_uuid: string }>('import_ledger.known', KNOWN, params);
-      for (const { request_uuid } of known) distinct.delete(request_uuid);
+      for (const { request_uuid } of known) unknown.delete(request_uuid);
     }
-    return [...distinct.values()];
+    return [...unknown.values()];
   }
 }
 

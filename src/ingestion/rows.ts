@@ -2,26 +2,54 @@ import type { RequestIds } from './directory.js';
 import { dateTime64 } from './ids.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 
-/** One row of `logged_requests`; absent values as that table writes them. */
+/** One row of `logged_requests`. */
 export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds) {
+  const { request_uuid, method, status_code, capture } = record;
   return {
     app_id: appId,
     timestamp: dateTime64(record.timestamp),
-    request_uuid: record.request_uuid,
+    request_uuid,
     ...ids,
-    env: record.env,
-    consumer: record.consumer?.identifier ?? '',
-    method: record.method,
-    path: record.path ?? '',
-    url: record.url,
-    status_code: record.status_code,
-    request_size_bytes: record.request_size_bytes ?? -1,
-    response_size_bytes: record.response_size_bytes ?? -1,
-    response_time_ms: record.response_time_ms,
-    client_ip: record.client_ip ?? '',
-    client_country_iso_code: record.client_country_iso_code ?? '',
-    capture: record.capture,
+    method,
+    status_code,
+    record: recordText(record),
+    capture,
   };
+}
+
+/** One row of `requests`. */
+export function requestRow(appId: number, record: RequestRecord, ids: RequestIds) {
+  const { request_size_bytes, response_size_bytes, is_noise } = record;
+  return {
+    ...loggedRow(appId, record, ids),
+    request_size_bytes: request_size_bytes ?? -1,
+    response_size_bytes: response_size_bytes ?? -1,
+    is_noise,
+  };
+}
+
+/**
+ * The members of a request log record behind `request_uuid`, and the closing brace, as the API sends them: names and order
+ * are the specification's.
+ */
+function recordText(record: RequestRecord): string {
+  const { env, consumer, method, path, url, status_code } = record;
+  const { request_size_bytes, response_size_bytes, response_time_ms, client_ip, client_country_iso_code } =
+    record;
+  const members = {
+    env,
+    consumer: consumer?.identifier ?? null,
+    method,
+    path,
+    url,
+    status_code,
+    request_size_bytes,
+    response_size_bytes,
+    response_time_ms,
+    client_ip,
+    client_country_iso_code,
+  };
+  return JSON.stringify(members).slice(1);
 }
 
 /** One row of `request_counts`. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
 import { AppStore } from '../clickhouse/app-store.js';
 import { lines } from '../clickhouse/json-lines.js';
+import type { Parameters } from '../clickhouse/literals.js';
 import {
   type Predicate,
   and,
@@ -30,30 +31,17 @@ export interface RequestLogKey {
   request_uuid: string;
 }
 
-/** The record's members, in the contract's names and order; '' and -1 are how the tables write what is absent. */
-const RECORD = `
-  timestamp,
-  request_uuid,
-  env,
-  nullIf(consumer, '') AS consumer,
-  method,
-  nullIf(path, '') AS path,
-  url,
-  status_code,
-  nullIf(request_size_bytes, -1) AS request_size_bytes,
-  nullIf(response_size_bytes, -1) AS response_size_bytes,
-  response_time_ms,
-  nullIf(client_ip, '') AS client_ip,
-  nullIf(client_country_iso_code, '') AS client_country_iso_code`;
+/** A record's JSON text, but for the members behind `request_uuid`, which the store has as text. */
+const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
 
-const PAGE = `
-SELECT${RECORD}
+const IN_WINDOW = `
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
   AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
-const CAPTURE_MEMBER = ',"capture":';
+const PAGE = `SELECT concat(${HEAD}, record)${IN_WINDOW}`;
+const COUNT = `SELECT count() AS records${IN_WINDOW}`;
 
 const ORDER = `
 ORDER BY timestamp DESC, request_uuid DESC
@@ -63,14 +51,24 @@ LIMIT {limit:UInt32}`;
 const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
   AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
 
-/** The capture is JSON already and comes as it was stored: parsing it would cost the digits of large integers. */
+/**
+ * The key leads to the time, and the time to the place in the logs. The capture's members come behind the record's; the
+ * aggregate is there because a subquery without rows would have no value.
+ */
 const FIND = `
-SELECT${RECORD},
-  if(capture = '', {empty_capture:String}, capture) AS capture
-FROM request_details_v1
+WITH (
+  SELECT argMax((timestamp, capture), timestamp)
+  FROM request_details_v1
+  WHERE app_id = {app_id:UInt32}
+    AND request_uuid = {request_uuid:UUID}
+    AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')
+) AS found
+SELECT concat(${HEAD}, substring(record, 1, length(record) - 1), ',',
+  substring(if(found.2 = '', {empty_capture:String}, found.2), 2))
+FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
-  AND request_uuid = {request_uuid:UUID}
-  AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')`;
+  AND timestamp = found.1
+  AND request_uuid = {request_uuid:UUID}`;
 
 @Injectable()
 export class RequestLogsRepository {
@@ -95,7 +93,7 @@ export class RequestLogsRepository {
       notExcluded(scope.excludedEndpointIds),
     );
     const values = { ...params, start, end, limit };
-    return lines(await this.store.text(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values));
+    return this.texts(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values);
   }
 
   /**
@@ -105,18 +103,22 @@ export class RequestLogsRepository {
   async find(scope: AppScope, request_uuid: string, retainedFrom: number): Promise<string | null> {
     const { sql, params } = and(notExcluded(scope.excludedEndpointIds));
     const values = { ...params, request_uuid, retained_from: retainedFrom, empty_capture: EMPTY_CAPTURE };
-    const [row] = lines(await this.store.text(scope, 'request_logs.find', `${FIND}${sql}\nLIMIT 1`, values));
-    return row === undefined ? null : withCapture(row);
+    const [row] = await this.texts(scope, 'request_logs.find', `${FIND}${sql}\nLIMIT 1`, values);
+    return row ?? null;
+  }
+
+  /** Records of a window, excluded endpoints' included: by the primary key alone, which makes it cheap. */
+  async count(scope: AppScope, { start, end }: Window): Promise<number> {
+    const values = { start, end };
+    const [row] = await this.store.rows<{ records: number }>(scope, 'request_logs.count', COUNT, values);
+    return row?.records ?? 0;
+  }
+
+  private async texts(scope: AppScope, name: string, sql: string, values: Parameters): Promise<string[]> {
+    return lines(await this.store.text(scope, name, sql, values, { isText: true }));
   }
 }
 
 function isAfter({ timestamp, request_uuid }: RequestLogKey): Predicate {
   return { sql: AFTER, params: { after_timestamp: timestamp, after_uuid: request_uuid } };
-}
-
-/** Puts the members of the captured object in place of the member `capture`, whose value is that object's text. */
-function withCapture(row: string): string {
-  const at = row.lastIndexOf(CAPTURE_MEMBER);
-  const capture = JSON.parse(row.slice(at + CAPTURE_MEMBER.length, -1)) as string;
-  return `${row.slice(0, at)},${capture.slice(1)}`;
 }

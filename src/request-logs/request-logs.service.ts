@@ -7,6 +7,8 @@ import { PageTokens } from '../common/pagination/page-token.js';
 import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
+import { LogDensity } from './log-density.js';
+import { newestFirst } from './newest-first.js';
 import type { RequestLog } from './request-logs.dto.js';
 import {
   DEFAULT_SPAN_MS,
@@ -20,6 +22,7 @@ export class RequestLogsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: RequestLogsRepository,
+    private readonly density: LogDensity,
     private readonly tokens: PageTokens,
   ) {}
 
@@ -28,7 +31,7 @@ export class RequestLogsService {
     const scope = await this.apps.require(account, input.app_id);
     const { walk, limit } = input;
     const window = windowOf(walk);
-    const rows = await this.repository.page(scope, input, window, positionOf(walk), limit + 1);
+    const rows = await this.newest(scope, input, window);
     const records = rows.slice(0, limit);
     const more = rows.length > limit;
     return framePage(
@@ -43,6 +46,18 @@ export class RequestLogsService {
     const row = await this.repository.find(scope, request_uuid, logsRetainedFrom(Date.now()));
     if (row === null) throw requestLogNotFound();
     return row;
+  }
+
+  /** One record more than the page holds, where there are so many. */
+  private async newest(scope: AppScope, input: ListRequestLogsInput, window: Window): Promise<string[]> {
+    const after = positionOf(input.walk);
+    const { start } = window;
+    const end = after ? Math.min(window.end, after.timestamp + 1) : window.end;
+    if (start >= end) return [];
+    const density = await this.density.of(scope, input.walk.now);
+    return newestFirst({ start, end }, input.limit + 1, density, (part, limit) =>
+      this.repository.page(scope, input, part, after, limit),
+    );
   }
 
   private async tokenAfter(

@@ -8,6 +8,7 @@ import { report } from './report/report.js';
 import type { Results } from './report/results.js';
 import { measureAtOnce } from './sections/at-once.js';
 import { measureBeside } from './sections/beside.js';
+import { measureCollector } from './sections/collector.js';
 import { measureImport } from './sections/import.js';
 import { measureOperations } from './sections/operations.js';
 import { measureStartUp } from './sections/start-up.js';
@@ -30,14 +31,16 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
     tables: [],
     imports: [],
   };
-  if (!isImportOnly(options)) await overDataSet(results, options, workspace);
+  if (!needsNoDataSet(options)) await overDataSet(results, options, workspace);
   results.imports = await measureImport(workspace, options);
+  const collector = await measureCollector(options);
+  if (collector) results.collector = collector;
   return results;
 }
 
-/** An import has a store of its own. */
-function isImportOnly({ only }: Options): boolean {
-  return only.length > 0 && only.every((part) => part === 'import');
+/** An import and the collector have stores of their own. */
+function needsNoDataSet({ only }: Options): boolean {
+  return only.length > 0 && only.every((part) => part === 'import' || part === 'collector');
 }
 
 async function overDataSet(results: Results, options: Options, workspace: Workspace) {

@@ -23,9 +23,8 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
       ...common,
       request_uuid: randomUUID(),
       method: 'GET',
-      path: '/a',
-      url: '/a',
       status_code: 200,
+      record: '"method":"GET","path":"/a","url":"/a","status_code":200}',
     };
     return {
       id: randomUUID(),
@@ -39,8 +38,9 @@ describe('IngestLedger: what breaks off is completed, and nothing twice', () => 
     const counted = ['traffic_per_15m_v1', 'traffic_per_15m_by_consumer_v1', 'traffic_per_day_v1'].map(
       (table) => `SELECT sum(requests) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
     );
+    const ofEndpoint = 'SELECT request_uuid FROM request_logs_v1 WHERE endpoint_id = {endpoint_id:UInt32}';
     const logged = ['request_logs_v1', 'request_details_v1'].map(
-      (table) => `SELECT count() AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
+      (table) => `SELECT count() AS n FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
     );
     const answers = [...counted, ...logged].map((sql) =>
       open.store.rows<{ n: number }>('test', sql, { endpoint_id }),

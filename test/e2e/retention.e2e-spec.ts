@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { DateTime } from 'luxon';
+import { loggedRow } from '../../src/ingestion/rows.js';
+import { aRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { type Query, Tenant, type TrafficBody } from '../setup/tenant.js';
@@ -48,18 +49,18 @@ describe('retention', () => {
 
     /** Past the landing table, which does not log what is too old; resolves to the UUIDs, by age. */
     const store = async (...ages: number[]) => {
-      const rows = ages.map((age) => ({
-        app_id: tenant.appId,
-        timestamp: iso(now - age).slice(0, -1),
-        request_uuid: randomUUID(),
-        url: String(age),
-      }));
+      const ids = { app_env_id: 1, endpoint_id: 0, consumer_id: 0 };
+      const requests = ages.map((age) => aRequest({ timestamp: now - age, url: String(age) }));
+      const rows = requests.map((request) => loggedRow(tenant.appId, request, ids));
       for (const table of LOG_TABLES) {
-        const values = rows.map((row) => JSON.stringify(row));
+        const values = rows.map(({ app_id, timestamp, request_uuid, capture, ...others }) => {
+          const found = { app_id, timestamp, request_uuid };
+          return JSON.stringify(table.includes('details') ? { ...found, capture } : { ...found, ...others });
+        });
         await app.store.insert(table, values);
         expect(await rowsIn(table)).toBe(ages.length);
       }
-      return new Map(rows.map(({ url, request_uuid }) => [Number(url), request_uuid]));
+      return new Map(requests.map(({ url, request_uuid }) => [Number(url), request_uuid]));
     };
     const shown = async (query = {}) =>
       (await tenant.logs({ start: '2000-01-01', ...query })).data.map(({ url }) => Number(url));

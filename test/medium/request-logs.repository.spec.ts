@@ -4,6 +4,7 @@ import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
 import { AppStore } from '../../src/clickhouse/app-store.js';
 import type { Window } from '../../src/common/time/window.js';
+import { newestFirst } from '../../src/request-logs/newest-first.js';
 import { type RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
@@ -12,11 +13,13 @@ const PAGE = 100;
 const STEP_MS = 5_000;
 const GRANULE = 1_024;
 
-/** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. */
+/** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in 1,500 failed. */
 const FILL = `
-INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, path, url, status_code)
+INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, status_code, record)
 SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),
-  fromUnixTimestamp64Milli({end:Int64} - intDiv(number, 2) * ${STEP_MS}, 'UTC'), generateUUIDv4(), 'GET', '/a', 'u', 200
+  fromUnixTimestamp64Milli({end:Int64} - intDiv(number, 2) * ${STEP_MS}, 'UTC'), generateUUIDv4(), 'GET',
+  if(number % 3000 < 2, 503, 200),
+  '"method":"GET","path":"/a","url":"u","status_code":200}'
 FROM numbers(${ROWS * 2})`;
 
 /** Keyset paging: page 1,000 costs what page 1 costs (contract, section 6). */
@@ -73,6 +76,21 @@ describe('RequestLogsRepository', () => {
       // Parts begin and end inside a granule: a few more rows than there are.
       expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
     }
+  });
+
+  it.each([
+    ['everything', {}, 1],
+    ['a rare status', { status_code: '5xx' }, 2],
+    ['what is nowhere', { consumer_id: 7 }, 2],
+  ])('finds %s in the near end first, and misses nothing', async (_, filter, looks) => {
+    const ask = jest.fn((part: Window, limit: number) =>
+      repository.page(scope, filter, part, undefined, limit),
+    );
+    const density = (await repository.count(scope, window)) / (window.end - window.start);
+    expect(density).toBeCloseTo(1 / STEP_MS, 6);
+    const found = await newestFirst(window, PAGE, density, ask);
+    expect(found).toEqual(await repository.page(scope, filter, window, undefined, PAGE));
+    expect(ask).toHaveBeenCalledTimes(looks);
   });
 
   it('leaves out by the primary index what is outside of the window, and other apps', async () => {

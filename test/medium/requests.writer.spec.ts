@@ -103,7 +103,10 @@ describe('RequestsWriter', () => {
       const twice = { ...one!, url: 'again' };
       expect(await writer.write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
       const { logs } = await traces();
-      expect(logs!.map((row) => (row as RequestRecord).url)).toEqual([one!.url, other!.url]);
+      const urls = logs!.map(
+        (row) => (JSON.parse(`{${(row as { record: string }).record}`) as RequestRecord).url,
+      );
+      expect(urls).toEqual([one!.url, other!.url]);
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
     });
 

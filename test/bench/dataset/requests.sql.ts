@@ -54,6 +54,13 @@ const SPAN = `concat('{"span_id":"', lower(hex(cityHash64(number, 400 + s))), '"
 const LOG = `concat('{"timestamp":"', formatDateTime(timestamp, '%Y-%m-%dT%H:%i:%S'), '.000120Z","message":"Order ', toString(cityHash64(number, 500 + l) % 100000), ' checked","level":"INFO","logger":"shop.orders","file":"orders.py","line":', toString(l * 11 + 40), '}')`;
 const CAPTURE = `concat('{"request_headers":${HEADERS}', lower(hex(${hash(10)})), '"]],"response_headers":[["content-type","application/json"],["cache-control","no-store"],["server","shop"]],"request_body_json":"{\\\\"items\\\\":[', ${BODY}, ']}","response_body_json":"{\\\\"id\\\\":', toString(${hash(11)} % 1000000), ',\\\\"status\\\\":\\\\"accepted\\\\"}","trace_id":"', lower(hex(${hash(12)})), lower(hex(${hash(13)})), '","exception":null,"logs":[', arrayStringConcat(arrayMap(l -> ${LOG}, range(3)), ','), '],"spans":[', arrayStringConcat(arrayMap(s -> ${SPAN}, range(4)), ','), ']}')`;
 
+const RECORD = `concat('"env":"', arrayElement([${ENVS.map(({ name }) => `'${name}'`).join()}], env_number),
+  '","consumer":', if(consumer_number = 0, 'null', concat('"customer-', toString(consumer_number), '"')),
+  ',"method":"', method, '","path":"', path, '","url":"', ${URL}, '","status_code":', toString(status_code),
+  ',"request_size_bytes":', if(received = -1, 'null', toString(received)), ',"response_size_bytes":', toString(sent),
+  ',"response_time_ms":', toString(toUInt32(exp(1 + 6 * ${unit(18)}))), ',"client_ip":"', ${IP},
+  '","client_country_iso_code":"', arrayElement([${COUNTRIES}], ${hash(19)} % 10 + 1), '"}')`;
+
 /**
  * Requests `from` to `to` of the data set of `rows`, through the landing table; times ascend evenly over the logs' days.
  *
@@ -71,18 +78,16 @@ export function insertRequests(of: {
 }): string {
   const { from, to, rows, start, spanMs, capturedEach } = of;
   return `
-INSERT INTO requests (app_id, timestamp, request_uuid, app_env_id, env, endpoint_id, consumer_id, consumer, method,
-  path, url, status_code, request_size_bytes, response_size_bytes, response_time_ms, client_ip,
-  client_country_iso_code, is_noise, capture)
+INSERT INTO requests (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code,
+  request_size_bytes, response_size_bytes, is_noise, record, capture)
 WITH ${APP} AS app, ${ENV} AS env_number, ${ENDPOINT} AS endpoint,
   fromUnixTimestamp64Milli(toInt64(${start} + floor((number + ${unit(14)}) * ${spanMs / rows})), 'UTC') AS timestamp,
-  ${method('endpoint')} AS method, ${path('endpoint')} AS path,
-  if(${hash(15)} % 10 = 0, 0, ${CONSUMER}) AS consumer_number
-SELECT app, timestamp, generateUUIDv4(number), ${envId('app', 'env_number')},
-  arrayElement([${ENVS.map(({ name }) => `'${name}'`).join()}], env_number), ${endpointId('app', 'endpoint')},
-  if(consumer_number = 0, 0, ${consumerId('app', 'consumer_number')}), if(consumer_number = 0, '', concat('customer-', toString(consumer_number))), method, path, ${URL},
-  ${STATUS}, if(method = 'GET', -1, toInt64(200 + ${hash(16)} % 4000)), toInt64(exp(5 + 6 * ${unit(17)})),
-  toUInt32(exp(1 + 6 * ${unit(18)})), ${IP}, arrayElement([${COUNTRIES}], ${hash(19)} % 10 + 1), false,
-  if(number % ${capturedEach} = 0, ${CAPTURE}, '')
+  ${method('endpoint')} AS method, ${path('endpoint')} AS path, ${STATUS} AS status_code,
+  if(${hash(15)} % 10 = 0, 0, ${CONSUMER}) AS consumer_number,
+  if(method = 'GET', -1, toInt64(200 + ${hash(16)} % 4000)) AS received,
+  toInt64(exp(5 + 6 * ${unit(17)})) AS sent
+SELECT app, timestamp, generateUUIDv4(number), ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')},
+  if(consumer_number = 0, 0, ${consumerId('app', 'consumer_number')}), method, status_code, received, sent, false,
+  ${RECORD}, if(number % ${capturedEach} = 0, ${CAPTURE}, '')
 FROM numbers(${from}, ${to - from})`;
 }

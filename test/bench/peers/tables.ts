@@ -14,6 +14,9 @@ export interface PeerTable {
   duckdbIndexes?: string[];
 }
 
+const number = (name: string) =>
+  `if(simpleJSONExtractRaw(record, '${name}') = 'null', NULL, simpleJSONExtractUInt(record, '${name}'))`;
+
 const rollup = (name: string, source: string): PeerTable => ({
   name,
   columns:
@@ -55,9 +58,10 @@ export const PEER_TABLES: readonly PeerTable[] = [
     columns: `app_id int, ts timestamp, request_uuid uuid, app_env_id int, endpoint_id int, consumer_id int, url text,
       status_code smallint, request_size_bytes bigint, response_size_bytes bigint, response_time_ms int, client_ip text,
       country text`,
-    select: `SELECT app_id, timestamp, request_uuid, app_env_id, nullIf(endpoint_id, 0), nullIf(consumer_id, 0), url,
-      status_code, nullIf(request_size_bytes, -1), nullIf(response_size_bytes, -1), response_time_ms, client_ip,
-      client_country_iso_code
+    select: `SELECT app_id, timestamp, request_uuid, app_env_id, nullIf(endpoint_id, 0), nullIf(consumer_id, 0),
+      simpleJSONExtractString(record, 'url'), status_code,
+      ${['request_size_bytes', 'response_size_bytes', 'response_time_ms'].map(number).join()},
+      simpleJSONExtractString(record, 'client_ip'), simpleJSONExtractString(record, 'client_country_iso_code')
       FROM request_logs_v1 ORDER BY app_id, timestamp, request_uuid`,
     indexes: [
       'UNIQUE INDEX ON request_logs (app_id, ts DESC, request_uuid DESC)',

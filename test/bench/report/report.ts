@@ -53,7 +53,7 @@ const PEERS: readonly Column[] = [
   ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
 ];
 
-function others({ atOnce, beside, team, startUp, afterMb, imports }: Results): string {
+function others({ atOnce, beside, team, startUp, afterMb, imports, collector }: Results): string {
   const rows = [
     ...atOnce.map(({ title, concurrency, httpPerSecond, floorPerSecond, p95 }) => [
       `${title}, ${concurrency} at once`,
@@ -71,16 +71,12 @@ function others({ atOnce, beside, team, startUp, afterMb, imports }: Results): s
           ],
         ]
       : []),
-    ...(team
-      ? [
-          [
-            'Get Team, 32 connections',
-            `${figure(team.teamPerSecond)}/s`,
-            `plain node:http ${figure(team.plainPerSecond)}/s`,
-            figure(team.teamPerSecond / team.plainPerSecond),
-          ],
-        ]
-      : []),
+    ...Object.entries(team?.barePerSecond ?? {}).map(([kind, perSecond]) => [
+      'Get Team, 32 connections',
+      `${figure(team?.teamPerSecond)}/s`,
+      `bare ${kind} ${figure(perSecond)}/s`,
+      figure((team?.teamPerSecond ?? NaN) / perSecond),
+    ]),
     ...(startUp ? [['start-up', figure(startUp.ms, 'ms'), '', '']] : []),
     ...(startUp
       ? [['memory idle, after the run', figure(startUp.idleMb, 'MB'), `after ${figure(afterMb)} MB`, '']]
@@ -90,6 +86,12 @@ function others({ atOnce, beside, team, startUp, afterMb, imports }: Results): s
       `${figure(linesPerSecond)} lines/s`,
       `at most ${figure(peakMb)} MB`,
       '',
+    ]),
+    ...Object.entries(collector ?? {}).map(([kind, rate]) => [
+      `collector, ${kind} messages of 10 rows, one core`,
+      `${figure(rate.messages_per_second)} messages/s, ${figure(rate.rows_per_second)} rows/s`,
+      `plain insert ${figure(rate.plain_rows_per_second)} rows/s`,
+      figure(rate.ratio),
     ]),
   ];
   return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);

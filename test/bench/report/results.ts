@@ -2,6 +2,7 @@ import type { Machine } from '../machine.js';
 import type { PeerBytes } from '../peers/peers.js';
 import type { AtOnce } from '../sections/at-once.js';
 import type { Beside } from '../sections/beside.js';
+import type { CollectorRates } from '../sections/collector.js';
 import type { Import } from '../sections/import.js';
 import type { Operation } from '../sections/operations.js';
 import type { StartUp } from '../sections/start-up.js';
@@ -28,4 +29,5 @@ export interface Results {
   tables: TableSize[];
   peerBytes?: PeerBytes;
   imports: Import[];
+  collector?: CollectorRates;
 }

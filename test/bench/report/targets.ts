@@ -89,7 +89,7 @@ function eightAtOnce({ atOnce }: Results): number | undefined {
 }
 
 function teamRatio({ team }: Results): number | undefined {
-  return ratio(team?.teamPerSecond, team?.plainPerSecond);
+  return ratio(team?.teamPerSecond, team?.barePerSecond['node:http']);
 }
 
 function besideRatio({ beside }: Results): number | undefined {

@@ -4,7 +4,7 @@ import { httpRound, inTurn } from '../load/rounds.js';
 import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import { Child } from '../rpc.js';
-import type { PlainHandlers } from '../server/plain.js';
+import type { Bare, PlainHandlers } from '../server/plain.js';
 import type { Service } from '../service.js';
 import type { Workspace } from '../workspace.js';
 
@@ -14,10 +14,12 @@ const ROUND_MS = 1_500;
 /** Node sets these by itself. */
 const OWN_HEADERS = new Set(['date', 'connection', 'keep-alive']);
 
-/** Requests a second for Get Team, and for Node's own server with the same bytes. */
+const BARE: readonly Bare[] = ['node:http', 'express', 'nest'];
+
+/** Requests a second for Get Team, and for bare servers with the same bytes and headers. */
 export interface TeamRates {
   teamPerSecond: number;
-  plainPerSecond: number;
+  barePerSecond: Record<Bare, number>;
 }
 
 export async function measureTeam(
@@ -27,16 +29,19 @@ export async function measureTeam(
 ): Promise<TeamRates | undefined> {
   if (!wants(options, 'team')) return undefined;
   progress('Get Team beside plain node:http');
+  const answer = await answerOf(service.port);
   const plain = await Child.start<PlainHandlers>('./server/plain.js', { log: workspace.file('plain.log') });
-  const port = await plain.call('listen', await answerOf(service.port));
   const rate = (to: number) => async () => {
     const round = await httpRound({ port: to, key: TEAM_KEY, path: () => PATH }, CONNECTIONS, ROUND_MS);
     return round.length / (ROUND_MS / 1000);
   };
+  const bare: (() => Promise<number>)[] = [];
+  for (const kind of BARE) bare.push(rate(await plain.call('listen', kind, answer)));
   const rounds = Math.max(5, Math.round(options.budgetMs / ROUND_MS));
-  const [teamPerSecond = NaN, plainPerSecond = NaN] = await inTurn([rate(service.port), rate(port)], rounds);
+  const [teamPerSecond = NaN, ...rates] = await inTurn([rate(service.port), ...bare], rounds);
   await plain.stop();
-  return { teamPerSecond, plainPerSecond };
+  const barePerSecond = Object.fromEntries(BARE.map((kind, index) => [kind, rates[index] ?? NaN]));
+  return { teamPerSecond, barePerSecond: barePerSecond as Record<Bare, number> };
 }
 
 /** The very headers and body of the service. */

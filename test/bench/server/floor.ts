@@ -19,13 +19,13 @@ export class Floor {
     });
   }
 
-  /** Runs the statements one after another; milliseconds, and the rows of the last one. */
+  /** Runs the statements one after another; milliseconds, and the rows of all. */
   async sample(statements: readonly Statement[], client = 0): Promise<{ ms: number; rows: number }> {
     const startedAt = performance.now();
-    let text = '';
-    for (const { sql, format } of statements) text = await this.text(client, sql, format);
+    const texts: string[] = [];
+    for (const { sql, format } of statements) texts.push(await this.text(client, sql, format));
     const ms = performance.now() - startedAt;
-    return { ms, rows: text === '' ? 0 : text.trimEnd().split('\n').length };
+    return { ms, rows: texts.join('').split('\n').length - 1 };
   }
 
   /** So many at once for a while; the milliseconds that each took. */
@@ -56,7 +56,11 @@ export class Floor {
     await Promise.all(this.clients.map((client) => client.close()));
   }
 
-  private async text(client: number, query: string, format: 'JSONEachRow' | 'TabSeparated'): Promise<string> {
+  private async text(
+    client: number,
+    query: string,
+    format: Statement['format'] | 'TabSeparated',
+  ): Promise<string> {
     const result = await this.clients[client % this.clients.length]?.query({ query, format });
     return (await result?.text()) ?? '';
   }

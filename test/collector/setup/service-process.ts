@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
+import { keepProcess } from '../../setup/secrets/run.js';
 
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
@@ -39,8 +40,9 @@ export class ServiceProcess {
     const args = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
     const child = spawn(process.execPath, [...args, 'serve', '--collector'], {
       env: this.env,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
+    keepProcess('service', child, { shown: true });
     this.child = child;
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);

@@ -1,7 +1,7 @@
 /**
- * How fast one core takes messages, against the engine's own insert rate for the same rows, in one run:
- * `node --import ./test/setup/typescript.js test/collector/bench/throughput.ts` (Linux). Rates are per second of processor
- * time that the measured process took, engine and merges included: what else the machine does changes them little.
+ * How fast one core takes messages, against the engine's own insert rate for the same rows, in one run; the figures as
+ * JSON on standard output (Linux). Rates are per second of processor time that the measured process took, engine and
+ * merges included: what else the machine does changes them little.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -11,10 +11,10 @@ import { AdminService } from '../../../src/admin/admin.service.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../../src/clickhouse/migrate.js';
 import { Config } from '../../../src/config/config.js';
-import { logFile } from '../setup/log-file.js';
-import { Load, type Outgoing } from '../setup/load.js';
-import { aCount, aSync, anItem } from '../setup/messages.js';
-import { ServiceProcess } from '../setup/service-process.js';
+import { logFile } from '../../collector/setup/log-file.js';
+import { Load, type Outgoing } from '../../collector/setup/load.js';
+import { aCount, aSync, anItem } from '../../collector/setup/messages.js';
+import { ServiceProcess } from '../../collector/setup/service-process.js';
 
 const ROWS_PER_MESSAGE = 10;
 const SENDERS = 200;
@@ -114,9 +114,9 @@ try {
       ...common(),
       request_uuid: randomUUID(),
       method: 'GET',
-      path: '/p/1/{id}',
-      url: 'https://api.example.com/users/7',
       status_code: 200,
+      record:
+        '"env":"prod","method":"GET","path":"/p/1/{id}","url":"https://api.example.com/users/7","status_code":200}',
       capture: '{"a":1}',
     }),
     5,

@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import { LRUCache } from 'lru-cache';
+import type { AppScope } from '../apps/apps.service.js';
+import { logsRetainedFrom } from '../common/time/retention.js';
+import { RequestLogsRepository } from './request-logs.repository.js';
+
+const REMEMBERED_MS = 300_000;
+
+/** How many request logs an app has per millisecond, on average: a guess, remembered for some minutes. */
+@Injectable()
+export class LogDensity {
+  private readonly densities = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
+
+  constructor(private readonly repository: RequestLogsRepository) {}
+
+  /** Records per millisecond of all that is kept at `now`, in milliseconds since the epoch. */
+  async of(scope: AppScope, now: number): Promise<number> {
+    const known = this.densities.get(scope.appId);
+    if (known !== undefined) return known;
+    const kept = { start: logsRetainedFrom(now), end: now };
+    const density = (await this.repository.count(scope, kept)) / (kept.end - kept.start);
+    this.densities.set(scope.appId, density);
+    return density;
+  }
+}
