@@ -1,0 +1,83 @@
+import { appendFileSync, existsSync, readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+const LOG = /^deduplication_log_(\d+)\.txt$/;
+/** What happened to a block, the part that it became, and the block's identity. */
+const RECORD = /^([12])\t(\S+)\t(\S+)$/;
+const [ADDED, DROPPED] = ['1', '2'];
+/** A part is named after its partition, its first and last block, and how often it was merged. */
+const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
+
+/**
+ * Makes each table of a data directory, which nobody has open, forget the blocks that it remembers and does not have.
+ *
+ * The engine notes the identity of a block, and then gives the block's part its name. A process that is killed between
+ * the two leaves a note without a part: the same block, sent again, would be taken for known and be lost to that table.
+ * This has to be done before the engine gives the part's number to another block. What is added is the engine's own note
+ * of a part that was dropped.
+ *
+ * @returns how many blocks were forgotten.
+ */
+export function forgetMissingBlocks(directory: string): number {
+  const forgotten = tablesOf(join(directory, 'store')).map(forgetIn);
+  return forgotten.reduce((sum, count) => sum + count, 0);
+}
+
+function tablesOf(store: string): string[] {
+  if (!existsSync(store)) return [];
+  return readdirSync(store).flatMap((group) =>
+    readdirSync(join(store, group)).map((table) => join(store, group, table)),
+  );
+}
+
+function forgetIn(table: string): number {
+  const logs = join(table, 'deduplication_logs');
+  const files = existsSync(logs) ? readdirSync(logs).filter((name) => LOG.test(name)) : [];
+  files.sort((a, b) => numberOf(a) - numberOf(b));
+  const last = files.at(-1);
+  if (last === undefined) return 0;
+  const blocks = remembered(files.map((file) => readFileSync(join(logs, file), 'utf8')));
+  const parts = readdirSync(table).flatMap((name) => rangeOf(name) ?? []);
+  const missing = [...blocks].filter(([, part]) => !isIn(parts, part));
+  const notes = missing.map(([block, part]) => `${DROPPED}\t${part}\t${block}\n`);
+  if (notes.length > 0) appendFileSync(join(logs, last), notes.join(''));
+  return notes.length;
+}
+
+/** The blocks that the logs, in their order, end up with, and their parts. */
+function remembered(logs: readonly string[]): Map<string, string> {
+  const blocks = new Map<string, string>();
+  for (const line of logs.join('').split('\n')) {
+    const [, what, part = '', block = ''] = RECORD.exec(line) ?? [];
+    if (what === ADDED) blocks.set(block, part);
+    else if (what === DROPPED) blocks.delete(block);
+  }
+  return blocks;
+}
+
+interface Range {
+  partition: string;
+  first: number;
+  last: number;
+}
+
+function rangeOf(part: string): Range | undefined {
+  const [, partition, first, last] = PART.exec(part) ?? [];
+  return partition === undefined ? undefined : { partition, first: Number(first), last: Number(last) };
+}
+
+/** Whether the part is there, or one that it was merged into; what is not named like a part is left alone. */
+function isIn(parts: readonly Range[], name: string): boolean {
+  const wanted = rangeOf(name);
+  return (
+    !wanted ||
+    parts.some(
+      ({ partition, first, last }) =>
+        partition === wanted.partition && first <= wanted.first && last >= wanted.last,
+    )
+  );
+}
+
+function numberOf(name: string): number {
+  return Number(LOG.exec(name)?.[1]);
+}
