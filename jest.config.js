@@ -5,6 +5,10 @@ export default {
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   testTimeout: 120_000,
   maxWorkers: 2,
+  // What the product says in a run is searched for secrets at its end.
+  globalSetup: '<rootDir>/test/setup/secrets/global-setup.ts',
+  globalTeardown: '<rootDir>/test/setup/secrets/global-teardown.ts',
+  setupFiles: ['<rootDir>/test/setup/secrets/learn.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
   // Nest 12 is ESM only and Jest's own require() cannot load ESM before Node 24, so it is transformed too.
   transformIgnorePatterns: [

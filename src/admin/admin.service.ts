@@ -123,7 +123,9 @@ export class AdminService {
 
   /** Revokes for good; revoking again changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
-    if (!(await this.hasKey(identifier))) throw new AdminError(`There is no key ${identifier}`);
+    // What was typed may be the whole key, and is not repeated.
+    if (!(await this.hasKey(identifier)))
+      throw new AdminError('There is no key with that identifier, which is the part before the dot');
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
   }

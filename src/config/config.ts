@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { EnvError, bool, cleanEnv, makeValidator, num, port, str } from 'envalid';
+import { EnvError, bool, cleanEnv, makeValidator, port, str } from 'envalid';
 import { type TracingConfig, tracingOf } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */
@@ -13,9 +13,8 @@ const MIB = 1024 * 1024;
 
 const whole = (min: number, max: number) =>
   makeValidator<number>((input) => {
-    const value = num()._parse(input);
-    if (!Number.isInteger(value) || value < min || value > max)
-      throw new EnvError(`must be a whole number from ${min} to ${max}`);
+    const value = /^\d+$/.test(input) ? Number(input) : NaN;
+    if (!(value >= min && value <= max)) throw new EnvError(`must be a whole number from ${min} to ${max}`);
     return value;
   });
 

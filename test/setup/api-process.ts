@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { keepProcess } from './secrets/run.js';
 import { send } from './wire.js';
 
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;
@@ -16,13 +17,18 @@ export class ApiProcess {
     readonly url: string,
   ) {}
 
-  /** Resolves once the service answers, whatever the state of its store. */
-  static async start(env: NodeJS.ProcessEnv): Promise<ApiProcess> {
-    const port = String(await freePort());
+  /**
+   * Resolves once the service answers, whatever the state of its store.
+   *
+   * @param at the port; left out: any that is free
+   */
+  static async start(env: NodeJS.ProcessEnv, at?: number): Promise<ApiProcess> {
+    const port = String(at ?? (await freePort()));
     const child = spawn(process.execPath, ['--import', TYPESCRIPT, MAIN], {
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, HOST: '127.0.0.1', PORT: port, ...env },
     });
+    keepProcess('api', child, { shown: true });
     const api = new ApiProcess(child, `http://127.0.0.1:${port}`);
     const isLive = () =>
       send(api.url, '/health/live').then(

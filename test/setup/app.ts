@@ -15,9 +15,11 @@ import type { Plan } from '../../src/auth/account.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { HttpAdapter } from '../../src/common/http/http.adapter.js';
+import { PinoLogger } from '../../src/common/logging/logger.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { conforms } from './conforms.js';
+import { keepAnswer, keepOutput } from './secrets/run.js';
 
 /** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
 export interface TestStore {
@@ -94,7 +96,17 @@ export class TestApp {
       bodyParser: false,
       logger: false,
     });
-    setUp(app, config, pino({ level: 'silent' }));
+    // Nobody reads it, but it is searched for secrets.
+    const logger = pino(
+      { level: 'trace' },
+      {
+        write: (line) => {
+          keepOutput('app', line);
+        },
+      },
+    );
+    app.useLogger(new PinoLogger(logger));
+    setUp(app, config, logger);
     await app.listen(0, '127.0.0.1');
     return new TestApp(app, testStore);
   }
@@ -113,7 +125,12 @@ export class TestApp {
   /** A GET with a key; the answer is held against the OpenAPI document. */
   get(path: string, key: string, query: Record<string, string | number> = {}) {
     const [bare = ''] = path.split('?', 1);
-    return request(this.server).get(path).query(query).set('Api-Key', key).expect(conforms(bare));
+    return request(this.server)
+      .get(path)
+      .query(query)
+      .set('Api-Key', key)
+      .expect(keepAnswer)
+      .expect(conforms(bare));
   }
 
   async stop(): Promise<void> {

@@ -10,6 +10,7 @@ import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { keepProcess } from './secrets/run.js';
 import { send } from './wire.js';
 
 /**
@@ -40,8 +41,9 @@ export class ServerProcess {
     const child = spawn(process.execPath, [join(process.cwd(), 'dist/main.js')], {
       cwd: directory,
       env: { PATH: process.env.PATH, ...own, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
+    keepProcess('server', child, { shown: true });
     // What counts its requests must not wait behind it.
     setPriority(child.pid!, constants.priority.PRIORITY_BELOW_NORMAL);
     const server = new ServerProcess(child, directory, `http://127.0.0.1:${port}`);

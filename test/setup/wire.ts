@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
 import type { Answer } from './conforms.js';
+import { keepAnswer } from './secrets/run.js';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
@@ -23,7 +24,9 @@ export async function send(
   const outgoing = request({ agent, host: hostname, port, path, method, headers });
   outgoing.end(body);
   const [incoming] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
-  return { status: incoming.statusCode ?? 0, headers: incoming.headers, text: await read(incoming) };
+  const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers, text: await read(incoming) };
+  keepAnswer(answer);
+  return answer;
 }
 
 /**

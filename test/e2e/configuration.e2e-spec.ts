@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Config, ConfigError } from '../../src/config/config.js';
+import { keepProcess } from '../setup/secrets/run.js';
+import { describeEmbedded } from '../setup/store.js';
+
+const TYPESCRIPT = pathToFileURL('test/setup/typescript.js').href;
+
+const NOT_WHOLE = ['many', '-1', '1.5', '1e3', '0x10', '12abc', ' 5', '99999999999'];
+const NOT_PORTS = ['many', '0', '65536', '1.5', '-1', '80 80', '80\n80'];
+
+/** Values that are refused, by the variable that they are refused for. */
+const WRONG: Record<string, readonly string[]> = {
+  PORT: NOT_PORTS,
+  COLLECTOR_PORT: NOT_PORTS,
+  METRICS_PORT: [...NOT_PORTS, '3000', '3001'],
+  CLICKHOUSE_URL: ['localhost', 'localhost:8123', 'http//x', 'tcp://localhost:9000', 'http://'],
+  REDIS_URL: ['localhost', 'localhost:6379', 'redis//x', 'http://localhost:6379'],
+  CLICKHOUSE_MAX_CONNECTIONS: [...NOT_WHOLE, '0', '1001'],
+  EMBEDDED_SESSIONS: [...NOT_WHOLE, '0', '65'],
+  QUERY_TIMEOUT_SECONDS: [...NOT_WHOLE, '0', '601'],
+  QUERY_MAX_MEMORY_MB: [...NOT_WHOLE, '15'],
+  QUERY_MAX_READ_MB: [...NOT_WHOLE, '15'],
+  QUERY_MAX_RESULT_MB: [...NOT_WHOLE, '0'],
+  RATE_LIMIT_PER_MINUTE: [...NOT_WHOLE, '0'],
+  AUTH_FAILURES_PER_MINUTE: [...NOT_WHOLE, '0'],
+  COLLECTOR_RATE_LIMIT_PER_MINUTE: [...NOT_WHOLE, '0'],
+  COLLECTOR_MAX_BODY_MB: [...NOT_WHOLE, '0', '257'],
+  COLLECTOR_MAX_LOG_FILE_MB: [...NOT_WHOLE, '0', '1025'],
+  COLLECTOR_MAX_IN_FLIGHT_MB: [...NOT_WHOLE, '0', '16385'],
+  TRUST_PROXY: [
+    'yes',
+    '-1',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '::1/129',
+    '10.0.0.0/8/8',
+    'loopback, nobody',
+    'a.example',
+  ],
+  CACHE_TTL_MS: [...NOT_WHOLE, '9001'],
+  SHUTDOWN_DELAY_MS: [...NOT_WHOLE, '600001'],
+  LOG_LEVEL: ['loud', 'INFO'],
+  COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],
+  DEMO_API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['localhost'],
+  OTEL_EXPORTER_OTLP_PROTOCOL: ['grpc'],
+  OTEL_TRACES_EXPORTER: ['zipkin'],
+  OTEL_TRACES_SAMPLER: ['jaeger_remote'],
+};
+/** What OpenTelemetry's other variables say counts only where traces are made. */
+const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
+/** Any text will do, or only trying tells. */
+const FREE = [
+  'HOST',
+  'DATA_DIR',
+  'CLICKHOUSE_USER',
+  'CLICKHOUSE_PASSWORD',
+  'CLICKHOUSE_DATABASE',
+  'TOKEN_SECRET',
+];
+
+const EXAMPLE = readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
+const EXAMPLES = [...EXAMPLE].map(([, name = '', value = '']) => [name, value] as const);
+const isOurs = (name: string) => !name.startsWith('OTEL_');
+
+describe('the configuration', () => {
+  it('is all in .env.example, with its defaults', () => {
+    const source = readFileSync('src/config/config.ts', 'utf8');
+    const specified = [...source.matchAll(/^ {2}([A-Z][A-Z_]+): \w/gm)].map(([, name]) => name);
+    expect(
+      EXAMPLES.map(([name]) => name)
+        .filter(isOurs)
+        .sort(),
+    ).toEqual(specified.sort());
+    expect(specified.sort()).toEqual([...Object.keys(WRONG).filter(isOurs), ...FREE].sort());
+    expect(new Config(Object.fromEntries(EXAMPLES))).toEqual(new Config({}));
+  });
+
+  it.each(Object.keys(WRONG))('is refused in one line that names %s', (name) => {
+    for (const value of WRONG[name]!) {
+      const read = () => new Config({ ...(isOurs(name) ? {} : TRACED), [name]: value });
+      expect(read).toThrow(ConfigError);
+      expect(read).toThrow(new RegExp(`^Invalid configuration\\. ${name}: [^\\n]+$`));
+    }
+  });
+
+  it.each([
+    ['TRUST_PROXY', '10.0.0.0/8, 127.0.0.1, ::1, fd00::/8, loopback, uniquelocal, 10.0.0.0/255.0.0.0'],
+    ['CLICKHOUSE_URL', 'https://user@store.example:8443/'],
+    ['REDIS_URL', 'rediss://:p%20w@redis.example/1'],
+    ['COUNTRY_DATABASE', 'package.json'],
+    ['CACHE_TTL_MS', '0'],
+    ['PORT', ''],
+  ])('takes %s=%s', (name, value) => {
+    expect(() => new Config({ [name]: value })).not.toThrow();
+  });
+
+  it('is refused for everything that is wrong at once', () => {
+    const read = () => new Config({ PORT: 'many', LOG_LEVEL: 'loud', REDIS_URL: 'x' });
+    expect(read).toThrow(/^Invalid configuration\. (?=.*PORT: )(?=.*LOG_LEVEL: )(?=.*REDIS_URL: )[^\n]+$/);
+  });
+
+  it('is refused without repeating what may be a secret', () => {
+    const secret = 'correct-horse';
+    for (const name of ['REDIS_URL', 'CLICKHOUSE_URL', 'DEMO_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
+      expect(() => new Config({ [name]: `x//:${secret}@y` })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining(secret) }),
+      );
+  });
+});
+
+// Processes with the engine in them.
+describeEmbedded('a process with a wrong configuration', () => {
+  const place = mkdtempSync(join(tmpdir(), 'configuration-'));
+
+  afterAll(() => {
+    rmSync(place, { recursive: true, force: true });
+  });
+
+  /** Runs one of the entries of the product in a directory of its own. */
+  async function run(entry: string, env: NodeJS.ProcessEnv) {
+    const [file = '', ...args] = entry.split(' ');
+    const child = spawn(process.execPath, ['--import', TYPESCRIPT, join(process.cwd(), file), ...args], {
+      cwd: place,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    keepProcess('configuration', child);
+    const said = { out: '', err: '' };
+    child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, ...said };
+  }
+
+  it.each(['src/main.ts', 'src/cli.ts serve', 'src/cli.ts serve --collector', 'src/cli.ts collector'])(
+    'ends with 78 and one line: %s',
+    async (entry) => {
+      expect(await run(entry, { PORT: 'many' })).toEqual({
+        code: 78,
+        out: '',
+        err: 'Invalid configuration. PORT: Invalid port input: "many"\n',
+      });
+    },
+  );
+
+  it.each(['migrate', 'team list', 'import x --app 1', 'demo'])(
+    'ends with 78 and one line for people: %s',
+    async (command) => {
+      const { code, out, err } = await run(`src/cli.ts ${command}`, { CACHE_TTL_MS: '10000' });
+      const lines = err.trimEnd().split('\n');
+      const people = lines.filter((line) => !line.startsWith('{'));
+      expect([code, out, people]).toEqual([
+        78,
+        '',
+        ['error: Invalid configuration. CACHE_TTL_MS: must be a whole number from 0 to 9000'],
+      ]);
+      // What it was to do is told to the audit as well.
+      expect(lines.length - people.length).toBeLessThanOrEqual(1);
+    },
+  );
+
+  it('reads .env where it is started, and the environment wins', async () => {
+    writeFileSync(join(place, '.env'), 'PORT=many\n');
+    expect(await run('src/main.ts', {})).toMatchObject({ code: 78, err: expect.stringContaining('PORT: ') });
+    const { err } = await run('src/main.ts', { PORT: '3000', LOG_LEVEL: 'loud' });
+    expect(err).toMatch(/^Invalid configuration\. LOG_LEVEL: [^\n]+\n$/);
+    rmSync(join(place, '.env'));
+  });
+
+  it('says which variable names a directory that cannot be one', async () => {
+    const file = join(place, 'file');
+    writeFileSync(file, '');
+    for (const [dataDir, why] of [
+      [file, 'EEXIST'],
+      [join(file, 'below'), 'ENOTDIR'],
+    ] as const)
+      expect(await run('src/main.ts', { DATA_DIR: dataDir })).toEqual({
+        code: 78,
+        out: '',
+        err: `Invalid configuration. DATA_DIR: ${dataDir} cannot be used (${why})\n`,
+      });
+  });
+});

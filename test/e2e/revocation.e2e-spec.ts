@@ -1,0 +1,134 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { Config } from '../../src/config/config.js';
+import { startServer } from '../collector/setup/server.js';
+import { ApiProcess } from '../setup/api-process.js';
+import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
+import { detail } from '../setup/contract.js';
+import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
+import { command, prepare } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+import { hangUp, send } from '../setup/wire.js';
+
+/** From when a change is acknowledged until every instance goes by it (contract, section 9). */
+const WITHIN_MS = 10_000;
+/** How often each instance is asked: the key is in every cache all the time. */
+const EVERY_MS = 25;
+/** For so long after the change has taken effect, it is to stay. */
+const AFTER_MS = 2_000;
+
+const DENIED = `401 ${detail('Invalid API key')}`;
+const NOT_PREMIUM = `403 ${detail('API access requires the Premium plan')}`;
+const UNAVAILABLE = `503 ${detail('Service temporarily unavailable')}`;
+
+/** What an instance said to a key, and when. */
+interface Said {
+  at: number;
+  what: string;
+}
+
+const runs = process.env.CLICKHOUSE_URL ? describeEmbedded : describeWithRedis;
+
+runs('two instances with warm caches, on one store and one Redis', () => {
+  let server: ClickHouseServer;
+  let redis: RedisAddress;
+  let env: NodeJS.ProcessEnv;
+  let store: ClickHouse;
+  let admin: AdminService;
+  let instances: ApiProcess[];
+
+  beforeAll(async () => {
+    redis = await openRedis();
+    const started = await startServer();
+    server = started.server;
+    env = { ...started.env, REDIS_URL: redis.url };
+    await prepare(env);
+    store = await ClickHouse.open(new Config(env));
+    admin = new AdminService(store);
+    const serving = { ...env, RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
+    instances = await Promise.all([ApiProcess.start(serving), ApiProcess.start(serving)]);
+  }, 60_000);
+
+  afterAll(async () => {
+    hangUp();
+    for (const instance of instances) expect(await instance.stop()).toBe(0);
+    await store.close();
+    await server.stop();
+    await redis.stop();
+  });
+
+  /** Asks an instance again and again, until it has said `last` for two seconds. */
+  async function watch({ url }: ApiProcess, key: string, last: string): Promise<Said[]> {
+    const all: Said[] = [];
+    const deadline = performance.now() + WITHIN_MS + 2 * AFTER_MS;
+    for (let since = Infinity; performance.now() < Math.min(deadline, since + AFTER_MS);) {
+      const { status, text } = await send(url, '/v1/team', { headers: { 'Api-Key': key } });
+      const at = performance.now();
+      all.push({ at, what: status === 200 ? '200' : `${status} ${text}` });
+      if (all.at(-1)?.what === last) since = Math.min(since, at);
+      await pause(EVERY_MS);
+    }
+    return all;
+  }
+
+  /**
+   * Asks all instances with the key throughout, makes a change, and holds that each takes it up within ten seconds and for
+   * good, having served the key until then.
+   */
+  async function expectEffect(key: string, last: string, change: () => Promise<number>) {
+    const watching = instances.map((instance) => watch(instance, key, last));
+    await pause(20 * EVERY_MS);
+    const changedAt = await change();
+    for (const said of await Promise.all(watching)) {
+      const first = said.findIndex(({ what }) => what === last);
+      expect(new Set(said.slice(0, first).map(({ what }) => what))).toEqual(new Set(['200']));
+      expect(new Set(said.slice(first).map(({ what }) => what))).toEqual(new Set([last]));
+      expect(said[first]!.at - changedAt).toBeLessThan(WITHIN_MS);
+      expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(5);
+    }
+  }
+
+  it('refuse a key within ten seconds of its revocation, a team of the end of its plan, and for good', async () => {
+    const [team, other] = [
+      await admin.createTeam('Acme', 'premium'),
+      await admin.createTeam('Other', 'premium'),
+    ];
+    const { key, identifier } = await admin.createKey(team.id);
+    const revoked = expectEffect(key, DENIED, async () => {
+      expect(await command(['key', 'revoke', identifier], env)).toMatchObject({ code: 0 });
+      return performance.now();
+    });
+    const unpaid = expectEffect((await admin.createKey(other.id)).key, NOT_PREMIUM, async () => {
+      await store.insert('teams_v1', [JSON.stringify({ ...other, plan: 'free' })]);
+      return performance.now();
+    });
+    await Promise.all([revoked, unpaid]);
+  });
+
+  it('refuse a key at the moment it expires, whatever they remember', async () => {
+    const { id } = await admin.createTeam('Acme', 'premium');
+    const expiresAt = Date.now() + 2_000;
+    const { key } = await admin.createKey(id, { expiresAt });
+    const watching = instances.map((instance) => watch(instance, key, DENIED));
+    const clock = performance.timeOrigin;
+    for (const said of await Promise.all(watching)) {
+      const served = said.filter(({ what }) => what === '200');
+      const refused = said.filter(({ what }) => what === DENIED);
+      expect([served.length + refused.length, served.length > 5]).toEqual([said.length, true]);
+      expect(Math.min(...refused.map(({ at }) => at + clock))).toBeGreaterThan(expiresAt - 100);
+      expect(Math.max(...served.map(({ at }) => at + clock))).toBeLessThan(expiresAt + 1_000);
+    }
+  });
+
+  it('do not go on serving a revoked key because the store has gone away since', async () => {
+    const { id } = await admin.createTeam('Acme', 'premium');
+    const { key, identifier } = await admin.createKey(id);
+    await expectEffect(key, UNAVAILABLE, async () => {
+      await admin.revokeKey(identifier);
+      await server.refuse();
+      return performance.now();
+    });
+    await server.accept();
+  });
+});

@@ -1,0 +1,164 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { describeEmbedded } from '../setup/store.js';
+import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
+
+/** Some batches of an import, the last one not full. */
+const LINES = 11_000;
+/** After so many kills on one directory, an import is left alone. */
+const KILLS_IN_A_ROW = 8;
+
+const SUMMED = [
+  'traffic_per_15m_v1',
+  'traffic_per_15m_by_consumer_v1',
+  'traffic_per_hour_v1',
+  'traffic_per_day_v1',
+];
+const LATEST = ['consumer_activity_v1', 'endpoint_activity_v1'];
+const LOGGED = ['request_logs_v1', 'request_details_v1'];
+const NAMED = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'];
+
+const WRITTEN = [...SUMMED, ...LATEST, ...LOGGED, ...NAMED].map((table) => `'${table}'`).join(', ');
+
+/** By table, what it says, whatever rows and parts it says it in. */
+const CONTENTS: Record<string, string> = {
+  import_ledger_v1: 'SELECT app_id, request_uuid FROM import_ledger_v1',
+  ...Object.fromEntries(LOGGED.map((table) => [table, `SELECT * FROM ${table}`])),
+  ...Object.fromEntries(NAMED.map((table) => [table, `SELECT * EXCEPT updated_at FROM ${table} FINAL`])),
+  ...Object.fromEntries(LATEST.map((table) => [table, grouped(table, 'max', ['last_request_at'])])),
+  ...Object.fromEntries(
+    SUMMED.map((table) => [table, grouped(table, 'sum', ['requests', 'bytes_received', 'bytes_sent'])]),
+  ),
+};
+
+const DIGESTS = Object.entries(CONTENTS)
+  .map(
+    ([table, sql]) =>
+      `SELECT '${table}' AS table, count() AS rows, hex(sum(cityHash64(*))) AS digest FROM (${sql})`,
+  )
+  .join('\nUNION ALL\n');
+
+/** What must hold at any time: what the ledger has, which is what was acknowledged, is everywhere. */
+const ACKNOWLEDGED = `
+SELECT
+  (SELECT count() FROM import_ledger_v1) AS acknowledged,
+  (SELECT toUInt32(sum(total_rows)) FROM system.tables WHERE name IN (${WRITTEN})) AS written,
+  (SELECT uniqExact(request_uuid) FROM import_ledger_v1) AS distinct_acknowledged,
+  ${LOGGED.map(
+    (table) => `
+  (SELECT count() FROM import_ledger_v1 WHERE request_uuid NOT IN (SELECT request_uuid FROM ${table})) AS missing_in_${table},
+  (SELECT count() - uniqExact(request_uuid) FROM ${table}) AS doubled_in_${table}`,
+  ).join(',')},
+  ${SUMMED.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')}`;
+
+function grouped(table: string, by: 'sum' | 'max', columns: readonly string[]): string {
+  const values = columns.map((column) => `${by}(t.${column}) AS ${column}`).join(', ');
+  return `SELECT * EXCEPT (${columns.join(', ')}), ${values} FROM ${table} AS t GROUP BY ALL`;
+}
+
+describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=${SEED})`, () => {
+  const random = randomFrom(SEED);
+  const template = new CrashSite();
+  const file = join(template.directory, '..', `crash-${process.pid}.ndjson`);
+  const command = ['import', file, '--app', '1'];
+  const sites: CrashSite[] = [template];
+
+  afterAll(() => {
+    for (const site of sites) site.remove();
+    rmSync(file, { force: true });
+  });
+
+  const site = () => {
+    const made = new CrashSite(template.directory);
+    sites.push(made);
+    return made;
+  };
+
+  async function ask<Row>({ env }: CrashSite, sql: string): Promise<Row[]> {
+    const store = await ClickHouse.open(new Config(env));
+    return store.rows<Row>('test.ask', sql).finally(() => store.close());
+  }
+
+  const contentsOf = async (crashed: CrashSite) => {
+    const rows = await ask<{ table: string }>(crashed, DIGESTS);
+    return Object.fromEntries(rows.map((row) => [row.table, row]));
+  };
+
+  /** Opens the directory; gives how many requests were acknowledged, all of which are there, and how many rows there are. */
+  async function stateOf(crashed: CrashSite): Promise<{ acknowledged: number; written: number }> {
+    const [row] = await ask<Record<string, number>>(crashed, ACKNOWLEDGED);
+    const { acknowledged = 0, distinct_acknowledged, written = 0, ...tables } = row!;
+    expect(distinct_acknowledged).toBe(acknowledged);
+    for (const [name, number] of Object.entries(tables)) {
+      const [least, most] = name.startsWith('requests_in') ? [acknowledged, LINES] : [0, 0];
+      expect([name, number >= least && number <= most, number]).toEqual([name, true, number]);
+    }
+    return { acknowledged, written };
+  }
+
+  it('has lost nothing that was acknowledged, and when it is run again is what it would have been', async () => {
+    writeFileSync(file, lines());
+    const store = await ClickHouse.open(new Config(template.env));
+    await migrate(store);
+    const admin = new AdminService(store);
+    await admin.createTeam('Acme', 'premium');
+    await admin.createApp(1, 'Shop', 'express').finally(() => store.close());
+    const whole = site();
+    await whole.complete(command);
+    const expected = await contentsOf(whole);
+    expect(expected).toMatchObject({ request_logs_v1: { rows: LINES }, consumers_v1: { rows: LINES / 40 } });
+    // The first import filled the system's cache: the others are faster.
+    const moments = new Moments(await site().complete(command), random);
+
+    let [kills, within, imports] = [0, 0, 0];
+    while (kills < KILLS) {
+      const crashed = site();
+      let acknowledged = 0;
+      for (let inARow = 0; inARow < KILLS_IN_A_ROW && kills < KILLS; inARow += 1) {
+        const killAfterMs = moments.next();
+        const { code, ms } = await crashed.run(command, killAfterMs);
+        if (code === 0) {
+          moments.tooLate(ms);
+          break;
+        }
+        kills += 1;
+        const { acknowledged: now, written } = await stateOf(crashed);
+        expect(now).toBeGreaterThanOrEqual(acknowledged);
+        acknowledged = now;
+        if (written === 0) moments.tooEarly(killAfterMs);
+        else if (now < LINES) within += 1;
+      }
+      await crashed.complete(command);
+      expect(await contentsOf(crashed)).toEqual(expected);
+      crashed.remove();
+      imports += 1;
+    }
+    process.stdout.write(
+      `import: ${kills} kills (${within} while it wrote), ${imports} imports of ${LINES} lines whole\n`,
+    );
+  }, 600_000);
+});
+
+function lines(): string {
+  const now = Date.now();
+  const line = (n: number) =>
+    JSON.stringify({
+      timestamp: new Date(now - 60_000 - n * 500).toISOString(),
+      env: n % 7 === 0 ? 'dev' : 'prod',
+      method: n % 3 === 0 ? 'POST' : 'GET',
+      url: `https://api.example.com/things/${n}`,
+      path: `/things/${Math.floor(n / 600)}/{id}`,
+      status_code: 200 + (n % 4) * 100,
+      response_time_ms: n % 90,
+      request_size_bytes: n % 50,
+      response_size_bytes: n % 1_000,
+      // New names all the way, so that they are cut off as well.
+      consumer: `consumer ${Math.floor(n / 40)}`,
+      request_headers: [['x-n', String(n)]],
+    });
+  return Array.from({ length: LINES }, (_, n) => `${line(n)}\n`).join('');
+}
