@@ -87,9 +87,7 @@ describe('openCountryDatabase', () => {
     writeFileSync(file, 'not a database');
     expect(() => {
       openCountryDatabase(file);
-    }).toThrow(
-      new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not a database of the MMDB form'),
-    );
+    }).toThrow(ConfigError);
   });
 });
 
