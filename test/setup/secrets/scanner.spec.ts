@@ -38,6 +38,11 @@ describe('the search for secrets', () => {
     expect(scanner.find(text)).toEqual([]);
   });
 
+  it('does not take what pads a text for a secret, though a test sent it as a key', () => {
+    const padding = 'a'.repeat(32);
+    expect(new SecretScanner([`abcdefg.${padding}`, 'b'.repeat(64)]).find(padding + padding)).toEqual([]);
+  });
+
   it('looks for every secret once, and for texts in two forms', () => {
     expect(scanner.size).toBe(4);
   });

@@ -12,6 +12,8 @@ const KEYS = /(?<![A-Za-z0-9])[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}(?![A-Za-z0-9])/;
 const LENGTH = 32;
 const LONG_WORDS = new RegExp(`[A-Za-z0-9]{${LENGTH},}`, 'g');
 const LONG_WORD = new RegExp(`^[A-Za-z0-9]{${LENGTH},}$`);
+/** Drawn at random, 32 letters and digits have more than twice as many different ones; `aaaa…` is what tests pad texts with. */
+const FEWEST_DIFFERENT = 8;
 /** A shorter text would be found by chance. */
 const SHORTEST = 6;
 
@@ -44,8 +46,9 @@ export class SecretScanner {
 
   private add(secret: string) {
     const word = KEY.exec(secret)?.[1] ?? (LONG_WORD.test(secret) ? secret.slice(0, LENGTH) : undefined);
-    if (word !== undefined) this.words.add(word);
-    else if (secret.length >= SHORTEST) {
+    if (word !== undefined) {
+      if (new Set(word).size >= FEWEST_DIFFERENT) this.words.add(word);
+    } else if (secret.length >= SHORTEST) {
       this.texts.add(secret);
       this.texts.add(encodeURIComponent(secret));
     }
