@@ -32,7 +32,7 @@ const special = new BlockList();
 for (const [network, prefix] of SPECIAL)
   special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
 
-const known = new LRUCache<string, { code: string | null }>({ max: 4_096 });
+const known = new LRUCache<string, { code: string | null }>({ max: 32_768 });
 
 /** What knows the country of a public address; undefined until the first is asked for. */
 type Lookup = (address: string, version: number) => string | null | undefined;

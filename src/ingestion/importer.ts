@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Retention, trafficRetention, whyNotInTime } from './instant.js';
 import type { SourceLine } from './line-splitter.js';
@@ -140,7 +140,7 @@ export async function latestTimestamp(
 
 /** A UUID of version 8 (RFC 9562, section 5.8) made of what makes a line itself. */
 function uuidOf(text: string): string {
-  const hex = createHash('sha256').update(text).digest('hex');
+  const hex = hash('sha256', text);
   const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return [
     hex.slice(0, 8),

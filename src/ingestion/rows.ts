@@ -9,7 +9,9 @@ export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds)
     app_id: appId,
     timestamp: dateTime64(record.timestamp),
     request_uuid,
-    ...ids,
+    app_env_id: ids.app_env_id,
+    endpoint_id: ids.endpoint_id,
+    consumer_id: ids.consumer_id,
     method,
     status_code,
     record: recordText(record),
@@ -20,12 +22,11 @@ export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds)
 /** One row of `requests`. */
 export function requestRow(appId: number, record: RequestRecord, ids: RequestIds) {
   const { request_size_bytes, response_size_bytes, is_noise } = record;
-  return {
-    ...loggedRow(appId, record, ids),
+  return Object.assign(loggedRow(appId, record, ids), {
     request_size_bytes: request_size_bytes ?? -1,
     response_size_bytes: response_size_bytes ?? -1,
     is_noise,
-  };
+  });
 }
 
 /**
