@@ -1,10 +1,8 @@
-import 'reflect-metadata';
-import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import { setUp } from './app.setup.js';
-import { HttpAdapter } from './common/http/http.adapter.js';
-import { type LogDestination, PinoLogger, createPino } from './common/logging/logger.js';
+import { createApp } from './common/http/create-app.js';
+import { type LogDestination, createPino } from './common/logging/logger.js';
 import { Config } from './config/config.js';
 
 /** A server that listens. */
@@ -24,21 +22,13 @@ export interface RunningServer {
 export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
   const logger = createPino(config.logLevel, logs);
-  const app = await NestFactory.create<NestExpressApplication>(AppModule, new HttpAdapter(), {
-    bodyParser: false,
-    abortOnError: false,
-    // A failed start is told in one line by whoever asked for it, not by the framework's stack trace.
-    logger: false,
-  });
-  app.useLogger(new PinoLogger(logger));
+  const app = await createApp(AppModule, logger);
   const drain = setUp(app, config, logger);
   await app.listen(config.port, config.host);
   logger.info({ port: config.port }, 'listening');
   return {
     app,
-    drain: () => {
-      drain.begin();
-    },
+    drain: drain.begin,
     stop: () => {
       drain.begin();
       return app.close();

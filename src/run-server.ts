@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningServer } from './app.factory.js';
-import { DataDirectoryInUse } from './clickhouse/clickhouse.errors.js';
 import type { LogDestination } from './common/logging/logger.js';
 import { Config, ConfigError } from './config/config.js';
 
@@ -18,7 +17,6 @@ export function loadEnvFile() {
 /** What a person should read of a failed start: one line where we know why. */
 export function explain(error: unknown): { line: string; exitCode: number } {
   if (error instanceof ConfigError) return { line: error.message, exitCode: EXIT_CONFIG };
-  if (error instanceof DataDirectoryInUse) return { line: error.message, exitCode: 1 };
   return { line: error instanceof Error ? error.message : String(error), exitCode: 1 };
 }
 

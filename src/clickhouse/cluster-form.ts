@@ -55,9 +55,7 @@ const DEDUPLICATED_FOR_SECONDS = 604_800;
  * @throws MigrationError for a statement of a kind that has no such form yet, or names that are not plain words.
  */
 export function clusterForm(statement: string, cluster: Cluster): string[] {
-  for (const name of [cluster.name, cluster.database])
-    if (!WORD.test(name))
-      throw new MigrationError(`${name}: names of clusters and databases are plain words`);
+  requireWords(cluster);
   const sql = statement.replace(LEADING_COMMENTS, '');
   const table = CREATE_TABLE.exec(sql);
   if (table) return tables(table, cluster);

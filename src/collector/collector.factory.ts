@@ -1,14 +1,11 @@
-import 'reflect-metadata';
 import { Logger as NestLogger } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrate.js';
 import { type RunningServer, startServer } from '../app.factory.js';
-import { HttpAdapter } from '../common/http/http.adapter.js';
+import { createApp } from '../common/http/create-app.js';
 import { setUpHttp } from '../common/http/set-up-http.js';
-import { type LogDestination, PinoLogger, createPino } from '../common/logging/logger.js';
+import { type LogDestination, createPino } from '../common/logging/logger.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
@@ -37,12 +34,7 @@ export async function startCollectorOn(
 ): Promise<RunningServer> {
   const redis = SharedRedis.of(config);
   const module = CollectorModule.on({ config, store, redis, telemetry });
-  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
-    bodyParser: false,
-    abortOnError: false,
-    logger: false,
-  });
-  app.useLogger(new PinoLogger(logger));
+  const app = await createApp(module, logger);
   const drain = setUpHttp(app, config, logger);
   const committer = app.get(Committer);
   const recovery = await startRecovery(committer, store.kind);
@@ -50,9 +42,7 @@ export async function startCollectorOn(
   logger.info({ port }, 'collector listening');
   return {
     app,
-    drain: () => {
-      drain.begin();
-    },
+    drain: drain.begin,
     stop: async () => {
       drain.begin();
       clearInterval(recovery);

@@ -25,7 +25,7 @@ export class RequestsWriter {
    * The rows go in under a token made of their identities, then into the ledger. When the process dies in between,
    * the same requests come again with the same token, which completes what is missing and doubles nothing.
    *
-   * Writes may overlap: a request that another one has under way is left to it, and told of where that one fails.
+   * Writes may overlap: a request that another one has under way is left to it, and lost or kept with it.
    */
   async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
     const underWay = this.underWay.get(appId) ?? new Set();

@@ -82,7 +82,6 @@ export class RequestLogsRepository {
     after: RequestLogKey | undefined,
     limit: number,
   ): Promise<string[]> {
-    if (start >= end) return [];
     const { sql, params } = and(
       after && isAfter(after),
       envIs(filter.app_env_id),

@@ -2,11 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrate.js';
-import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
+import { prepare } from '../setup/service.js';
 import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { describeEmbedded } from '../setup/store.js';
 import { logFile } from './setup/log-file.js';
@@ -31,7 +28,7 @@ describeEmbedded('kill -9 during a load', () => {
   let load: Load;
 
   beforeAll(async () => {
-    account = await prepare(directory);
+    account = await prepare({ DATA_DIR: directory }, 0);
     service = await ServiceProcess.start(directory);
     load = new Load(messages(`${service.collectorUrl}/v2/${account.clientId}/prod`));
     const done = load.run(SENDERS);
@@ -92,20 +89,6 @@ describeEmbedded('kill -9 during a load', () => {
     expect(identifiers).toHaveLength(200);
   });
 });
-
-async function prepare(dataDir: string) {
-  const store = await ClickHouse.open(new Config({ DATA_DIR: dataDir }));
-  try {
-    await migrate(store);
-    const admin = new AdminService(store);
-    const { id: teamId } = await admin.createTeam('Acme', 'premium');
-    const { key } = await admin.createKey(teamId);
-    const { id: appId, client_id: clientId } = await admin.createApp(teamId, 'Shop', 'express');
-    return { appId, clientId, key };
-  } finally {
-    await store.close();
-  }
-}
 
 function messages(base: string): Outgoing[] {
   const syncs = Array.from({ length: SYNCS }, (_, index) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { ABSENT } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -85,16 +86,8 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
     });
 
     it('has null for each member of the record that is absent', async () => {
-      const absent = {
-        consumer: null,
-        path: null,
-        request_size_bytes: null,
-        response_size_bytes: null,
-        client_ip: null,
-        client_country_iso_code: null,
-      };
-      const [record] = await tenant.write(absent);
-      expect((await details(record!.request_uuid)).body).toMatchObject(absent);
+      const [record] = await tenant.write(ABSENT);
+      expect((await details(record!.request_uuid)).body).toMatchObject(ABSENT);
     });
 
     it('is not led astray by text that looks like its own parts', async () => {

@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { ABSENT } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
@@ -52,18 +53,10 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
     });
 
     it('has null for each member that is absent, and 0 where something is 0', async () => {
-      const absent = {
-        consumer: null,
-        path: null,
-        request_size_bytes: null,
-        response_size_bytes: null,
-        client_ip: null,
-        client_country_iso_code: null,
-      };
-      await tenant.write({ ...absent, timestamp: Date.now() - 2 * SECOND });
+      await tenant.write({ ...ABSENT, timestamp: Date.now() - 2 * SECOND });
       await tenant.write({ request_size_bytes: 0, response_size_bytes: 0, response_time_ms: 0 });
       const { data } = await tenant.logs();
-      expect(data[0]).toMatchObject(absent);
+      expect(data[0]).toMatchObject(ABSENT);
       expect(data[1]).toMatchObject({ request_size_bytes: 0, response_size_bytes: 0, response_time_ms: 0 });
       expect(Object.keys(data[0]!)).toEqual(Object.keys(data[1]!));
     });

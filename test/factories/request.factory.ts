@@ -22,3 +22,13 @@ export function aRequest(overrides: Partial<RequestRecord> = {}): RequestRecord 
     ...overrides,
   };
 }
+
+/** What a request may do without. */
+export const ABSENT = {
+  consumer: null,
+  path: null,
+  request_size_bytes: null,
+  response_size_bytes: null,
+  client_ip: null,
+  client_country_iso_code: null,
+} satisfies Partial<RequestRecord>;

@@ -1,9 +1,9 @@
 import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { aRequest } from '../factories/request.factory.js';
-import { type OpenStore, openStore } from '../setup/store.js';
+import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
 
 /** The names that requests bring along: environments, endpoints, consumers and groups. */
 describe('Directory', () => {
@@ -19,17 +19,14 @@ describe('Directory', () => {
   });
 
   beforeEach(async () => {
-    const admin = new AdminService(store);
-    const { id } = await admin.createTeam('Acme', 'premium');
-    appId = (await admin.createApp(id, 'Shop', 'express')).id;
+    appId = await anApp(store);
   });
 
   afterAll(() => open.remove());
 
   /** As another process would go on. */
   const restart = async () => {
-    await store.close();
-    store = open.store = await ClickHouse.open(open.config);
+    store = await reopen(open);
     writer = new RequestsWriter(store);
   };
   const rows = (sql: string) => store.rows<object>('test.names', sql, { app_id: appId });

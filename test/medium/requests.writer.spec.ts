@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { aRequest } from '../factories/request.factory.js';
-import { type OpenStore, openStore } from '../setup/store.js';
+import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
 
 /** All that requests leave behind, and how to read it so that merges in the background make no difference. */
 const TRACES: Record<string, string> = {
@@ -47,17 +47,14 @@ describe('RequestsWriter', () => {
   });
 
   beforeEach(async () => {
-    const admin = new AdminService(store);
-    const { id } = await admin.createTeam('Acme', 'premium');
-    appId = (await admin.createApp(id, 'Shop', 'express')).id;
+    appId = await anApp(store);
   });
 
   afterAll(() => open.remove());
 
   /** As another process, or this one after a crash, would go on. */
   const restart = async () => {
-    await store.close();
-    store = open.store = await ClickHouse.open(open.config);
+    store = await reopen(open);
     writer = new RequestsWriter(store);
   };
   const rows = (sql: string, app_id = appId) => store.rows<object>('test.traces', sql, { app_id });

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from './end-process.js';
 
 const MAIN = fileURLToPath(new URL('./clickhouse-server/main.ts', import.meta.url));
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;
@@ -69,9 +70,7 @@ export class ConfiguredServer {
   }
 
   async stop() {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child, 'SIGKILL');
     rmSync(this.place, { recursive: true, force: true });
   }
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { endProcess } from './end-process.js';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
@@ -53,9 +53,7 @@ export class ServerProcess {
 
   /** Ends it as an orchestrator does. */
   async stop(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
-    await exited;
+    await endProcess(this.child, 'SIGTERM');
     process.off('exit', this.endWithProcess);
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -1,3 +1,4 @@
+import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import type { Config } from '../../src/config/config.js';
@@ -27,6 +28,20 @@ export async function openEmptyStore(env?: NodeJS.ProcessEnv): Promise<OpenStore
     },
   };
   return open;
+}
+
+/** Closes the store and opens it again, as another process would, or this one after a crash. */
+export async function reopen(open: OpenStore): Promise<ClickHouse> {
+  await open.store.close();
+  open.store = await ClickHouse.open(open.config);
+  return open.store;
+}
+
+/** An app of a team of its own; its ID. */
+export async function anApp(store: ClickHouse): Promise<number> {
+  const admin = new AdminService(store);
+  const { id } = await admin.createTeam('Acme', 'premium');
+  return (await admin.createApp(id, 'Shop', 'express')).id;
 }
 
 /** A store with this version's schema. */

@@ -21,7 +21,7 @@ export class Drain {
     next(serviceUnavailable());
   };
 
-  begin() {
+  readonly begin = () => {
     this.draining = true;
-  }
+  };
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endProcess } from '../../setup/end-process.js';
 
 /** A request to a sample application. */
 export interface Call {
@@ -51,9 +52,7 @@ export class SampleApp {
   }
 
   async stop(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child, 'SIGKILL');
     process.off('exit', this.endWithProcess);
     rmSync(this.directory, { recursive: true, force: true });
   }

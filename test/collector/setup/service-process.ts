@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
+import { endProcess } from '../../setup/end-process.js';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
 import { keepProcess } from '../../setup/secrets/run.js';
@@ -66,9 +66,7 @@ export class ServiceProcess {
 
   private async end(signal: NodeJS.Signals): Promise<void> {
     if (!this.child) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill(signal);
-    await exited;
+    await endProcess(this.child, signal);
     this.child = undefined;
   }
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endProcess } from '../end-process.js';
 import type { Fault, FaultOrder, Order, Reply, SeenQuery, Started } from './protocol.js';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -87,9 +88,7 @@ export class ClickHouseServer {
   /** Ends the process at once, as a crash would. */
   async kill() {
     if (!this.child) return;
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+    await endProcess(this.child, 'SIGKILL');
     this.child = undefined;
   }
 

@@ -1,0 +1,9 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+
+/** Sends a process the signal and resolves once it has ended. */
+export async function endProcess(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
