@@ -3,6 +3,8 @@ import { StoreUnavailable } from './clickhouse.errors.js';
 
 /** How a server may write an exception behind what it has sent: as one more row. Inside a text, quotes are escaped. */
 const EXCEPTION_ROW = '{"exception":';
+const BRACE = '{'.charCodeAt(0);
+const END = Buffer.from('}\n');
 /** Errors come last and are short; a row can be long. */
 const TAIL = 16_384;
 
@@ -14,11 +16,11 @@ const TAIL = 16_384;
  *
  * @throws what the engine said behind the rows, or StoreUnavailable when it said nothing.
  */
-export function wholeRows(text: string): string {
-  if (text === '') return text;
-  const last = text.slice(text.lastIndexOf('\n', text.length - 2) + 1);
-  if (last.startsWith('{') && last.endsWith('}\n') && !last.includes(EXCEPTION_ROW)) return text;
-  const error = parseError(text.slice(-TAIL));
+export function wholeRows(answer: Buffer): Buffer {
+  if (answer.length === 0) return answer;
+  const last = answer.subarray(answer.subarray(0, -1).lastIndexOf('\n') + 1);
+  if (last[0] === BRACE && last.subarray(-2).equals(END) && !last.includes(EXCEPTION_ROW)) return answer;
+  const error = parseError(answer.toString('utf8', Math.max(0, answer.length - TAIL)));
   throw 'code' in error ? error : new StoreUnavailable('the answer was cut short');
 }
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
 import { ClickHouse, type QueryOptions } from './clickhouse.client.js';
+import type { JsonLines } from './json-lines.js';
 import type { Parameters } from './literals.js';
 
 /**
@@ -20,6 +21,17 @@ export class AppStore {
     options?: Omit<QueryOptions, 'signal'>,
   ): Promise<string> {
     return this.store.text(name, sql, bound(scope, params), { ...options, signal: scope.patience });
+  }
+
+  /** See `ClickHouse.jsonLines`. */
+  jsonLines(
+    scope: AppScope,
+    name: string,
+    sql: string,
+    params: Parameters = {},
+    options?: Omit<QueryOptions, 'signal'>,
+  ): Promise<JsonLines> {
+    return this.store.jsonLines(name, sql, bound(scope, params), { ...options, signal: scope.patience });
   }
 
   /** See `ClickHouse.rows`. */

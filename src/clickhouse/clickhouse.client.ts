@@ -1,15 +1,16 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { isOfServer, wholeRows } from './answer.js';
+import { wholeRows } from './answer.js';
+import { type Ask, type Question, askEngine, askServer } from './ask.js';
 import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
-import { lines } from './json-lines.js';
+import { JsonLines, lines } from './json-lines.js';
 import type { Parameters } from './literals.js';
 import { showLoad } from './load.js';
 import { withPatience } from './patience.js';
-import { type Reads, readsIn } from './reads.js';
-import { createServerClient, READ_SETTINGS } from './server.client.js';
+import type { Reads } from './reads.js';
+import { createServerClient } from './server.client.js';
 import { Turns } from './turns.js';
 import { type Statement, Watch } from './watch.js';
 
@@ -19,8 +20,6 @@ export interface QueryOptions {
   threads?: number;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
-  /** The one column is the JSON text of each row, to be given as it is. */
-  isText?: boolean;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
   /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
@@ -33,11 +32,7 @@ export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operat
   withinMs?: number;
 }
 
-interface Read {
-  query: string;
-  params: Parameters;
-  format: 'JSONEachRow' | 'TabSeparatedRaw';
-  signal: AbortSignal;
+interface Read extends Question {
   /** Takes what was read, once that is known. */
   reads: Reads;
 }
@@ -83,6 +78,7 @@ export class ClickHouse {
   private readonly patienceMs: number;
   private readonly turns: Turns;
   private readonly watch: Watch;
+  private readonly ask: Ask;
   private closed = false;
 
   private constructor(
@@ -92,6 +88,7 @@ export class ClickHouse {
     embedded?: EmbeddedConnection,
   ) {
     this.kind = embedded ? 'embedded' : 'server';
+    this.ask = embedded ? askEngine(client) : askServer(client);
     const timeoutMs = config.queryTimeoutSeconds * 1000;
     this.limits = [
       `max_execution_time = ${config.queryTimeoutSeconds}`,
@@ -130,16 +127,18 @@ export class ClickHouse {
   }
 
   /** Rows as the engine writes them: one JSON object a line, in the order of the SELECT. */
-  text(name: string, sql: string, params: Parameters = {}, options: QueryOptions = {}): Promise<string> {
-    const settings = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
-    const query = `${sql}\nSETTINGS ${settings}`;
-    const format = options.isText ? 'TabSeparatedRaw' : 'JSONEachRow';
-    const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
-    return this.watch.over(statement, (reads) =>
-      withPatience(this.patienceMs, options.signal, (signal) =>
-        this.turns.take(signal, () => this.read({ query, params, format, signal, reads }), options.first),
-      ),
-    );
+  async text(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<string> {
+    return (await this.bytes('JSONEachRow', name, sql, params, options)).toString();
+  }
+
+  /** The rows of a SELECT of one column, which is the JSON text of an object: as they are, not parsed and not decoded. */
+  async jsonLines(
+    name: string,
+    sql: string,
+    params?: Parameters,
+    options?: QueryOptions,
+  ): Promise<JsonLines> {
+    return new JsonLines(await this.bytes('TabSeparatedRaw', name, sql, params, options));
   }
 
   /** The same rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
@@ -181,7 +180,7 @@ export class ClickHouse {
     const ask = async (reads: Reads) => {
       const read = (signal: AbortSignal) =>
         this.read({ query: PING, params: {}, format: 'JSONEachRow', signal, reads });
-      const [row = '{}'] = lines(await withPatience(PING_MS, undefined, read));
+      const [row = '{}'] = lines((await withPatience(PING_MS, undefined, read)).toString());
       this.version = (JSON.parse(row) as { version?: string }).version;
     };
     return this.watch.over({ name: 'ping', operation: 'SELECT' }, ask).then(
@@ -196,21 +195,34 @@ export class ClickHouse {
     await this.client.close();
   }
 
-  private async read(read: Read): Promise<string> {
+  private bytes(
+    format: Question['format'],
+    name: string,
+    sql: string,
+    params: Parameters = {},
+    options: QueryOptions = {},
+  ): Promise<Buffer> {
+    const settings = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
+    const query = `${sql}\nSETTINGS ${settings}`;
+    const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
+    return this.watch.over(statement, (reads) =>
+      withPatience(this.patienceMs, options.signal, (signal) =>
+        this.turns.take(signal, () => this.read({ query, params, format, signal, reads }), options.first),
+      ),
+    );
+  }
+
+  private async read({ reads, ...question }: Read): Promise<Buffer> {
+    const { signal } = question;
     try {
       this.requireOpen();
-      const result = await this.ask(read);
-      Object.assign(read.reads, readsIn(result.response_headers));
-      const text = result.text();
-      // The client no longer listens to the signal once the answer has begun.
-      const drop = () => {
-        result.close();
-      };
-      read.signal.addEventListener('abort', drop, { once: true });
-      if (read.signal.aborted) drop();
-      const rows = wholeRows(await text);
-      if (this.kind === 'server' && !isOfServer(result.response_headers))
-        throw new StoreUnavailable('not an answer of a ClickHouse server');
+      const answer = await this.begin(question);
+      Object.assign(reads, answer.reads);
+      const bytes = answer.bytes();
+      signal.addEventListener('abort', answer.drop, { once: true });
+      if (signal.aborted) answer.drop();
+      const rows = wholeRows(await bytes);
+      if (!answer.isOfStore) throw new StoreUnavailable('not an answer of a ClickHouse server');
       return rows;
     } catch (error) {
       throw storeError(error, this.kind);
@@ -221,20 +233,11 @@ export class ClickHouse {
     if (this.closed) throw new StoreUnavailable('the store is closed');
   }
 
-  private ask({ query, params, format, signal }: Read) {
-    const ask = () =>
-      this.client.query({
-        query,
-        query_params: params,
-        format,
-        use_multipart_params_auto: true,
-        abort_signal: signal,
-        ...(this.kind === 'server' && { clickhouse_settings: READ_SETTINGS }),
-      });
-    return ask().catch((error: unknown) => {
+  private begin(question: Question) {
+    return this.ask(question).catch((error: unknown) => {
       // A kept connection can be closed just as it is used: then the server never saw the question.
-      if (signal.aborted || !isClosedConnection(error)) throw error;
-      return ask();
+      if (question.signal.aborted || !isClosedConnection(error)) throw error;
+      return this.ask(question);
     });
   }
 }

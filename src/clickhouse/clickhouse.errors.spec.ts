@@ -5,10 +5,13 @@ const ofEngine = (code: string) => new ClickHouseError({ message: 'words', code,
 const ofNetwork = (code: string) => Object.assign(new Error('words'), { code });
 
 describe('storeError', () => {
-  it.each(['202', '241', '516', '60', '81', '999'])('the engine’s %s: not available', (code) => {
-    expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
-    expect(storeError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
-  });
+  it.each(['202', '241', '516', '60', '81', '164', '452', '999'])(
+    'the engine’s %s: not available',
+    (code) => {
+      expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
+      expect(storeError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
+    },
+  );
 
   it.each(['159', '160'])('the engine’s %s: timed out', (code) => {
     expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(QueryTimedOut);

@@ -8,7 +8,6 @@ import { holderOf } from './data-directory.js';
 import { forgetMissingBlocks } from './deduplication-log.js';
 import { loadEngine } from './engine.js';
 import { type Parameters, withLiterals } from './literals.js';
-import { summaryHead } from './reads.js';
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
@@ -64,11 +63,7 @@ export class EmbeddedConnection implements Connection {
   }
 
   query(params: Params<'query'>) {
-    return this.run(params, async (session, bound) => {
-      // The same to the engine as `query`, but its answer tells what was read.
-      const { summary, ...answer } = await session.exec(bound);
-      return { ...answer, response_headers: summaryHead(summary) };
-    });
+    return this.run(params, (session, bound) => session.query(bound));
   }
 
   exec(params: Params<'exec'>) {

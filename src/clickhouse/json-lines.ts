@@ -1,3 +1,43 @@
+const LINE_FEED = 0x0a;
+const COMMA = 0x2c;
+
+/**
+ * Rows as the engine writes them: the JSON text of one object each, ended by a line feed, which no such text has inside.
+ * They stay bytes from the engine to the socket.
+ */
+export class JsonLines {
+  /** Where the line feed of each row is. */
+  private readonly ends: number[] = [];
+
+  constructor(private readonly bytes: Buffer) {
+    for (let end = bytes.indexOf(LINE_FEED); end >= 0; end = bytes.indexOf(LINE_FEED, end + 1))
+      this.ends.push(end);
+  }
+
+  /** All rows of several answers, one after the other. */
+  static join(answers: readonly JsonLines[]): JsonLines {
+    const [only] = answers;
+    if (only && answers.length === 1) return only;
+    return new JsonLines(Buffer.concat(answers.map(({ bytes }) => bytes)));
+  }
+
+  get length(): number {
+    return this.ends.length;
+  }
+
+  /** The text of a row; empty when there are not so many. */
+  at(index: number): string {
+    return this.bytes.toString('utf8', (this.ends[index - 1] ?? -1) + 1, this.ends[index] ?? 0);
+  }
+
+  /** The first rows as the elements of a JSON array, separated by commas. What is given is a part of the lines' own bytes. */
+  elements(count: number): Buffer {
+    const last = Math.min(count, this.length) - 1;
+    for (const end of this.ends.slice(0, Math.max(last, 0))) this.bytes[end] = COMMA;
+    return this.bytes.subarray(0, this.ends[last] ?? 0);
+  }
+}
+
 /** The lines of a JSONEachRow answer. */
 export function lines(text: string): string[] {
   return text === '' ? [] : text.trimEnd().split('\n');

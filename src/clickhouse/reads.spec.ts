@@ -1,4 +1,4 @@
-import { addReads, readsIn, readsOf, summaryHead } from './reads.js';
+import { addReads, readsIn, readsOf, readsOfSummary } from './reads.js';
 
 describe('what a query read', () => {
   it.each([
@@ -7,6 +7,7 @@ describe('what a query read', () => {
     ['{}', { rows: 0, bytes: 0 }],
     ['{"read_rows":"-1","read_bytes":"many"}', { rows: 0, bytes: 0 }],
     ['not JSON', { rows: 0, bytes: 0 }],
+    ['null', { rows: 0, bytes: 0 }],
     [['a', 'list'], { rows: 0, bytes: 0 }],
     [undefined, { rows: 0, bytes: 0 }],
   ])('is read from the summary %j', (summary, reads) => {
@@ -14,8 +15,8 @@ describe('what a query read', () => {
   });
 
   it('comes the same way from a connection without heads', () => {
-    expect(readsIn(summaryHead({ read_rows: '3', read_bytes: '4' }))).toEqual({ rows: 3, bytes: 4 });
-    expect(readsIn(summaryHead(undefined))).toEqual({ rows: 0, bytes: 0 });
+    expect(readsOfSummary({ read_rows: '3', read_bytes: '4' })).toEqual({ rows: 3, bytes: 4 });
+    expect(readsOfSummary(undefined)).toEqual({ rows: 0, bytes: 0 });
   });
 
   it('is summed up for each request by itself', () => {

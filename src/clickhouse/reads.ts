@@ -27,21 +27,25 @@ export function addReads(patience: AbortSignal, { rows, bytes }: Reads): void {
 
 const SUMMARY = 'x-clickhouse-summary';
 
-/** What a query read, by the summary in the head of its answer; nothing where there is none. */
+interface Summary {
+  read_rows?: unknown;
+  read_bytes?: unknown;
+}
+
+/** What a query read, by the summary in the head of a server's answer; nothing where there is none. */
 export function readsIn(headers: Readonly<Record<string, unknown>>): Reads {
   const summary = headers[SUMMARY];
-  if (typeof summary !== 'string') return { rows: 0, bytes: 0 };
+  if (typeof summary !== 'string') return readsOfSummary(undefined);
   try {
-    const { read_rows, read_bytes } = JSON.parse(summary) as Record<string, unknown>;
-    return { rows: count(read_rows), bytes: count(read_bytes) };
+    return readsOfSummary(JSON.parse(summary) as Summary);
   } catch {
-    return { rows: 0, bytes: 0 };
+    return readsOfSummary(undefined);
   }
 }
 
-/** The head with which a summary comes over HTTP, for a connection that has none. */
-export function summaryHead(summary: object | undefined): Record<string, string> {
-  return summary ? { [SUMMARY]: JSON.stringify(summary) } : {};
+/** The same by the summary itself. */
+export function readsOfSummary({ read_rows, read_bytes }: Summary = {}): Reads {
+  return { rows: count(read_rows), bytes: count(read_bytes) };
 }
 
 function count(value: unknown): number {

@@ -6,7 +6,7 @@ import { RequestLogsRepository } from './request-logs.repository.js';
 
 const REMEMBERED_MS = 300_000;
 
-/** How many request logs an app has per millisecond, on average: a guess, remembered for some minutes. */
+/** How many request logs an app has per millisecond, on average since its oldest: a guess, remembered for some minutes. */
 @Injectable()
 export class LogDensity {
   private readonly densities = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
@@ -18,7 +18,8 @@ export class LogDensity {
     const known = this.densities.get(scope.appId);
     if (known !== undefined) return known;
     const kept = { start: logsRetainedFrom(now), end: now };
-    const density = (await this.repository.count(scope, kept)) / (kept.end - kept.start);
+    const { records, oldest } = await this.repository.extent(scope, kept);
+    const density = oldest === null ? 0 : records / (now - oldest);
     this.densities.set(scope.appId, density);
     return density;
   }

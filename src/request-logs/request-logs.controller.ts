@@ -22,7 +22,7 @@ export class RequestLogsController {
     input: ListRequestLogsInput,
     response: RequestLogPage,
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<string> {
+  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<Buffer> {
     return this.service.list(account, input);
   }
 
@@ -35,7 +35,7 @@ export class RequestLogsController {
     input: GetRequestDetailsInput,
     response: RequestDetails,
   })
-  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<string> {
+  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<Buffer> {
     return this.service.get(account, input);
   }
 }

@@ -1,34 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
 import { AppStore } from '../clickhouse/app-store.js';
-import { lines } from '../clickhouse/json-lines.js';
-import type { Parameters } from '../clickhouse/literals.js';
-import {
-  type Predicate,
-  and,
-  consumerIs,
-  endpointPathMatches,
-  envIs,
-  methodIn,
-  notExcluded,
-  statusIn,
-} from '../common/filters/predicates.js';
+import type { JsonLines } from '../clickhouse/json-lines.js';
+import { type Predicate, and, notExcluded } from '../common/filters/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE } from '../ingestion/capture.js';
-
-export interface RequestLogFilter {
-  app_env_id?: number | undefined;
-  consumer_id?: number | undefined;
-  method?: string | undefined;
-  path?: string | undefined;
-  status_code?: string | undefined;
-}
+import type { Look } from './newest-first.js';
+import { type RequestLogFilter, columnsMatch, termsMatch } from './request-log.filter.js';
 
 /** The place of a record in the order of the pages. */
 export interface RequestLogKey {
   /** Milliseconds since the epoch. */
   timestamp: number;
   request_uuid: string;
+}
+
+/** How many records a window holds, and since when: the oldest's time in milliseconds since the epoch. */
+export interface Extent {
+  records: number;
+  oldest: number | null;
 }
 
 /** A record's JSON text, but for the members behind `request_uuid`, which the store has as text. */
@@ -41,7 +31,9 @@ WHERE app_id = {app_id:UInt32}
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
 const PAGE = `SELECT concat(${HEAD}, record)${IN_WINDOW}`;
-const COUNT = `SELECT count() AS records${IN_WINDOW}`;
+const EXTENT = `
+SELECT count() AS records,
+  toUnixTimestamp64Milli((SELECT timestamp${IN_WINDOW}\nORDER BY timestamp\nLIMIT 1)) AS oldest${IN_WINDOW}`;
 
 const ORDER = `
 ORDER BY timestamp DESC, request_uuid DESC
@@ -74,47 +66,37 @@ WHERE app_id = {app_id:UInt32}
 export class RequestLogsRepository {
   constructor(private readonly store: AppStore) {}
 
-  /** Records of a window, newest first, each as the JSON text of one object. */
-  async page(
+  /** The records of one look, each as the JSON text of one object. */
+  page(
     scope: AppScope,
     filter: RequestLogFilter,
-    { start, end }: Window,
+    { window: { start, end }, limit, isFar }: Look,
     after: RequestLogKey | undefined,
-    limit: number,
-  ): Promise<string[]> {
+  ): Promise<JsonLines> {
     const { sql, params } = and(
       after && isAfter(after),
-      envIs(filter.app_env_id),
-      consumerIs(filter.consumer_id),
-      methodIn(filter.method),
-      endpointPathMatches(filter.path),
-      statusIn(filter.status_code),
+      ...(isFar ? termsMatch(scope.appId, filter) : columnsMatch(filter)),
       notExcluded(scope.excludedEndpointIds),
     );
     const values = { ...params, start, end, limit };
-    return this.texts(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values);
+    return this.store.jsonLines(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values);
   }
 
   /**
    * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and what
    * was captured, as the JSON text of one object.
    */
-  async find(scope: AppScope, request_uuid: string, retainedFrom: number): Promise<string | null> {
+  async find(scope: AppScope, request_uuid: string, retainedFrom: number): Promise<Buffer | null> {
     const { sql, params } = and(notExcluded(scope.excludedEndpointIds));
     const values = { ...params, request_uuid, retained_from: retainedFrom, empty_capture: EMPTY_CAPTURE };
-    const [row] = await this.texts(scope, 'request_logs.find', `${FIND}${sql}\nLIMIT 1`, values);
-    return row ?? null;
+    const rows = await this.store.jsonLines(scope, 'request_logs.find', `${FIND}${sql}\nLIMIT 1`, values);
+    return rows.length === 0 ? null : rows.elements(1);
   }
 
-  /** Records of a window, excluded endpoints' included: by the primary key alone, which makes it cheap. */
-  async count(scope: AppScope, { start, end }: Window): Promise<number> {
-    const values = { start, end };
-    const [row] = await this.store.rows<{ records: number }>(scope, 'request_logs.count', COUNT, values);
-    return row?.records ?? 0;
-  }
-
-  private async texts(scope: AppScope, name: string, sql: string, values: Parameters): Promise<string[]> {
-    return lines(await this.store.text(scope, name, sql, values, { isText: true }));
+  /** What a window holds, excluded endpoints' records included: by the primary key alone, which makes it cheap. */
+  async extent(scope: AppScope, { start, end }: Window): Promise<Extent> {
+    const [extent] = await this.store.rows<Extent>(scope, 'request_logs.extent', EXTENT, { start, end });
+    return extent ?? { records: 0, oldest: null };
   }
 }
 

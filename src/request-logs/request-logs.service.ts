@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../auth/account.js';
 import { requestLogNotFound } from '../common/http/api-error.js';
-import { framePage } from '../common/pagination/page.dto.js';
+import { JsonLines } from '../clickhouse/json-lines.js';
+import { frameLines } from '../common/pagination/page.dto.js';
 import { PageTokens } from '../common/pagination/page-token.js';
 import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
@@ -26,22 +27,19 @@ export class RequestLogsService {
     private readonly tokens: PageTokens,
   ) {}
 
-  /** A page as JSON text: records are framed as the engine wrote them. */
-  async list(account: Account, input: ListRequestLogsInput): Promise<string> {
+  /** A page as JSON text in UTF-8: records are framed as the engine wrote them. */
+  async list(account: Account, input: ListRequestLogsInput): Promise<Buffer> {
     const scope = await this.apps.require(account, input.app_id);
     const { walk, limit } = input;
     const window = windowOf(walk);
     const rows = await this.newest(scope, input, window);
-    const records = rows.slice(0, limit);
-    const more = rows.length > limit;
-    return framePage(
-      records,
-      more ? await this.tokenAfter(records.at(-1) ?? '', input, scope, window) : undefined,
-    );
+    const hasMore = rows.length > limit;
+    const token = hasMore ? await this.tokenAfter(rows.at(limit - 1), input, scope, window) : undefined;
+    return frameLines(rows, limit, token);
   }
 
-  /** One request as JSON text; 404 when it is unknown, expired, excluded or of another app. */
-  async get(account: Account, { app_id, request_uuid }: GetRequestDetailsInput): Promise<string> {
+  /** One request as JSON text in UTF-8; 404 when it is unknown, expired, excluded or of another app. */
+  async get(account: Account, { app_id, request_uuid }: GetRequestDetailsInput): Promise<Buffer> {
     const scope = await this.apps.require(account, app_id);
     const row = await this.repository.find(scope, request_uuid, logsRetainedFrom(Date.now()));
     if (row === null) throw requestLogNotFound();
@@ -49,15 +47,16 @@ export class RequestLogsService {
   }
 
   /** One record more than the page holds, where there are so many. */
-  private async newest(scope: AppScope, input: ListRequestLogsInput, window: Window): Promise<string[]> {
+  private async newest(scope: AppScope, input: ListRequestLogsInput, window: Window): Promise<JsonLines> {
     const after = positionOf(input.walk);
     const { start } = window;
     const end = after ? Math.min(window.end, after.timestamp + 1) : window.end;
-    if (start >= end) return [];
+    if (start >= end) return JsonLines.join([]);
     const density = await this.density.of(scope, input.walk.now);
-    return newestFirst({ start, end }, input.limit + 1, density, (part, limit) =>
-      this.repository.page(scope, input, part, after, limit),
+    const finds = await newestFirst({ start, end }, input.limit + 1, density, (look) =>
+      this.repository.page(scope, input, look, after),
     );
+    return JsonLines.join(finds);
   }
 
   private async tokenAfter(

@@ -19,7 +19,7 @@ declare const traffic: TrafficRepository;
 declare const scope: AppScope;
 `;
 
-const WINDOW = '{ start: 0, end: 1 }';
+const LOOK = '{ window: { start: 0, end: 1 }, limit: 1, isFar: false }';
 const MEMBERS = 'teamId: 1, appId: 2, excludedEndpointIds: []';
 
 const COMPILES = {
@@ -27,7 +27,7 @@ const COMPILES = {
     export const rows = store.rows(await apps.require(account, 1), 'name', 'SELECT 1');`,
   endpoints: 'export const rows = endpoints.list(scope, {});',
   consumers: 'export const rows = consumers.page(scope, { limit: 1 });',
-  'request logs': `export const rows = requestLogs.page(scope, {}, ${WINDOW}, undefined, 1);`,
+  'request logs': `export const rows = requestLogs.page(scope, {}, ${LOOK}, undefined);`,
   'request details': `export const row = requestLogs.find(scope, 'uuid', 0);`,
   traffic: `export const rows = traffic.sums(scope, {}, 'traffic_per_day', [0, 1], 1);`,
 };
@@ -39,6 +39,7 @@ const withForged = (statement: string) => statement.replace('scope, ', `${FORGED
 const DOES_NOT = {
   'rows without a scope': `export const rows = store.rows('name', 'SELECT 1');`,
   'text without a scope': `export const text = store.text('name', 'SELECT 1');`,
+  'lines without a scope': `export const lines = store.jsonLines('name', 'SELECT 1');`,
   'the ID of an app for a scope': `export const rows = store.rows(1, 'name', 'SELECT 1');`,
   'an object literal for a scope': `export const rows = store.rows(${FORGED}, 'name', 'SELECT 1');`,
   'a copy of a scope': `export const other: AppScope = { ...scope, appId: 2 };`,

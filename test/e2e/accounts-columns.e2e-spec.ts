@@ -1,7 +1,7 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { Parameters } from '../../src/clickhouse/literals.js';
 import { grantsOf } from '../setup/account-server.js';
-import { SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -26,6 +26,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
     app = await TestApp.start();
     tenant = await Tenant.create(app);
     await tenant.write({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' } }, { path: '/hidden' });
+    await tenant.write(...Array.from({ length: DENSE }, () => ({})));
     await tenant.exclude('GET', '/hidden');
     const tables = await app.store.rows<{ table: string; columns: string[] }>('test.columns', COLUMNS);
     columns = new Map(tables.map((one) => [one.table, one.columns]));
@@ -35,10 +36,10 @@ describe('what the reader of clickhouse/accounts may read', () => {
 
   /** Every statement that the API sends for all of its operations; they run as always. */
   async function statements(): Promise<Statement[]> {
-    const spy = jest.spyOn(ClickHouse.prototype, 'text');
+    const reads = (['text', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
     for (const path of operationsOf(tenant.appId)) await app.get(path, tenant.key);
-    const seen = spy.mock.calls.map(([, sql, params = {}]) => ({ sql, params }));
-    spy.mockRestore();
+    const seen = reads.flatMap(({ mock }) => mock.calls.map(([, sql, params = {}]) => ({ sql, params })));
+    jest.restoreAllMocks();
     return seen;
   }
 

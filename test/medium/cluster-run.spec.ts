@@ -138,4 +138,23 @@ describe('the product on Distributed tables', () => {
     const requests = bodyOf(day!).data.map((period: { requests: number }) => period.requests);
     expect(requests.reduce((sum: number, one: number) => sum + one, 0)).toBe(4);
   });
+
+  it('finds by terms on the shard of the app', async () => {
+    const all = `SELECT count() AS rows FROM request_logs_v1 WHERE app_id = {app_id:UInt32}`;
+    const endpoints = `SELECT groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE path = '/users/{id}'`;
+    const rowsWith = async (condition: string) => {
+      const sql = `${all} AND ${condition}`;
+      const [row] = await store.rows<{ rows: number }>('test.terms', sql, {
+        app_id: appId,
+        terms: [`${appId}s200`],
+      });
+      return row?.rows;
+    };
+    expect(await rowsWith('hasAllTokens(terms, {terms:Array(String)})')).toBe(
+      await rowsWith('status_code = 200'),
+    );
+    const scanned = await rowsWith(`endpoint_id IN (SELECT id FROM endpoints_v1 WHERE path = '/users/{id}')`);
+    expect(scanned).toBeGreaterThan(0);
+    expect(await rowsWith(`hasAnyTokens(terms, (${endpoints}))`)).toBe(scanned);
+  });
 });

@@ -3,15 +3,16 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
 import { AppStore } from '../../src/clickhouse/app-store.js';
+import { JsonLines } from '../../src/clickhouse/json-lines.js';
 import type { Window } from '../../src/common/time/window.js';
-import { newestFirst } from '../../src/request-logs/newest-first.js';
+import { type Look, newestFirst } from '../../src/request-logs/newest-first.js';
 import { type RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 200_000;
 const PAGE = 100;
 const STEP_MS = 5_000;
-const GRANULE = 1_024;
+const GRANULE = 512;
 
 /** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in 1,500 failed. */
 const FILL = `
@@ -47,15 +48,16 @@ describe('RequestLogsRepository', () => {
 
   afterAll(() => open.remove());
 
+  const textsOf = (rows: JsonLines) => Array.from({ length: rows.length }, (_, index) => rows.at(index));
   const keyOf = (row: string): RequestLogKey => {
     const { timestamp, request_uuid } = JSON.parse(row) as { timestamp: string; request_uuid: string };
     return { timestamp: Date.parse(timestamp), request_uuid };
   };
   /** The page and what the primary index leaves to read for it, by the engine's own estimate. */
   const page = async (inWindow: Window, after?: RequestLogKey) => {
-    const text = jest.spyOn(open.store, 'text');
-    const rows = await repository.page(scope, {}, inWindow, after, PAGE);
-    const [, sql, params] = text.mock.calls[0]!;
+    const jsonLines = jest.spyOn(open.store, 'jsonLines');
+    const rows = await repository.page(scope, {}, { window: inWindow, limit: PAGE, isFar: false }, after);
+    const [, sql, params] = jsonLines.mock.calls[0]!;
     const estimate = `SELECT toUInt32(sum(rows)) AS n FROM (EXPLAIN ESTIMATE ${sql})`;
     const [{ n } = { n: 0 }] = await open.store.rows<{ n: number }>('test.estimate', estimate, params);
     jest.restoreAllMocks();
@@ -66,13 +68,13 @@ describe('RequestLogsRepository', () => {
     const first = await page(window);
     expect(first.rows).toHaveLength(PAGE);
     for (const shown of [PAGE * 10, PAGE * 1_000, ROWS - 2 * PAGE]) {
-      const { timestamp } = keyOf(first.rows[0]!);
+      const { timestamp } = keyOf(first.rows.at(0));
       const after = {
         timestamp: timestamp - shown * STEP_MS,
         request_uuid: '00000000-0000-0000-0000-000000000000',
       };
       const { rows, left } = await page(window, after);
-      expect(keyOf(rows[0]!).timestamp).toBe(after.timestamp - STEP_MS);
+      expect(keyOf(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
       // Parts begin and end inside a granule: a few more rows than there are.
       expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
     }
@@ -83,14 +85,20 @@ describe('RequestLogsRepository', () => {
     ['a rare status', { status_code: '5xx' }, 2],
     ['what is nowhere', { consumer_id: 7 }, 2],
   ])('finds %s in the near end first, and misses nothing', async (_, filter, looks) => {
-    const ask = jest.fn((part: Window, limit: number) =>
-      repository.page(scope, filter, part, undefined, limit),
-    );
-    const density = (await repository.count(scope, window)) / (window.end - window.start);
-    expect(density).toBeCloseTo(1 / STEP_MS, 6);
-    const found = await newestFirst(window, PAGE, density, ask);
-    expect(found).toEqual(await repository.page(scope, filter, window, undefined, PAGE));
-    expect(ask).toHaveBeenCalledTimes(looks);
+    const ask = jest.fn((look: Look) => repository.page(scope, filter, look, undefined));
+    const density = 1 / STEP_MS;
+    const found = JsonLines.join(await newestFirst(window, PAGE, density, ask));
+    expect(textsOf(found)).toEqual(textsOf(await ask({ window, limit: PAGE, isFar: false })));
+    expect(ask).toHaveBeenCalledTimes(looks + 1);
+  });
+
+  it('knows how many records a window holds, and since when', async () => {
+    const long = { start: window.start - ROWS * STEP_MS, end: window.end };
+    expect(await repository.extent(scope, long)).toEqual({
+      records: ROWS,
+      oldest: end - (ROWS - 1) * STEP_MS,
+    });
+    expect(await repository.extent(scope, { start: 0, end: 1 })).toEqual({ records: 0, oldest: null });
   });
 
   it('leaves out by the primary index what is outside of the window, and other apps', async () => {

@@ -1,6 +1,6 @@
 import { type RequestListener, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express from 'express';
+import express, { type Response } from 'express';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
 /**
@@ -14,6 +14,13 @@ export class HttpAdapter extends ExpressAdapter {
     instance.enable('case sensitive routing');
     instance.enable('strict routing');
     super(instance);
+  }
+
+  /** Bodies that the engine wrote are bytes, which the framework would take for an object to be written as JSON. */
+  override reply(response: Response, body: unknown, statusCode?: number) {
+    if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    if (statusCode !== undefined) response.status(statusCode);
+    return response.send(body);
   }
 
   override initHttpServer() {

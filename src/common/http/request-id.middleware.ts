@@ -13,8 +13,8 @@ export function requestId(request: Request, response: Response, next: NextFuncti
   response.setHeader('X-Request-Id', requestIdOf(request.headers['x-request-id']));
   if (/^\/v1(?:[/?]|$)/.test(request.url)) {
     response.setHeader('Cache-Control', 'no-store');
-    // Bodies that the engine wrote are sent as text: this says what they are.
-    response.setHeader('Content-Type', 'application/json');
+    // Bodies that the engine wrote are sent as text or bytes: this says what they are.
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
   next();
 }

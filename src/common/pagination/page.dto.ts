@@ -1,6 +1,9 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import type { JsonLines } from '../../clickhouse/json-lines.js';
 import { EXAMPLES } from '../openapi/examples.js';
+
+const HEAD = '{"data":[';
 
 /** The page envelope: `next_token` is there only when `has_more` is true (contract, section 6). */
 export interface Page<Item> {
@@ -31,11 +34,19 @@ export function PageOf<Item>(item: Type<Item>, order: string): Type<Page<Item>> 
   return ItemPage;
 }
 
-/**
- * The page envelope around items that the engine already wrote as JSON: framed, not parsed, which is both faster and
- * keeps 64-bit integers exact.
- */
+/** The page envelope around items that are JSON text already. */
 export function framePage(items: readonly string[], nextToken: string | undefined): string {
-  const data = `{"data":[${items.join(',')}],"has_more":`;
-  return nextToken === undefined ? `${data}false}` : `${data}true,"next_token":"${nextToken}"}`;
+  return `${HEAD}${items.join(',')}${tail(nextToken)}`;
+}
+
+/**
+ * The page envelope around the first `limit` rows, as the engine wrote them: framed, neither parsed nor decoded, which is
+ * faster and keeps 64-bit integers exact.
+ */
+export function frameLines(rows: JsonLines, limit: number, nextToken: string | undefined): Buffer {
+  return Buffer.concat([Buffer.from(HEAD), rows.elements(limit), Buffer.from(tail(nextToken))]);
+}
+
+function tail(nextToken: string | undefined): string {
+  return nextToken === undefined ? '],"has_more":false}' : `],"has_more":true,"next_token":"${nextToken}"}`;
 }

@@ -3,6 +3,8 @@ import { type Parameters, withLiterals } from '../../../src/clickhouse/literals.
 
 type Format = 'JSONEachRow' | 'TabSeparatedRaw';
 
+const FORMAT = /\nFORMAT (\w+)$/;
+
 /** A statement of the product, as the engine was given it. */
 export interface Statement {
   sql: string;
@@ -10,10 +12,10 @@ export interface Statement {
 }
 
 /** Asked every few minutes: no part of what one request costs. */
-const REMEMBERED = "log_comment = 'request_logs.count'";
+const REMEMBERED = "log_comment = 'request_logs.extent'";
 
 interface Client {
-  query(params: { query: string; query_params?: Parameters; format: Format }): unknown;
+  exec(params: { query: string; query_params?: Parameters }): unknown;
 }
 
 /** What the product asks the store while `action` runs: the texts of its repositories, none written here. */
@@ -21,16 +23,18 @@ export async function recorded(store: ClickHouse, action: () => Promise<unknown>
   const statements: Statement[] = [];
   // The door's own client, which is private: its text is final but for the values.
   const { client } = store as unknown as { client: Client };
-  const query = client.query.bind(client);
-  client.query = (params) => {
-    if (!params.query.includes(REMEMBERED))
-      statements.push({ sql: withLiterals(params.query, params.query_params), format: params.format });
-    return query(params);
+  const exec = client.exec.bind(client);
+  client.exec = (params) => {
+    const { query, query_params } = params;
+    const format = FORMAT.exec(query)?.[1] as Format;
+    if (!query.includes(REMEMBERED))
+      statements.push({ sql: withLiterals(query.replace(FORMAT, ''), query_params), format });
+    return exec(params);
   };
   try {
     await action();
   } finally {
-    client.query = query;
+    client.exec = exec;
   }
   return statements;
 }

@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<number, string>> = {
   516: 'AUTHENTICATION_FAILED',
   1000: 'POCO_EXCEPTION',
 };
-const VERSION = '(version 25.8.2.29 (official build))';
+const VERSION = '(version 26.7.2.1 (official build))';
 
 /** Statuses of errors; all others are a 500 (`exceptionCodeToHTTPStatus` of the server). */
 const STATUS: Readonly<Record<string, number>> = {

@@ -1,0 +1,79 @@
+import {
+  type Predicate,
+  consumerIs,
+  endpointPathMatches,
+  envIs,
+  methodIn,
+  methodsOf,
+  pathMatches,
+  statusIn,
+  statusesOf,
+} from '../common/filters/predicates.js';
+
+export interface RequestLogFilter {
+  app_env_id?: number | undefined;
+  consumer_id?: number | undefined;
+  method?: string | undefined;
+  path?: string | undefined;
+  status_code?: string | undefined;
+}
+
+/** The filter as conditions on columns, which are read row by row: the cheaper way where rows that match are many. */
+export function columnsMatch(filter: RequestLogFilter): (Predicate | undefined)[] {
+  return [
+    envIs(filter.app_env_id),
+    consumerIs(filter.consumer_id),
+    methodIn(filter.method),
+    endpointPathMatches(filter.path),
+    statusIn(filter.status_code),
+  ];
+}
+
+/**
+ * The same by `terms` (migration 0007), whose index knows the rows of each term: the cheaper way where rows that match are
+ * few among many.
+ *
+ * What must hold together stands in one condition, because there the engine intersects the rows of the terms; those of
+ * several conditions meet granule by granule (43 ms and 240, for one row in 16,000).
+ */
+export function termsMatch(appId: number, filter: RequestLogFilter): (Predicate | undefined)[] {
+  const { codes, classes } = statusesOf(filter.status_code);
+  const ofApp = (kind: string, values: readonly (string | number)[]) =>
+    values.map((value) => `${appId}${kind}${value}`);
+  const methods = ofApp('m', methodsOf(filter.method));
+  const statuses = [...ofApp('s', codes), ...ofApp('x', classes)];
+  const all = [
+    ...ofApp('v', present(filter.app_env_id)),
+    ...ofApp('c', present(filter.consumer_id)),
+    ...[methods, statuses].filter(({ length }) => length === 1).flat(),
+  ];
+  return [
+    all.length > 0
+      ? { sql: 'hasAllTokens(terms, {all_terms:Array(String)})', params: { all_terms: all } }
+      : undefined,
+    anyOf('method_terms', methods),
+    anyOf('status_terms', statuses),
+    endpointsMatch(filter.path),
+  ];
+}
+
+function present(id: number | undefined): number[] {
+  return id === undefined ? [] : [id];
+}
+
+function anyOf(name: string, terms: readonly string[]): Predicate | undefined {
+  return terms.length > 1
+    ? { sql: `hasAnyTokens(terms, {${name}:Array(String)})`, params: { [name]: terms } }
+    : undefined;
+}
+
+function endpointsMatch(path: string | undefined): Predicate | undefined {
+  const match = pathMatches(path);
+  return (
+    match && {
+      sql: `hasAnyTokens(terms, (
+    SELECT groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${match.sql}))`,
+      params: match.params,
+    }
+  );
+}
