@@ -79,7 +79,9 @@ export class RequestLogsRepository {
       notExcluded(scope.excludedEndpointIds),
     );
     const values = { ...params, start, end, limit };
-    return this.store.jsonLines(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values);
+    return this.store.jsonLines(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values, {
+      indexesFirst: isFar,
+    });
   }
 
   /**
