@@ -29,7 +29,7 @@ interface ImportCommandOptions {
 
 const STANDARD_INPUT = '-';
 /** How far the heap may grow before it is collected again: lines are garbage soon, and the engine needs the room. */
-const HEAP_GROWING = '--heap-growing-percent=100';
+const HEAP_GROWING = '--heap-growing-percent=40';
 
 export function importCommand(program: Command): void {
   program

@@ -72,6 +72,7 @@ const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
  * @throws RangeError when attributes are nested too deeply
  */
 export function captureText(capture: Capture): string {
+  if (capture === NOTHING_CAPTURED) return '';
   const text = textOf(capture);
   return text === EMPTY_CAPTURE ? '' : text;
 }

@@ -25,9 +25,14 @@ export type Members = Readonly<Record<string, unknown>>;
 /** Largest signed 64-bit integer, as the store keeps integers. */
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** Null for what is absent, missing or `null`; anything else must pass the check. */
+/** Whether a member is missing or `null`. */
+export function isAbsent(value: unknown): value is null | undefined {
+  return value === undefined || value === null;
+}
+
+/** Null for what is absent; anything else must pass the check. */
 export function optional<T>(value: unknown, name: string, check: Check<T>): T | null {
-  return value === undefined || value === null ? null : check(value, name);
+  return isAbsent(value) ? null : check(value, name);
 }
 
 export const asText: Check<string> = (value, name) => {
@@ -85,7 +90,8 @@ export const asNanoseconds: Check<bigint> = (value, name) => {
 };
 
 function numberOf(value: unknown): number | undefined {
-  return isNumber(value) ? Number(value.toString()) : undefined;
+  if (typeof value === 'number') return value;
+  return isLosslessNumber(value) ? Number(value.toString()) : undefined;
 }
 
 function isNumber(value: unknown): value is number | LosslessNumber {

@@ -73,12 +73,14 @@ export class Directory {
   }
 
   private async resolveAlone<R extends Named>(records: readonly R[]): Promise<Resolved<R>[]> {
-    if (this.ids.isShared && records.some((record) => !this.knows(record))) {
+    if (this.ids.isShared && records.some((record) => !this.knownIds(record))) {
       await this.save();
       await this.read();
     }
     const resolved: Resolved<R>[] = [];
-    for (const record of records) resolved.push({ record, ids: await this.idsOf(record) });
+    // Waiting for what is known already would cost more than looking it up.
+    for (const record of records)
+      resolved.push({ record, ids: this.knownIds(record) ?? (await this.idsOf(record)) });
     await this.save();
     return resolved;
   }
@@ -105,13 +107,19 @@ export class Directory {
     for (const row of consumers) this.consumers.set(row.identifier, row);
   }
 
-  private knows({ env, method, path, consumer }: Named): boolean {
-    if (!this.envs.has(env) || (path !== null && !this.endpoints.has(`${method} ${path}`))) return false;
-    if (consumer === null) return true;
-    const known = this.consumers.get(consumer.identifier);
-    if (!known) return false;
-    if (consumer.name !== undefined && consumer.name !== known.name) return false;
-    return consumer.group === undefined || this.groups.get(consumer.group) === known.group_id;
+  /** The IDs of a request that names nothing new and says nothing new of its consumer; undefined for any other. */
+  private knownIds({ env, method, path, consumer }: Named): RequestIds | undefined {
+    const app_env_id = this.envs.get(env);
+    const endpoint_id = path === null ? 0 : this.endpoints.get(`${method} ${path}`);
+    const consumer_id = consumer === null ? 0 : this.knownConsumer(consumer);
+    if (app_env_id === undefined || endpoint_id === undefined || consumer_id === undefined) return undefined;
+    return { app_env_id, endpoint_id, consumer_id };
+  }
+
+  private knownConsumer({ identifier, name, group }: ConsumerRecord): number | undefined {
+    const known = this.consumers.get(identifier);
+    if (!known || (name !== undefined && name !== known.name)) return undefined;
+    return group === undefined || this.groups.get(group) === known.group_id ? known.id : undefined;
   }
 
   private async endpoint(method: string, path: string, seenAt: number): Promise<number> {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { LosslessNumber, parse } from 'lossless-json';
 import { parseExact, stringifyExact } from './exact-json.js';
 
 describe('parseExact and stringifyExact', () => {
@@ -41,5 +42,98 @@ describe('parseExact and stringifyExact', () => {
   it('keep a member named __proto__ a member', () => {
     const text = '{"attributes":{"__proto__":{"a":1.0}}}';
     expect(stringifyExact(parseExact(text))).toBe(text);
+  });
+
+  const nested = (levels: number) => `{"attributes":${'['.repeat(levels - 1)}1.0${']'.repeat(levels - 1)}}`;
+
+  it('take 2,000 levels', () => {
+    expect(stringifyExact(parseExact(nested(2_000)))).toBe(nested(2_000));
+  });
+
+  it.each([2_001, 1_000_000])('refuse %d levels as nested too deeply', (levels) => {
+    expect(() => parseExact(nested(levels))).toThrow(RangeError);
+  });
+});
+
+/** What `parseExact` is a quick form of: a parser that gives each number to a function as it stands. */
+const bySlowParser = (text: string): unknown =>
+  parse(text, null, {
+    parseNumber: (number) =>
+      String(Number(number)) === number ? Number(number) : new LosslessNumber(number),
+    onDuplicateKey: ({ newValue }) => newValue,
+  });
+
+describe('parseExact', () => {
+  /** The name makes all digits count. */
+  const asked = (json: string) => `{"attributes":${json}}`;
+  const outcome = (read: (text: string) => unknown, text: string) => {
+    try {
+      const value = read(text);
+      return { value, written: stringifyExact(value) };
+    } catch (error) {
+      return (error as Error).constructor;
+    }
+  };
+  const space = fc.stringMatching(/^[ \t\r\n]{0,2}$/);
+  const number = fc.oneof(
+    fc.stringMatching(/^-?(0|[1-9]\d{0,22})(\.\d{1,20})?([eE][-+]?\d{1,3})?$/),
+    fc.constantFrom('-0', '0.0', '1.0', '1e5', '1E400', '-1e-400', '1735689600050000001', '9007199254740993'),
+  );
+  const quoted = fc.oneof(
+    fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
+    fc.constantFrom(
+      '"__proto__"',
+      '"a"',
+      '"1"',
+      '"\\u0000"',
+      '"\\\\"',
+      '"\\"1.0\\""',
+      '"[1.0,-0]"',
+      '"\\ud800"',
+      '""',
+    ),
+  );
+  const { json } = fc.letrec<{ json: string; list: string; members: string }>((tie) => ({
+    json: fc
+      .tuple(
+        space,
+        fc.oneof(
+          { maxDepth: 4 },
+          number,
+          quoted,
+          fc.constantFrom('true', 'false', 'null'),
+          tie('list'),
+          tie('members'),
+        ),
+        space,
+      )
+      .map((parts) => parts.join('')),
+    list: fc.array(tie('json'), { maxLength: 4 }).map((items) => `[${items.join()}]`),
+    members: fc
+      .array(fc.tuple(quoted, space, tie('json')), { maxLength: 5 })
+      .map((members) => `{${members.map(([name, gap, value]) => `${name}${gap}:${value}`).join()}}`),
+  }));
+
+  it('reads every JSON text as a parser of its numbers does, and it is written the same', () => {
+    fc.assert(
+      fc.property(json, (text) => {
+        expect(outcome(parseExact, asked(text))).toStrictEqual(outcome(bySlowParser, asked(text)));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('refuses and takes what such a parser does, of texts that are almost JSON', () => {
+    const edit = fc.tuple(fc.nat(), fc.nat(2), fc.constantFrom(...Array.from('"\\[]{},:-+.eE019x \n\u0001')));
+    fc.assert(
+      fc.property(json, fc.array(edit, { minLength: 1, maxLength: 3 }), (text, edits) => {
+        const edited = edits.reduce((before, [at, removed, added]) => {
+          const from = at % (before.length + 1);
+          return before.slice(0, from) + added + before.slice(from + removed);
+        }, text);
+        expect(outcome(parseExact, asked(edited))).toStrictEqual(outcome(bySlowParser, asked(edited)));
+      }),
+      { numRuns: 3_000 },
+    );
   });
 });

@@ -16,6 +16,8 @@ const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
 /** A colon behind one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
+/** What no rule begins with. */
+const PLAIN = /[^{:<[]+/y;
 
 const RULES = new Map<string, Rule>([
   ['{', fromBraces],
@@ -33,11 +35,18 @@ export function paramsInBraces(path: string): string {
   let text = '';
   let at = 0;
   while (at < path.length) {
-    const piece = RULES.get(path.charAt(at))?.(path, at) ?? { text: path.charAt(at), end: at + 1 };
+    const piece = RULES.get(path.charAt(at))?.(path, at) ?? plain(path, at);
     text += piece.text;
     at = piece.end;
   }
   return text;
+}
+
+/** What stands for itself: all up to where the next rule may begin, and at least one character. */
+function plain(path: string, at: number): Piece {
+  PLAIN.lastIndex = at + 1;
+  const end = PLAIN.test(path) ? PLAIN.lastIndex : at + 1;
+  return { text: path.slice(at, end), end };
 }
 
 function fromBraces(path: string, at: number): Piece | undefined {

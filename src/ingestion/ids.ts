@@ -65,5 +65,6 @@ export class Ids implements IdSource {
 
 /** Milliseconds since the epoch as the engine reads a DateTime64(3) in UTC. */
 export function dateTime64(epochMs: number): string {
-  return new Date(epochMs).toISOString().replace('T', ' ').slice(0, -1);
+  const iso = new Date(epochMs).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, -1)}`;
 }

@@ -35,8 +35,11 @@ export interface RejectedLine {
   reason: string;
 }
 
-/** Rows of one insert; also the unit of which a broken-off import may have written a part. */
-const BATCH = 5_000;
+/**
+ * Rows of one insert; also the unit of which a broken-off import may have written a part. Twice what one look-up asks for:
+ * 5,000 took as many look-ups, and 5 % more processor time a line. 9,000 took a tenth less again, and 40 MB more.
+ */
+const BATCH = 6_000;
 /** Batches on their way: while one waits for the engine, the next is looked up and the one after it is read. */
 const UNDER_WAY = 2;
 const REJECTED_SHOWN = 10;

@@ -2,6 +2,11 @@
 const AT_ONCE = 3_000;
 
 /** Many values in parts that each fit into one statement. */
-export function* lookups<T>(values: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < values.length; from += AT_ONCE) yield values.slice(from, from + AT_ONCE);
+export function lookups<T>(values: readonly T[]): Generator<T[]> {
+  return partsOf(values, AT_ONCE);
+}
+
+/** Many values in parts of that many, the last one smaller. */
+export function* partsOf<T>(values: readonly T[], size: number): Generator<T[]> {
+  for (let from = 0; from < values.length; from += size) yield values.slice(from, from + size);
 }

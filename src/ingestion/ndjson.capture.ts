@@ -4,6 +4,7 @@ import {
   type CapturedLog,
   type CapturedSpan,
   type Header,
+  NOTHING_CAPTURED,
   formatMicroseconds,
   spanKind,
   spanStatus,
@@ -17,6 +18,7 @@ import {
   asObject,
   asText,
   integerFrom,
+  isAbsent,
   listOf,
   optional,
 } from './checks.js';
@@ -34,10 +36,14 @@ export const asHeaders = listOf(asHeader);
  * @throws Rejection for a member of another type than the specification's
  */
 export function captureOf(source: Members, shiftMs: number): Capture {
-  const { request_body_json, response_body_json, trace_id, exception, logs, spans } = source;
+  const { request_headers, response_headers, request_body_json, response_body_json } = source;
+  const { trace_id, exception, logs, spans } = source;
+  const texts = request_headers ?? response_headers ?? request_body_json ?? response_body_json;
+  // Most lines have nothing: `??` goes on as long as a member is absent.
+  if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return NOTHING_CAPTURED;
   return {
-    request_headers: optional(source.request_headers, 'request_headers', asHeaders) ?? [],
-    response_headers: optional(source.response_headers, 'response_headers', asHeaders) ?? [],
+    request_headers: optional(request_headers, 'request_headers', asHeaders) ?? [],
+    response_headers: optional(response_headers, 'response_headers', asHeaders) ?? [],
     request_body_json: optional(request_body_json, 'request_body_json', asText),
     response_body_json: optional(response_body_json, 'response_body_json', asText),
     trace_id: optional(trace_id, 'trace_id', asTraceId),

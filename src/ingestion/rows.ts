@@ -1,6 +1,18 @@
 import type { RequestIds } from './directory.js';
 import { dateTime64 } from './ids.js';
+import { partsOf } from './lookups.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
+
+/** A call of `JSON.stringify` for each row took two thirds more time; more rows in one take no less. */
+const ROWS_IN_TEXT = 100;
+
+/**
+ * The rows of an insert, one made of each item: texts of many rows each with commas between them, which JSONEachRow
+ * passes over.
+ */
+export function textsOf<T>(items: readonly T[], rowOf: (item: T) => object): string[] {
+  return Array.from(partsOf(items, ROWS_IN_TEXT), (part) => JSON.stringify(part.map(rowOf)).slice(1, -1));
+}
 
 /** One row of `logged_requests`. */
 export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds) {

@@ -14,7 +14,7 @@ const MAX_ADDRESS = 64;
  * which many databases refuse, become U+FFFD.
  */
 export function clean(text: string): string {
-  return text.replaceAll('\0', REPLACEMENT).toWellFormed();
+  return (text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text).toWellFormed();
 }
 
 /** The text, or its first `max` Unicode code points. */
