@@ -13,13 +13,16 @@ const MIN_SAMPLES = 12;
 /**
  * Samples of all subjects in turn, so that whatever else the machine does meets them alike; who comes first changes with
  * each turn. Ends after the time given, but not before each has some samples.
+ *
+ * @param from the first `nth`: subjects that are sampled again with others are asked other variants
  */
 export async function interleave(
   subjects: readonly Subject[],
   forMs: number,
+  from = 0,
 ): Promise<Record<string, Stats>> {
   const took = new Map<Subject, number[]>(subjects.map((subject) => [subject, []]));
-  let nth = 0;
+  let nth = from;
   const turn = async (round: number, keep: boolean) => {
     for (let index = 0; index < subjects.length; index++) {
       const subject = subjects[(index + round) % subjects.length]!;

@@ -47,9 +47,9 @@ const BASE: readonly Column[] = [
 ];
 const GROWTH: Column = ['growth', (one) => figure(growth(one))];
 const PEERS: readonly Column[] = [
-  ['PostgreSQL p50', ({ stats }) => figure(stats.postgres?.p50)],
+  ['PostgreSQL p50', ({ besidePeers }) => figure(besidePeers.postgres?.p50)],
   ['PostgreSQL/floor', (one) => figure(peerRatio(one, 'postgres'))],
-  ['DuckDB p50', ({ stats }) => figure(stats.duckdb?.p50)],
+  ['DuckDB p50', ({ besidePeers }) => figure(besidePeers.duckdb?.p50)],
   ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
 ];
 

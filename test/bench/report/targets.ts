@@ -75,12 +75,12 @@ export function toFloor(operation: Operation | undefined): number | undefined {
 
 /** This data set to the small one. */
 export function growth(operation: Operation | undefined): number | undefined {
-  return ratio(operation?.stats.http?.p50, operation?.stats.small?.p50);
+  return ratio(operation?.besideSmall.http?.p50, operation?.besideSmall.small?.p50);
 }
 
 /** How many times as long another database takes, client to client, without HTTP on either side. */
 export function peerRatio(operation: Operation | undefined, peer: 'postgres' | 'duckdb'): number | undefined {
-  return ratio(operation?.stats[peer]?.p50, operation?.stats.floor?.p50);
+  return ratio(operation?.besidePeers[peer]?.p50, operation?.besidePeers.floor?.p50);
 }
 
 function eightAtOnce({ atOnce }: Results): number | undefined {

@@ -1,19 +1,28 @@
 import type { Case } from '../cases/case.js';
 import { type Options, wants } from '../options.js';
-import { interleave } from '../load/interleave.js';
+import { type Subject, interleave } from '../load/interleave.js';
 import type { Stats } from '../load/stats.js';
 import type { Peers } from '../peers/peers.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 
-/** One operation, measured. */
+type Samples = Partial<Record<string, Stats>>;
+
+/** Far enough apart that no two comparisons of a case ask the same variant. */
+const VARIANTS_APART = 100_000;
+
+/** One operation, measured. Each comparison has turns of its own: a third party would empty the caches of the two. */
 export interface Operation {
   id: string;
   title: string;
   /** Records in the answer. */
   records: number;
-  /** `http`, `floor`, and where they were asked `small` (HTTP, the small data set), `postgres`, `duckdb`. */
-  stats: Partial<Record<string, Stats>>;
+  /** `http` and `floor`. */
+  stats: Samples;
+  /** `http` and `small`: HTTP over the small data set. */
+  besideSmall: Samples;
+  /** `floor`, `postgres` and `duckdb`. */
+  besidePeers: Samples;
   /** Rows that did not come out alike; empty when all is well. */
   differences: string;
 }
@@ -43,15 +52,22 @@ export async function measureOperations(subjects: Subjects, options: Options): P
 async function measure({ service, small, peers }: Subjects, one: Case, budgetMs: number): Promise<Operation> {
   progress(one.title);
   const smallCase = small?.cases().find(({ id }) => id === one.id);
-  const subjects = [
-    service.http(one),
-    await service.floor(one),
-    ...(small && smallCase ? [small.http(smallCase, 'small')] : []),
-    ...(peers?.subjects(one) ?? []),
-  ];
+  const http = service.http(one);
+  const floor = await service.floor(one);
+  const others = peers?.subjects(one) ?? [];
   const { records, differences } = await compared(service, peers, one);
-  const stats = await interleave(subjects, budgetMs);
-  return { id: one.id, title: one.title, records, stats, differences };
+  const beside = async (subjects: Subject[], nth: number): Promise<Samples> =>
+    subjects.length < 2 ? {} : interleave(subjects, budgetMs, nth * VARIANTS_APART);
+  const smaller = small && smallCase ? [http, small.http(smallCase, 'small')] : [];
+  return {
+    id: one.id,
+    title: one.title,
+    records,
+    stats: await beside([http, floor], 0),
+    besideSmall: await beside(smaller, 1),
+    besidePeers: await beside(others.length > 0 ? [floor, ...others] : [], 2),
+    differences,
+  };
 }
 
 /** Whether all answers have the same number of rows; the service's own has one less where more follow. */
