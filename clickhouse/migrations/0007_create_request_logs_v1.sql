@@ -24,7 +24,8 @@ ENGINE = MergeTree
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
 ORDER BY (app_id, timestamp, request_uuid)
 TTL toDateTime(timestamp) + INTERVAL 15 DAY
-SETTINGS index_granularity = 512, min_compress_block_size = 8192, max_compress_block_size = 65536, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+SETTINGS index_granularity = 512, min_compress_block_size = 8192, max_compress_block_size = 65536,
+    ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS request_logs_mv_v1 TO request_logs_v1 AS

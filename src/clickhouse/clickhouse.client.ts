@@ -138,6 +138,11 @@ export class ClickHouse {
     return (await this.bytes('JSONEachRow', name, sql, params, options)).toString();
   }
 
+  /** The same rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
+  async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
+    return lines(await this.text(name, sql, params, options)).map((line) => JSON.parse(line) as Row);
+  }
+
   /** The rows of a SELECT of one column, which is the JSON text of an object: as they are, not parsed and not decoded. */
   async jsonLines(
     name: string,
@@ -146,11 +151,6 @@ export class ClickHouse {
     options?: QueryOptions,
   ): Promise<JsonLines> {
     return new JsonLines(await this.bytes('TabSeparatedRaw', name, sql, params, options));
-  }
-
-  /** The same rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
-  async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
-    return lines(await this.text(name, sql, params, options)).map((line) => JSON.parse(line) as Row);
   }
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import { AdminService } from '../../src/admin/admin.service.js';
-import { AppsRepository } from '../../src/apps/apps.repository.js';
-import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
-import { AppStore } from '../../src/clickhouse/app-store.js';
+import type { AppScope } from '../../src/apps/apps.service.js';
 import type { RequestLogFilter } from '../../src/request-logs/request-log.filter.js';
-import { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import { requestLogsOf, textsOf } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 20_000;
@@ -41,22 +39,15 @@ describe('a filter, by columns and by terms', () => {
 
   beforeAll(async () => {
     open = await openStore();
-    const admin = new AdminService(open.store);
-    const { id, name } = await admin.createTeam('Acme', 'premium');
-    const app = await admin.createApp(id, 'Shop', 'express');
+    ({ scope, repository } = await requestLogsOf(open));
+    const app_id = scope.appId;
     for (const [from, rows] of [
       [0, 1],
       [1, ROWS / 2],
       [1 + ROWS / 2, ROWS * 1.5],
     ] as const)
-      await open.store.command(FILL, { app_id: app.id, end, from, rows });
-    await open.store.command(ENDPOINTS, { app_id: app.id });
-    const account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' } as const;
-    scope = await new AppsService(new AppsRepository(open.store), open.config).require(
-      { ...account, patience: undefined },
-      app.id,
-    );
-    repository = new RequestLogsRepository(new AppStore(open.store));
+      await open.store.command(FILL, { app_id, end, from, rows });
+    await open.store.command(ENDPOINTS, { app_id });
   });
 
   afterEach(() => {
@@ -65,10 +56,8 @@ describe('a filter, by columns and by terms', () => {
 
   afterAll(() => open.remove());
 
-  const found = async (filter: RequestLogFilter, limit: number, isFar: boolean) => {
-    const rows = await repository.page(scope, filter, { window, limit, isFar }, undefined);
-    return Array.from({ length: rows.length }, (_, index) => rows.at(index));
-  };
+  const found = async (filter: RequestLogFilter, limit: number, isFar: boolean) =>
+    textsOf(await repository.page(scope, filter, { window, limit, isFar }, undefined));
 
   it('finds the same records in the same order', async () => {
     let matches = 0;

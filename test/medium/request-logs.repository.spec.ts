@@ -1,12 +1,9 @@
-import type { Account } from '../../src/auth/account.js';
-import { AdminService } from '../../src/admin/admin.service.js';
-import { AppsRepository } from '../../src/apps/apps.repository.js';
-import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
-import { AppStore } from '../../src/clickhouse/app-store.js';
+import type { AppScope } from '../../src/apps/apps.service.js';
 import { JsonLines } from '../../src/clickhouse/json-lines.js';
 import type { Window } from '../../src/common/time/window.js';
 import { type Look, newestFirst } from '../../src/request-logs/newest-first.js';
-import { type RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import { requestLogsOf, textsOf } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 200_000;
@@ -33,13 +30,8 @@ describe('RequestLogsRepository', () => {
 
   beforeAll(async () => {
     open = await openStore();
-    const admin = new AdminService(open.store);
-    const { id, name } = await admin.createTeam('Acme', 'premium');
-    const app = await admin.createApp(id, 'Shop', 'express');
-    await open.store.command(FILL, { app_id: app.id, end });
-    const account: Account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' };
-    scope = await new AppsService(new AppsRepository(open.store), open.config).require(account, app.id);
-    repository = new RequestLogsRepository(new AppStore(open.store));
+    ({ scope, repository } = await requestLogsOf(open));
+    await open.store.command(FILL, { app_id: scope.appId, end });
   });
 
   afterEach(() => {
@@ -48,7 +40,6 @@ describe('RequestLogsRepository', () => {
 
   afterAll(() => open.remove());
 
-  const textsOf = (rows: JsonLines) => Array.from({ length: rows.length }, (_, index) => rows.at(index));
   const keyOf = (row: string): RequestLogKey => {
     const { timestamp, request_uuid } = JSON.parse(row) as { timestamp: string; request_uuid: string };
     return { timestamp: Date.parse(timestamp), request_uuid };

@@ -14,7 +14,10 @@ const LOG_FILTERS = [
 /** So many requests a minute make an app so dense that a long window of its logs is looked at in steps. */
 export const DENSE = 60;
 
-/** Paths of requests that run every statement of the API, each part of it that depends on a parameter included; the app is `DENSE`. */
+/**
+ * Paths of requests that run every statement of the API, each part of it that depends on a parameter included, where the
+ * app is `DENSE`.
+ */
 export function operationsOf(appId: number): string[] {
   const app = `/v1/apps/${appId}`;
   const traffic = ['UTC', 'Europe/Berlin', 'Asia/Kathmandu'].flatMap((timezone) => [

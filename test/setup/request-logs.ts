@@ -1,0 +1,26 @@
+import { AdminService } from '../../src/admin/admin.service.js';
+import { AppsRepository } from '../../src/apps/apps.repository.js';
+import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
+import type { Account } from '../../src/auth/account.js';
+import { AppStore } from '../../src/clickhouse/app-store.js';
+import type { JsonLines } from '../../src/clickhouse/json-lines.js';
+import { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { OpenStore } from './store.js';
+
+/** The request logs of a new app, without an application around them. */
+export async function requestLogsOf({
+  store,
+  config,
+}: OpenStore): Promise<{ scope: AppScope; repository: RequestLogsRepository }> {
+  const admin = new AdminService(store);
+  const { id, name } = await admin.createTeam('Acme', 'premium');
+  const app = await admin.createApp(id, 'Shop', 'express');
+  const account: Account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' };
+  const scope = await new AppsService(new AppsRepository(store), config).require(account, app.id);
+  return { scope, repository: new RequestLogsRepository(new AppStore(store)) };
+}
+
+/** Each row's text. */
+export function textsOf(rows: JsonLines): string[] {
+  return Array.from({ length: rows.length }, (_, index) => rows.at(index));
+}
