@@ -12,17 +12,6 @@ import type { Parameters } from './literals.js';
 export class AppStore {
   constructor(private readonly store: ClickHouse) {}
 
-  /** See `ClickHouse.text`. */
-  text(
-    scope: AppScope,
-    name: string,
-    sql: string,
-    params: Parameters = {},
-    options?: Omit<QueryOptions, 'signal'>,
-  ): Promise<string> {
-    return this.store.text(name, sql, bound(scope, params), { ...options, signal: scope.patience });
-  }
-
   /** See `ClickHouse.jsonLines`. */
   jsonLines(
     scope: AppScope,

@@ -1,5 +1,4 @@
 import type { ClickHouseClient } from '@clickhouse/client';
-import { isOfServer } from './answer.js';
 import type { Parameters } from './literals.js';
 import { type Reads, readsIn, readsOfSummary } from './reads.js';
 import { READ_SETTINGS } from './server.client.js';
@@ -8,7 +7,8 @@ import { READ_SETTINGS } from './server.client.js';
 export interface Question {
   query: string;
   params: Parameters;
-  format: 'JSONEachRow' | 'TabSeparatedRaw';
+  /** The engine's output format. */
+  format: 'CustomSeparated' | 'CustomSeparatedWithNames';
   signal: AbortSignal;
 }
 
@@ -16,8 +16,6 @@ export interface Question {
 export interface Answer {
   /** What was read of the tables. */
   reads: Reads;
-  /** Whether the store gave it; somebody on the way may have. */
-  isOfStore: boolean;
   /** All of it. */
   bytes(): Promise<Buffer>;
   /** Ends it, where nobody wants it any more: the client listens to the signal only until the answer has begun. */
@@ -36,7 +34,6 @@ export function askEngine(client: ClickHouseClient): Ask {
     });
     return {
       reads: readsOfSummary(summary),
-      isOfStore: true,
       bytes: () => bytesOf(stream),
       drop: () => {
         stream.destroy(new Error('The answer is not wanted any more'));
@@ -58,7 +55,6 @@ export function askServer(client: ClickHouseClient): Ask {
     });
     return {
       reads: readsIn(result.response_headers),
-      isOfStore: isOfServer(result.response_headers),
       bytes: async () => Buffer.from(await result.text()),
       drop: () => {
         result.close();

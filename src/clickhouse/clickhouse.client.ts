@@ -1,15 +1,15 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { wholeRows } from './answer.js';
 import { type Ask, type Question, askEngine, askServer } from './ask.js';
 import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
-import { JsonLines, lines } from './json-lines.js';
+import { JsonLines } from './json-lines.js';
 import type { Parameters } from './literals.js';
 import { showLoad } from './load.js';
 import { withPatience } from './patience.js';
 import type { Reads } from './reads.js';
+import { ResultFrame, type ResultFormat, unframedError } from './result-frame.js';
 import { createServerClient } from './server.client.js';
 import { Turns } from './turns.js';
 import { type Statement, Watch } from './watch.js';
@@ -37,7 +37,10 @@ export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operat
   withinMs?: number;
 }
 
-interface Read extends Question {
+interface Read extends Omit<Question, 'format'> {
+  format: ResultFormat;
+  /** Settings of the statement, beside those of its frame. */
+  settings: string;
   /** Takes what was read, once that is known. */
   reads: Reads;
 }
@@ -53,7 +56,7 @@ const OUTPUT = [
 /** A profile may say that a limit ends a query quietly: a part of the rows would look like all of them. */
 const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_overflow_mode = 'throw'`);
 
-const INDEXES_FIRST = ', use_skip_indexes_on_data_read = 0';
+const INDEXES_FIRST = 'use_skip_indexes_on_data_read = 0';
 
 /** Retries of one insert carry one token: every table behind the landing takes the block once. */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
@@ -66,6 +69,7 @@ const COMMAND_MS = 300_000;
 /** Orchestrators ask every few seconds. */
 const PING_MS = 2_000;
 const PING = 'SELECT version() AS version';
+const PING_SETTINGS = "log_comment = 'ping'";
 /** Each that waits holds a request in memory. */
 const LONGEST_LINE = 1_000;
 
@@ -92,7 +96,7 @@ export class ClickHouse {
     private readonly client: ClickHouseClient,
     config: Config['clickhouse'],
     telemetry: Telemetry,
-    embedded?: EmbeddedConnection,
+    private readonly embedded?: EmbeddedConnection,
   ) {
     this.kind = embedded ? 'embedded' : 'server';
     this.ask = embedded ? askEngine(client) : askServer(client);
@@ -133,24 +137,19 @@ export class ClickHouse {
     return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
   }
 
-  /** Rows as the engine writes them: one JSON object a line, in the order of the SELECT. */
-  async text(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<string> {
-    return (await this.bytes('JSONEachRow', name, sql, params, options)).toString();
-  }
-
-  /** The same rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
+  /** The rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
   async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
-    return lines(await this.text(name, sql, params, options)).map((line) => JSON.parse(line) as Row);
+    return objectsIn<Row>(await this.bytes('json', name, sql, params, options));
   }
 
-  /** The rows of a SELECT of one column, which is the JSON text of an object: as they are, not parsed and not decoded. */
+  /** The rows of a SELECT of one column, which is text without line feeds: as they are, not parsed and not decoded. */
   async jsonLines(
     name: string,
     sql: string,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<JsonLines> {
-    return new JsonLines(await this.bytes('TabSeparatedRaw', name, sql, params, options));
+    return new JsonLines(await this.bytes('text', name, sql, params, options));
   }
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
@@ -187,9 +186,9 @@ export class ClickHouse {
   async ping(): Promise<boolean> {
     const ask = async (reads: Reads) => {
       const read = (signal: AbortSignal) =>
-        this.read({ query: PING, params: {}, format: 'JSONEachRow', signal, reads });
-      const [row = '{}'] = lines((await withPatience(PING_MS, undefined, read)).toString());
-      this.version = (JSON.parse(row) as { version?: string }).version;
+        this.read({ query: PING, settings: PING_SETTINGS, params: {}, format: 'json', signal, reads });
+      const [row] = objectsIn<{ version: string }>(await withPatience(PING_MS, undefined, read));
+      this.version = row?.version;
     };
     return this.watch.over({ name: 'ping', operation: 'SELECT' }, ask).then(
       () => true,
@@ -204,34 +203,45 @@ export class ClickHouse {
   }
 
   private bytes(
-    format: Question['format'],
+    format: ResultFormat,
     name: string,
     sql: string,
     params: Parameters = {},
     options: QueryOptions = {},
   ): Promise<Buffer> {
-    const settings = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
-    const query = `${sql}\nSETTINGS ${settings}${options.indexesFirst ? INDEXES_FIRST : ''}`;
+    const limits = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
+    const settings = options.indexesFirst ? `${limits}, ${INDEXES_FIRST}` : limits;
     const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
     return this.watch.over(statement, (reads) =>
       withPatience(this.patienceMs, options.signal, (signal) =>
-        this.turns.take(signal, () => this.read({ query, params, format, signal, reads }), options.first),
+        this.turns.take(
+          signal,
+          () => this.read({ query: sql, settings, params, format, signal, reads }),
+          options.first,
+        ),
       ),
     );
   }
 
-  private async read({ reads, ...question }: Read): Promise<Buffer> {
+  private async read({ reads, format, query, settings, ...question }: Read): Promise<Buffer> {
     const { signal } = question;
     try {
       this.requireOpen();
-      const answer = await this.begin(question);
+      const frame = new ResultFrame(format);
+      const answer = await this.begin({
+        ...question,
+        query: `${query}\nSETTINGS ${settings}, ${frame.settings}`,
+        format: frame.formatName,
+      });
       Object.assign(reads, answer.reads);
       const bytes = answer.bytes();
       signal.addEventListener('abort', answer.drop, { once: true });
       if (signal.aborted) answer.drop();
-      const rows = wholeRows(await bytes);
-      if (!answer.isOfStore) throw new StoreUnavailable('not an answer of a ClickHouse server');
-      return rows;
+      const result = await bytes;
+      const rows = frame.unwrap(result);
+      if (rows) return rows;
+      this.embedded?.replaceSessions();
+      throw unframedError(result);
     } catch (error) {
       throw storeError(error, this.kind);
     }
@@ -248,6 +258,15 @@ export class ClickHouse {
       return this.ask(question);
     });
   }
+}
+
+/** The rows of a result in JSON: an array of column names, then one of values for each row. */
+function objectsIn<Row>(result: Buffer): Row[] {
+  const [names, ...rows] = JSON.parse(`[${new JsonLines(result).elements(Infinity).toString()}]`) as [
+    string[],
+    ...unknown[][],
+  ];
+  return rows.map((values) => Object.fromEntries(names.map((name, index) => [name, values[index]])) as Row);
 }
 
 function hex(token: string): string {

@@ -17,24 +17,32 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
  *
  * A session runs its queries one after another, so a few of them share the directory and a slow query leaves the
  * others free. Values become literals here and nowhere else; see `withLiterals`.
+ *
+ * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
  */
 export class EmbeddedConnection implements Connection {
-  private readonly idle: Connection[];
+  private readonly idle: Connection[] = [];
+  private readonly busy = new Set<Connection>();
+  /** Busy sessions that are not to be used again. */
+  private readonly outdated = new WeakSet<Connection>();
   private readonly waiting: { take: (session: Connection) => void; fail: (why: Error) => void }[] = [];
   private closing?: Promise<void>;
   private drained?: () => void;
 
   private constructor(
-    private readonly sessions: Connection[],
+    private readonly size: number,
+    private readonly openSession: () => Connection,
+    /** Runs no query: the engine closes the directory with its last session. */
+    private readonly anchor: Connection,
     private readonly waitMs: number,
     private readonly drainEngine: () => Promise<void>,
-  ) {
-    this.idle = [...sessions];
-  }
+  ) {}
 
   /**
    * Opens the directory, made when missing.
    *
+   * @param size how many queries run at once.
    * @param waitMs how long a query may wait for a free session before it counts as overload.
    * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to.
    */
@@ -44,22 +52,19 @@ export class EmbeddedConnection implements Connection {
     makeDirectory(directory);
     if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
     forgetMissingBlocks(directory);
+    // Two copies of the same declarations: the engine's package was built against the client's common part.
+    const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
     try {
-      // Two copies of the same declarations: the engine's package was built against the client's common part.
-      const sessions = Array.from(
-        { length: size },
-        () => createChdbConnection({ path: directory }) as unknown as Connection,
-      );
-      return new EmbeddedConnection(sessions, waitMs, drainPending);
+      return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
     } catch (error) {
-      // Somebody may have come first since the look above.
+      // Another process may have opened it since the look above.
       throw holderOf(directory) === undefined ? error : new DataDirectoryInUse(path, { cause: error });
     }
   }
 
-  /** How many sessions have a query, those included that nobody waits for any more, and how many queries wait for one. */
+  /** How many sessions run a query (also one whose caller left), and how many queries wait for a session. */
   get load(): { busy: number; waiting: number } {
-    return { busy: this.sessions.length - this.idle.length, waiting: this.waiting.length };
+    return { busy: this.busy.size, waiting: this.waiting.length };
   }
 
   query(params: Params<'query'>) {
@@ -78,18 +83,23 @@ export class EmbeddedConnection implements Connection {
     return this.run(params, (session, bound) => session.insert(bound));
   }
 
+  /** The client's own probe. */
   async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
     const session = await this.acquire();
-    try {
-      return await session.ping(params);
-    } finally {
-      this.release(session);
-    }
+    const result = await session.ping(params);
+    this.release(session, result.success);
+    return result;
+  }
+
+  /** Uses none of the present sessions again: one of them gave a result that does not belong to its query. */
+  replaceSessions(): void {
+    for (const session of this.busy) this.outdated.add(session);
+    for (const session of this.idle.splice(0)) void session.close();
   }
 
   /** Waits for the running queries: a process that exits during one hangs. */
   close(): Promise<void> {
-    this.closing ??= this.shut();
+    this.closing ??= this.closeSessions();
     return this.closing;
   }
 
@@ -103,30 +113,49 @@ export class EmbeddedConnection implements Connection {
     signal?.throwIfAborted();
     const session = await this.acquire();
     if (signal?.aborted) {
-      this.release(session);
+      this.release(session, true);
       signal.throwIfAborted();
     }
-    const work = operation(session, { ...rest, query } as P);
-    // The engine cannot interrupt a query: the session stays taken until it is really done, even if nobody waits.
-    const done = work.finally(() => {
-      this.release(session);
-    });
+    // The engine cannot interrupt a query: the session stays busy until it is really done, even if its caller left.
+    const done = operation(session, { ...rest, query } as P).then(
+      (result) => {
+        this.release(session, true);
+        return result;
+      },
+      (error: unknown) => {
+        this.release(session, false);
+        throw error;
+      },
+    );
     return signal ? abandonable(done, signal) : done;
   }
 
-  private acquire(): Promise<Connection> {
-    if (this.closing) return Promise.reject(new StoreUnavailable('the store is closing'));
-    const session = this.idle.pop();
-    if (session) return Promise.resolve(session);
+  private async acquire(): Promise<Connection> {
+    if (this.closing) throw new StoreUnavailable('the store is closing');
+    if (this.busy.size >= this.size) return this.waitForSession();
+    const session = this.idle.pop() ?? this.openAnother();
+    this.busy.add(session);
+    return session;
+  }
+
+  private openAnother(): Connection {
+    try {
+      return this.openSession();
+    } catch (error) {
+      throw new StoreUnavailable('no session could be opened', { cause: error });
+    }
+  }
+
+  private waitForSession(): Promise<Connection> {
     return new Promise((ok, no) => {
       const timer = setTimeout(() => {
         this.waiting.splice(this.waiting.indexOf(waiter), 1);
         no(new StoreUnavailable('no session came free in time'));
       }, this.waitMs);
       const waiter = {
-        take: (free: Connection) => {
+        take: (session: Connection) => {
           clearTimeout(timer);
-          ok(free);
+          ok(session);
         },
         fail: (why: Error) => {
           clearTimeout(timer);
@@ -137,20 +166,22 @@ export class EmbeddedConnection implements Connection {
     });
   }
 
-  private release(session: Connection) {
+  private release(session: Connection, isReusable: boolean) {
+    this.busy.delete(session);
+    if (isReusable && !this.outdated.has(session)) this.idle.push(session);
+    else void session.close();
     const next = this.waiting.shift();
-    if (next) next.take(session);
-    else this.idle.push(session);
-    if (this.idle.length === this.sessions.length) this.drained?.();
+    if (next) this.acquire().then(next.take, next.fail);
+    if (this.busy.size === 0) this.drained?.();
   }
 
-  private async shut(): Promise<void> {
+  private async closeSessions(): Promise<void> {
     for (const { fail } of this.waiting.splice(0)) fail(new StoreUnavailable('the store is closing'));
-    if (this.idle.length < this.sessions.length)
+    if (this.busy.size > 0)
       await new Promise<void>((ok) => {
         this.drained = ok;
       });
-    await Promise.all(this.sessions.map((session) => session.close()));
+    await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
     await this.drainEngine();
   }
 }

@@ -37,8 +37,3 @@ export class JsonLines {
     return this.bytes.subarray(0, this.ends[last] ?? 0);
   }
 }
-
-/** The lines of a JSONEachRow answer. */
-export function lines(text: string): string[] {
-  return text === '' ? [] : text.trimEnd().split('\n');
-}

@@ -107,8 +107,9 @@ describeEmbedded('the embedded engine', () => {
   afterAll(() => open.remove());
 
   const back = async (type: string, value: ParameterValue) => {
-    const text = await open.store.text('test.literals', `SELECT {value:${type}} AS value`, { value });
-    return (JSON.parse(text) as { value: unknown }).value;
+    const sql = `SELECT {value:${type}} AS value`;
+    const [row] = await open.store.rows<{ value: unknown }>('test.literals', sql, { value });
+    return row?.value;
   };
 
   it('reads back any text as itself', async () => {

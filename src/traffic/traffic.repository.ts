@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
 import { AppStore } from '../clickhouse/app-store.js';
-import { lines } from '../clickhouse/json-lines.js';
 import { and, consumerIs, envIs, notExcluded } from '../common/filters/predicates.js';
 import type { Rollup } from './rollup.js';
 
@@ -24,9 +23,11 @@ type Table = `${Rollup}_v1` | 'traffic_per_15m_by_consumer_v1';
 const SUM = (table: Table, filter: string) => `
 SELECT
   roundDown(toUnixTimestamp(bucket), {bounds:Array(UInt32)}) AS start,
-  sum(t.requests) AS requests,
-  sum(t.bytes_received) AS bytes_received,
-  sum(t.bytes_sent) AS bytes_sent
+  concat(
+    '"requests":', toString(sum(t.requests) AS requests),
+    ',"bytes_received":', toString(sum(t.bytes_received)),
+    ',"bytes_sent":', toString(sum(t.bytes_sent))
+  ) AS sums
 FROM ${table} AS t
 WHERE app_id = {app_id:UInt32}
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
@@ -36,7 +37,6 @@ HAVING requests > 0
 ORDER BY start
 LIMIT {limit:UInt32}`;
 
-const LINE = /^\{"start":(\d+),(.*)\}$/;
 const THREADS = 2;
 
 @Injectable()
@@ -49,7 +49,7 @@ export class TrafficRepository {
    * The periods' bounds are given, in seconds since the epoch: calendars are the application's business, because
    * the engine labels hours wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue 119969).
    */
-  async sums(
+  sums(
     scope: AppScope,
     filter: TrafficFilter,
     rollup: Rollup,
@@ -57,7 +57,7 @@ export class TrafficRepository {
     limit: number,
   ): Promise<PeriodSums[]> {
     const [from, to] = [bounds[0], bounds.at(-1)];
-    if (from === undefined || to === undefined || from >= to) return [];
+    if (from === undefined || to === undefined || from >= to) return Promise.resolve([]);
     const table =
       filter.consumer_id === undefined ? (`${rollup}_v1` as const) : 'traffic_per_15m_by_consumer_v1';
     const { sql, params } = and(
@@ -66,10 +66,6 @@ export class TrafficRepository {
       notExcluded(scope.excludedEndpointIds),
     );
     const values = { ...params, bounds: bounds.slice(0, -1), from, to, limit };
-    const text = await this.store.text(scope, 'traffic.sums', SUM(table, sql), values, { threads: THREADS });
-    return lines(text).map((line) => {
-      const [, start, sums] = LINE.exec(line) ?? [];
-      return { start: Number(start), sums: sums ?? '' };
-    });
+    return this.store.rows(scope, 'traffic.sums', SUM(table, sql), values, { threads: THREADS });
   }
 }

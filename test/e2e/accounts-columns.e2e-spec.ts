@@ -36,7 +36,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
 
   /** Every statement that the API sends for all of its operations; they run as always. */
   async function statements(): Promise<Statement[]> {
-    const reads = (['text', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
+    const reads = (['rows', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
     for (const path of operationsOf(tenant.appId)) await app.get(path, tenant.key);
     const seen = reads.flatMap(({ mock }) => mock.calls.map(([, sql, params = {}]) => ({ sql, params })));
     jest.restoreAllMocks();

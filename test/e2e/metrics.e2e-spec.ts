@@ -98,10 +98,10 @@ describe('metrics', () => {
   });
 
   it('tell how a statement ended that did not end well', async () => {
-    const failing = app.store.text('test.failing', 'SELECT throwIf(1)');
+    const failing = app.store.rows('test.failing', 'SELECT throwIf(1)');
     await expect(failing).rejects.toThrow();
     const gone = new AbortController();
-    const slow = app.store.text('test.abandoned', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
+    const slow = app.store.rows('test.abandoned', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     const samples = await scrape();
@@ -113,7 +113,7 @@ describe('metrics', () => {
     const running = async (state: string) => valueOf(await scrape(), `${PREFIX}store_turns`, { state });
     const limit = (await running('limit'))!;
     expect(limit).toBeGreaterThan(0);
-    const slow = Array.from({ length: limit + 1 }, () => app.store.text('test.slow', 'SELECT sleep(1)'));
+    const slow = Array.from({ length: limit + 1 }, () => app.store.rows('test.slow', 'SELECT sleep(1)'));
     await eventually(async () => (await running('running')) === limit && (await running('waiting')) === 1);
     await Promise.all(slow);
     expect([await running('running'), await running('waiting')]).toEqual([0, 0]);

@@ -24,8 +24,8 @@ const FAULTS: readonly (readonly [name: string, fault: Fault, status: Expected])
   cut('chunked', 'between-rows'),
   cut('length', 'in-row'),
   cut('length', 'between-rows'),
-  // Between rows nothing would tell; a server frames what it sends.
   cut('none', 'in-row'),
+  cut('none', 'between-rows'),
   ...exceptions(503, 202, 210, 241, 394, 439, 516),
   ...exceptions(504, 159, 160),
   inBody('plain', 241, 503),

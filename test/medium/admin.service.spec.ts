@@ -22,7 +22,8 @@ describe('AdminService', () => {
   const aTeam = async () => (await admin.createTeam('Acme', 'premium')).id;
   const anApp = async () => (await admin.createApp(await aTeam(), 'Shop', 'express')).id;
   /** Everything in a table, as text: to look for what must not be there. */
-  const dump = (table: string) => open.store.text('test.dump', `SELECT * FROM ${table}`);
+  const dump = async (table: string) =>
+    JSON.stringify(await open.store.rows('test.dump', `SELECT * FROM ${table}`));
 
   describe('teams', () => {
     it('get ascending IDs, and are listed by them', async () => {

@@ -21,7 +21,7 @@ describe('the limits on every query', () => {
     ['bytes read', 'SELECT max(number) AS n FROM numbers(10000000)', StoreUnavailable],
     ['bytes of the result', `SELECT repeat('x', 1000) AS text FROM numbers(5000)`, StoreUnavailable],
   ])('%s: an error, never a part of the rows', async (_, sql, error) => {
-    await expect(open.store.text('limits', sql, {}, { threads: 1 })).rejects.toThrow(error);
+    await expect(open.store.rows('limits', sql, {}, { threads: 1 })).rejects.toThrow(error);
   });
 
   it('let pass what is within them', async () => {

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { parseError } from '@clickhouse/client';
+import { StoreUnavailable, storeError } from './clickhouse.errors.js';
+
+/** How the rows of a result are written: each as the text of its only column, or as a JSON array behind a row of names. */
+export type ResultFormat = 'text' | 'json';
+
+const FORMATS = {
+  text: { name: 'CustomSeparated', escapingRule: 'Raw', before: '', after: '\\n' },
+  json: { name: 'CustomSeparatedWithNames', escapingRule: 'JSON', before: '[', after: ']\\n' },
+} as const;
+/** Errors come last and are short. */
+const TAIL_BYTES = 16_384;
+
+/**
+ * Encloses the result of one query in a text that occurs nowhere else, so that a result proves two things: that it
+ * belongs to this query, and that it is complete.
+ *
+ * The embedded engine may give the rows of a query that failed to the query that runs next in the same session
+ * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error behind the
+ * rows; a proxy may cut a response or send one of its own.
+ */
+export class ResultFrame {
+  private readonly nonce = randomUUID();
+
+  constructor(private readonly format: ResultFormat) {}
+
+  /** The name of the engine's output format. */
+  get formatName() {
+    return FORMATS[this.format].name;
+  }
+
+  /** The settings of the statement that write the frame. */
+  get settings(): string {
+    const { escapingRule, before, after } = FORMATS[this.format];
+    return [
+      `format_custom_escaping_rule = '${escapingRule}'`,
+      `format_custom_field_delimiter = ','`,
+      `format_custom_row_before_delimiter = '${before}'`,
+      `format_custom_row_after_delimiter = '${after}'`,
+      `format_custom_row_between_delimiter = ''`,
+      `format_custom_result_before_delimiter = '${this.nonce}\\n'`,
+      `format_custom_result_after_delimiter = '${this.nonce}'`,
+    ].join(', ');
+  }
+
+  /** The rows, each ended by a line feed; undefined when the result is incomplete or not that of this query. */
+  unwrap(result: Buffer): Buffer | undefined {
+    const opening = `${this.nonce}\n`;
+    const end = result.length - this.nonce.length;
+    const isFramed =
+      end >= opening.length &&
+      result.toString('latin1', 0, opening.length) === opening &&
+      result.toString('latin1', end) === this.nonce;
+    return isFramed ? result.subarray(opening.length, end) : undefined;
+  }
+}
+
+/** Why a result has no frame: the engine's error at its end where there is one that concerns the store, else StoreUnavailable. */
+export function unframedError(result: Buffer): Error {
+  const cause = parseError(result.toString('utf8', Math.max(0, result.length - TAIL_BYTES)));
+  // An error of another kind may be text of a row.
+  return 'code' in cause && storeError(cause) !== cause
+    ? cause
+    : new StoreUnavailable('the result is incomplete or not that of the query', { cause });
+}

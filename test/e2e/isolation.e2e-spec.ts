@@ -1,0 +1,48 @@
+import { TestApp } from '../setup/app.js';
+import { DENSE, SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { Tenant } from '../setup/tenant.js';
+
+const MARK = 'of-alpha';
+/** Their list is formatted in blocks of 65,000; the limit is reached behind the first. */
+const ENDPOINTS = 200_000;
+
+/** Members that differ from one response to the next: the tokens carry the resolved window. */
+const withoutTokens = (text: string) => text.replace(/"next_token":"[^"]+"/, '"next_token":""');
+
+describe('a team beside another one whose queries fail after their first rows', () => {
+  let app: TestApp;
+  let alpha: Tenant;
+  let beta: Tenant;
+
+  beforeAll(async () => {
+    app = await TestApp.start({ QUERY_MAX_RESULT_MB: '12' });
+    [alpha, beta] = [await Tenant.create(app), await Tenant.create(app)];
+    await app.store.command(`
+      INSERT INTO endpoints_v1 (app_id, id, method, path, created_at)
+      SELECT ${alpha.appId}, 1000000 + number, 'GET', concat('/${MARK}/', leftPad(toString(number), 100, '0')), now()
+      FROM numbers(${ENDPOINTS})`);
+    await beta.write({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' } });
+    const old = { timestamp: Date.now() - 3_600_000 };
+    await beta.write(...Array.from({ length: DENSE }, () => old));
+  });
+
+  afterAll(() => app.stop());
+
+  it('gets exactly its own data in every operation', async () => {
+    const paths = operationsOf(beta.appId);
+    const read = async (path: string) => {
+      const { status, text } = await app.get(path, beta.key);
+      return { path, status, text: withoutTokens(text) };
+    };
+    const fail = async () => (await app.get(`/v1/apps/${alpha.appId}/endpoints`, alpha.key)).status;
+    const expected = await Promise.all(paths.map(read));
+    for (let round = 0; round < 3; round++) {
+      const failing = Array.from({ length: 6 }, fail);
+      expect(await Promise.all(paths.map(read))).toEqual(expected);
+      expect(await Promise.all(failing)).toEqual(Array(6).fill(503));
+      const after = await Promise.all(paths.map(read));
+      expect(after).toEqual(expected);
+      expect(JSON.stringify(after)).not.toContain(MARK);
+    }
+  });
+});
