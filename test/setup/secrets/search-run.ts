@@ -11,7 +11,9 @@ import { SecretScanner } from './scanner.js';
 const SHOWN = 20;
 
 function search(run: string, outputs: readonly string[]): string[] {
-  const secrets = filesOf(run, SECRETS).flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean));
+  const secrets = filesOf(run, SECRETS).flatMap((file) =>
+    readFileSync(file, 'utf8').split('\n').filter(Boolean),
+  );
   const scanner = new SecretScanner(secrets.map((line) => JSON.parse(line) as string));
   let bytes = 0;
   const findings = outputs.flatMap((file) => {
