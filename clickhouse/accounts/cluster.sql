@@ -16,9 +16,10 @@ GRANT SELECT ON consumer_activity_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1_local TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1_local TO request_analytics_reader;
 
-GRANT SELECT, INSERT ON ingest_groups_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON ingest_batches_v1_local TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1_local TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid) ON import_ledger_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;
 GRANT INSERT ON env_activity_v1_local TO request_analytics_collector;

@@ -43,9 +43,10 @@ GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumer_groups_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumers_v1 TO request_analytics_collector;
-GRANT SELECT, INSERT ON ingest_groups_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON ingest_batches_v1 TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
 -- The doors keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;

@@ -4,6 +4,7 @@
 -- Filters that few rows fulfil find these by `terms`, which is nowhere but in its index: for each term the rows that have
 -- it. A filter without an index of its own would read all of the app's rows. Such rows lie apart, each in a granule of its
 -- own: granules and compressed blocks are small, so that little is unpacked for each.
+-- The TTL counts whole seconds of the timestamp: a second more keeps a request for all of its 15 days.
 CREATE TABLE IF NOT EXISTS request_logs_v1
 (
     app_id       UInt32,
@@ -23,7 +24,7 @@ CREATE TABLE IF NOT EXISTS request_logs_v1
 ENGINE = MergeTree
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
 ORDER BY (app_id, timestamp, request_uuid)
-TTL toDateTime(timestamp) + INTERVAL 15 DAY
+TTL toDateTime(timestamp) + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS index_granularity = 512, min_compress_block_size = 8192, max_compress_block_size = 65536,
     ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;

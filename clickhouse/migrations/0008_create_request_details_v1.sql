@@ -11,7 +11,7 @@ CREATE TABLE IF NOT EXISTS request_details_v1
 ENGINE = MergeTree
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
 ORDER BY (app_id, request_uuid)
-TTL toDateTime(timestamp) + INTERVAL 15 DAY
+TTL toDateTime(timestamp) + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS index_granularity = 64, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement

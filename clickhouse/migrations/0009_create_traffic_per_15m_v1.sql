@@ -1,4 +1,5 @@
 -- Traffic in quarter-hours: the finest period any of today's time zones needs.
+-- TTL: 28 February and 13 months are 28 March, but it is shown until 31 March: four days more are kept.
 CREATE TABLE IF NOT EXISTS traffic_per_15m_v1
 (
     app_id         UInt32,
@@ -12,7 +13,7 @@ CREATE TABLE IF NOT EXISTS traffic_per_15m_v1
 ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, bucket, app_env_id, endpoint_id)
-TTL bucket + INTERVAL 13 MONTH
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement
@@ -43,7 +44,7 @@ CREATE TABLE IF NOT EXISTS traffic_per_15m_by_consumer_v1
 ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, consumer_id, bucket, app_env_id, endpoint_id)
-TTL bucket + INTERVAL 13 MONTH
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement

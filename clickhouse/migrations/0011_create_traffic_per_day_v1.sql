@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS traffic_per_day_v1
 ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, bucket, app_env_id, endpoint_id)
-TTL bucket + INTERVAL 13 MONTH
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement

@@ -1,5 +1,4 @@
--- Requests whose import was acknowledged, so that importing the same ones again changes nothing. It outlives the
--- window of the engine's own block deduplication, which covers the moment between the rows and this entry.
+-- Requests that came in whole, so that importing the same ones again changes nothing.
 CREATE TABLE IF NOT EXISTS import_ledger_v1
 (
     app_id       UInt32,
@@ -8,4 +7,9 @@ CREATE TABLE IF NOT EXISTS import_ledger_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, request_uuid)
-TTL imported_at + INTERVAL 13 MONTH;
+TTL imported_at + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS non_replicated_deduplication_window = 10000;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS import_ledger_mv_v1 TO import_ledger_v1 AS
+SELECT app_id, request_uuid
+FROM requests;

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { Config } from '../config/config.js';
-import { Directories } from '../ingestion/directories.js';
+import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { Importer, type ImportSummary, latestTimestamp } from '../ingestion/importer.js';
 import { LineSource } from '../ingestion/line-source.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/request-format.js';
@@ -53,7 +53,10 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     await new AdminService(store).requireApp(options.app);
     const redis = SharedRedis.of(new Config());
     try {
-      const writer = new RequestsWriter(store, Directories.shared(store, redis));
+      const writer = new RequestsWriter(store, redis);
+      // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
+      const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
+      for (const [batch, why] of refused) tell(`batch ${batch} cannot be completed: ${String(why)}`);
       return { ...(await importFile(file, options, writer)) };
     } finally {
       redis?.close();

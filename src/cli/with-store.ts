@@ -1,7 +1,7 @@
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrate.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
+import { prepareStore } from '../ingestion/prepare-store.js';
 
 /** Runs a command on the store and closes it. The embedded one is migrated first, as a server does. */
 export async function withStore<Result>(command: (store: ClickHouse) => Promise<Result>): Promise<Result> {
@@ -9,7 +9,7 @@ export async function withStore<Result>(command: (store: ClickHouse) => Promise<
   if (config.countryDatabase !== undefined) openCountryDatabase(config.countryDatabase);
   const store = await ClickHouse.open(config);
   try {
-    if (store.kind === 'embedded') await migrate(store);
+    await prepareStore(store);
     return await command(store);
   } finally {
     await store.close();

@@ -1,11 +1,11 @@
-import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '../config/config.js';
+import { prepareStore } from '../ingestion/prepare-store.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { AppStore } from './app-store.js';
 import { ClickHouse } from './clickhouse.client.js';
-import { migrate } from './migrate.js';
 
-/** The store, open for as long as the application lives. The embedded one is migrated when it opens. */
+/** The store, open for as long as the application lives. The embedded one is prepared when it opens. */
 @Global()
 @Module({
   providers: [
@@ -15,7 +15,8 @@ import { migrate } from './migrate.js';
       inject: [Config, Telemetry],
       useFactory: async (config: Config, telemetry: Telemetry) => {
         const store = await ClickHouse.open(config, { telemetry });
-        if (store.kind === 'embedded') await migrate(store);
+        for (const [batch, why] of await prepareStore(store))
+          new Logger(ClickHouseModule.name).error(`batch ${batch} cannot be applied: ${String(why)}`);
         return store;
       },
     },

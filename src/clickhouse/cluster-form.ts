@@ -23,10 +23,10 @@ const EVERYWHERE: ReadonlySet<string> = new Set([
   'consumers_v1',
 ]);
 
-/** Sharded otherwise than by app. The messages of a group are on its shard, because a view there writes them. */
+/** Sharded otherwise than by app. The messages of a batch are on its shard, because a view there writes them. */
 const SHARDED_BY: Readonly<Record<string, string>> = {
-  ingest_groups_v1: 'sipHash64(group_id)',
-  ingest_messages_v1: 'sipHash64(group_id)',
+  ingest_batches_v1: 'sipHash64(batch_id)',
+  ingest_messages_v1: 'sipHash64(batch_id)',
 };
 const BY_APP = 'sipHash64(app_id)';
 

@@ -1,23 +1,19 @@
 import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrate.js';
 import { type RunningServer, startServer } from '../app.factory.js';
 import { createApp } from '../common/http/create-app.js';
 import { setUpHttp } from '../common/http/set-up-http.js';
 import { type LogDestination, createPino } from '../common/logging/logger.js';
 import { Config } from '../config/config.js';
+import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
+import { prepareStore } from '../ingestion/prepare-store.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { CollectorModule } from './collector.module.js';
-import { Committer } from './commit/committer.js';
+import { BatchCommitter } from './batches/batch-committer.js';
 
-/**
- * What another collector left behind is completed when nobody answers for it any more. Well before the store forgets the
- * tokens of its last 10,000 blocks, which at ten groups a second in two partitions is 500 seconds for one collector.
- */
-const ABANDONED_AFTER_SECONDS = 20;
 const RECOVER_EVERY_MS = 15_000;
 
 /**
@@ -36,7 +32,7 @@ export async function startCollectorOn(
   const module = CollectorModule.on({ config, store, redis, telemetry });
   const app = await createApp(module, logger);
   const drain = setUpHttp(app, config, logger);
-  const committer = app.get(Committer);
+  const committer = app.get(BatchCommitter);
   const recovery = await startRecovery(committer, store.kind);
   await app.listen(port, config.host);
   logger.info({ port }, 'collector listening');
@@ -61,7 +57,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   const store = await ClickHouse.open(config, { telemetry });
   const close = () => store.close().finally(() => telemetry.close());
   try {
-    if (store.kind === 'embedded') await migrate(store);
+    await prepareStore(store);
     const logger = createPino(config.logLevel, logs);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return { ...collector, stop: () => collector.stop().finally(close) };
@@ -100,14 +96,14 @@ function useCountryDatabase({ countryDatabase }: Config) {
 }
 
 /** Completes what broke off: at once where this process is the only one that could have done so. */
-async function startRecovery(committer: Committer, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
+async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
   const log = new NestLogger('Recovery');
   const recover = async (olderThanSeconds: number) => {
     try {
       const { completed, refused } = await committer.recover(olderThanSeconds);
-      if (completed > 0) log.warn(`completed ${completed} groups of messages that broke off`);
-      for (const [group, why] of refused)
-        log.error(`group ${group}: ${why instanceof Error ? why.message : String(why)}`);
+      if (completed > 0) log.warn(`recovered ${completed} incomplete batches`);
+      for (const [batch, why] of refused)
+        log.error(`batch ${batch}: ${why instanceof Error ? why.message : String(why)}`);
     } catch (error) {
       log.warn(error instanceof Error ? error.message : error);
     }

@@ -4,17 +4,18 @@ import { FallbackModule } from '../common/http/fallback.module.js';
 import { Config } from '../config/config.js';
 import { HealthModule } from '../health/health.module.js';
 import { Directories } from '../ingestion/directories.js';
+import { BatchLog } from '../ingestion/batch-log.js';
+import { KnownRequests } from '../ingestion/known-requests.js';
+import { RequestClaims } from '../ingestion/request-claims.js';
 import type { SharedRedis } from '../ingestion/shared-redis.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { ClientApps } from './client-apps.js';
 import { CollectorController } from './collector.controller.js';
 import { CollectorService } from './collector.service.js';
-import { Committer } from './commit/committer.js';
-import { GroupBuilder } from './commit/group-builder.js';
-import { IngestLedger } from './commit/ingest.ledger.js';
-import { LoggedItemsRepository } from './commit/logged-items.repository.js';
-import { MessageLocks } from './commit/message-locks.js';
+import { BatchBuilder } from './batches/batch-builder.js';
+import { BatchCommitter } from './batches/batch-committer.js';
+import { MessageLocks } from './batches/message-locks.js';
 
 /** What the collector runs on; whoever makes it also closes it. */
 export interface CollectorResources {
@@ -38,7 +39,7 @@ export class CollectorModule {
       { provide: Telemetry, useValue: telemetry },
     ];
     const committer = {
-      provide: Committer,
+      provide: BatchCommitter,
       inject: [ClientApps],
       useFactory: (apps: ClientApps) => createCommitter({ store, redis, telemetry }, apps),
     };
@@ -64,8 +65,8 @@ export class CollectorModule {
 function createCommitter(
   { store, redis, telemetry }: Omit<CollectorResources, 'config'>,
   apps: ClientApps,
-): Committer {
-  const items = new LoggedItemsRepository(store);
-  const builder = new GroupBuilder(Directories.shared(store, redis), apps, items);
-  return new Committer(new IngestLedger(store), builder, new MessageLocks(redis), telemetry);
+): BatchCommitter {
+  const builder = new BatchBuilder(Directories.shared(store, redis), apps, new KnownRequests(store));
+  const claims = RequestClaims.of(store, redis);
+  return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
 }

@@ -11,8 +11,8 @@ import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.j
 import { Telemetry } from '../telemetry/telemetry.js';
 import { Budget, type Share } from './budget.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
-import { Committer } from './commit/committer.js';
-import type { Message, MessageContext } from './message.js';
+import { BatchCommitter } from './batches/batch-committer.js';
+import { type Message, type MessageContext, weighMessage } from './message.js';
 import { outcomeOf } from './outcome.js';
 import { parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
@@ -46,7 +46,7 @@ export class CollectorService {
 
   constructor(
     private readonly apps: ClientApps,
-    private readonly committer: Committer,
+    private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
     private readonly failures: AuthFailures,
     { collector }: Config,
@@ -97,7 +97,7 @@ export class CollectorService {
       const context = { env: checked(asEnv, source.env, 'env'), now: Date.now() };
       const body = await readBody(request, this.limits.maxBodyBytes, share);
       const message = await this.read(() => read(body, context, share));
-      await this.commit(app, message, body.length);
+      await this.commit(app, message);
       return this.receipt(app, message);
     } finally {
       share.release();
@@ -133,10 +133,9 @@ export class CollectorService {
     }
   }
 
-  private commit(app: ClientApp, message: Message, bytes: number): Promise<void> {
-    return this.available(
-      this.committer.take({ app, app_id: app.id, message_uuid: message.uuid, message }, bytes),
-    );
+  private commit(app: ClientApp, message: Message): Promise<void> {
+    const appMessage = { app, app_id: app.id, message_uuid: message.uuid, message };
+    return this.available(this.committer.commit(appMessage, weighMessage(message)));
   }
 
   /** Whatever keeps the store from taking a message now, a later try may succeed: libraries repeat after 503. */

@@ -1,5 +1,6 @@
 import type { Named } from '../ingestion/directory.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
+import { weighRequest } from '../ingestion/rows.js';
 
 /** What could not be taken of a message whose rest was. */
 export interface Leftover {
@@ -29,4 +30,13 @@ export interface MessageContext {
   env: string;
   /** Milliseconds since the Unix epoch. */
   now: number;
+}
+
+/** A row of counts, or what a name becomes, in characters. */
+const ENTRY_CHARACTERS = 300;
+
+/** About how many characters the rows of a message have. */
+export function weighMessage({ names, counts, logs }: Message): number {
+  const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
+  return requests + ENTRY_CHARACTERS * (names.length + counts.length);
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { hashUuid } from '../common/hash-uuid.js';
 
 const NOTED = `
 SELECT request_uuid FROM import_ledger_v1
@@ -18,25 +18,19 @@ export class Journal {
 
   /** @param steps all that will be asked for; a step not among them counts as not taken. */
   static async open(store: ClickHouse, appId: number, steps: readonly string[]): Promise<Journal> {
-    const params = { app_id: appId, request_uuids: steps.map((step) => uuidOf(step)) };
+    const params = { app_id: appId, request_uuids: steps.map((step) => hashUuid(`demo ${step}`)) };
     const rows = await store.rows<{ request_uuid: string }>('demo.journal', NOTED, params);
     return new Journal(store, appId, new Set(rows.map(({ request_uuid }) => request_uuid)));
   }
 
   has(step: string): boolean {
-    return this.noted.has(uuidOf(step));
+    return this.noted.has(hashUuid(`demo ${step}`));
   }
 
   async note(step: string): Promise<void> {
-    const request_uuid = uuidOf(step);
+    const request_uuid = hashUuid(`demo ${step}`);
     if (this.noted.has(request_uuid)) return;
     await this.store.insert('import_ledger_v1', [JSON.stringify({ app_id: this.appId, request_uuid })]);
     this.noted.add(request_uuid);
   }
-}
-
-/** Of version 8, which is left to its maker (RFC 9562). */
-function uuidOf(step: string): string {
-  const hex = createHash('sha256').update(`demo ${step}`).digest('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -1,58 +1,48 @@
-import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { hashUuid } from '../common/hash-uuid.js';
+import { BatchLog, type Recovery } from './batch-log.js';
 import { Directories } from './directories.js';
-import { lookups } from './lookups.js';
+import { dateTime64 } from './ids.js';
+import { KnownRequests, requestKey } from './known-requests.js';
+import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, requestRow, textsOf } from './rows.js';
+import { countRow, encodePieces, requestRow, weighRequest } from './rows.js';
+import type { SharedRedis } from './shared-redis.js';
 
-const KNOWN = `
-SELECT request_uuid FROM import_ledger_v1
-WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
+/** Longer than the claims of a process that died last. */
+const WAIT_FOR_CLAIMS_MS = 75_000;
 
-/** Writes whole requests into the landing table, each once, however often it is handed over. */
+/** Writes whole requests into the landing table, each once, however often it is given. */
 export class RequestsWriter {
-  /** By app, the requests of writes that have not ended. */
-  private readonly underWay = new Map<number, Set<string>>();
+  private readonly log: BatchLog;
+  private readonly known: KnownRequests;
+  private readonly claims: RequestClaims;
+  private readonly directories: Directories;
 
+  /** @param redis on which this process agrees with others that write to the store; null where it is the only one */
   constructor(
     private readonly store: ClickHouse,
-    private readonly directories = Directories.of(store),
-  ) {}
-
-  /**
-   * Writes those of the requests that the store does not have yet and resolves to them once they are acknowledged.
-   *
-   * The rows go in under a token made of their identities, then into the ledger. When the process dies in between,
-   * the same requests come again with the same token, which completes what is missing and doubles nothing.
-   *
-   * Writes may overlap: a request that another one has under way is left to it, and lost or kept with it.
-   */
-  async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
-    const underWay = this.underWay.get(appId) ?? new Set();
-    this.underWay.set(appId, underWay);
-    const own = new Map<string, RequestRecord>();
-    for (const record of records)
-      if (!underWay.has(record.request_uuid)) {
-        underWay.add(record.request_uuid);
-        own.set(record.request_uuid, record);
-      }
-    try {
-      return await this.writeOwn(appId, own);
-    } finally {
-      for (const uuid of own.keys()) underWay.delete(uuid);
-    }
+    redis: SharedRedis | null = null,
+  ) {
+    this.log = new BatchLog(store);
+    this.known = new KnownRequests(store);
+    this.claims = RequestClaims.of(store, redis);
+    this.directories = Directories.shared(store, redis);
   }
 
-  private async writeOwn(appId: number, own: Map<string, RequestRecord>): Promise<RequestRecord[]> {
-    const fresh = await this.unknown(appId, own);
-    if (fresh.length === 0) return [];
-    const resolved = await (await this.directories.get(appId)).resolve(fresh);
-    const rows = textsOf(resolved, ({ record, ids }) => requestRow(appId, record, ids));
-    const uuids = fresh.map(({ request_uuid }) => request_uuid);
-    await this.store.insert('requests', rows, tokenOf(appId, uuids));
-    const entries = textsOf(uuids, (request_uuid) => ({ app_id: appId, request_uuid }));
-    await this.store.insert('import_ledger_v1', entries);
-    return fresh;
+  /**
+   * Writes those of the requests that the store does not have and resolves to them once they are acknowledged.
+   *
+   * They are appended to the batch log before they are inserted, so that a process that dies in between leaves nothing
+   * doubled and nothing missing, in whichever batches the same requests come again.
+   */
+  async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
+    const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
+    return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
+      const unknown = (await this.known.filterUnknown(requests)).map(({ record }) => record);
+      if (unknown.length > 0) await this.writeUnknown(appId, unknown);
+      return unknown;
+    });
   }
 
   /**
@@ -62,24 +52,42 @@ export class RequestsWriter {
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
     const resolved = await (await this.directories.get(appId)).resolve(counts);
-    const rows = textsOf(resolved, ({ record, ids }) => countRow(appId, record, ids));
-    await this.store.insert('request_counts', rows, token);
+    const pieces = encodePieces('request_counts', resolved, ({ record, ids }) =>
+      countRow(appId, record, ids),
+    );
+    await this.store.insert(
+      'request_counts',
+      Array.from(pieces, ({ rows }) => rows),
+      token,
+    );
   }
 
-  /** Those that the ledger does not have, in their order. */
-  private async unknown(appId: number, own: ReadonlyMap<string, RequestRecord>): Promise<RequestRecord[]> {
-    const unknown = new Map(own);
-    for (const request_uuids of lookups([...own.keys()])) {
-      const params = { app_id: appId, request_uuids };
-      const known = await this.store.rows<{ request_uuid: string }>('import_ledger.known', KNOWN, params);
-      for (const { request_uuid } of known) unknown.delete(request_uuid);
-    }
-    return [...unknown.values()];
+  /** Applies what processes that died left behind, at least so many seconds ago. */
+  recover(olderThanSeconds: number): Promise<Recovery> {
+    return this.log.recover(olderThanSeconds);
   }
-}
 
-function tokenOf(appId: number, uuids: readonly string[]): string {
-  return createHash('sha256')
-    .update(`${appId}\n${uuids.join('\n')}`)
-    .digest('hex');
+  /** To be called when everything is written. */
+  async close(): Promise<void> {
+    await this.log.markApplied();
+  }
+
+  private async writeUnknown(appId: number, records: readonly RequestRecord[]): Promise<void> {
+    const resolved = await (await this.directories.get(appId)).resolve(records);
+    const pieces = encodePieces(
+      'requests',
+      resolved,
+      ({ record, ids }) => requestRow(appId, record, ids),
+      ({ record }) => weighRequest(record),
+    );
+    const batch = {
+      // Of its requests: two processes without a common Redis that import the same file write the same batches.
+      id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
+      createdAt: dateTime64(Date.now()).slice(0, 19),
+      messages: [],
+      pieces: [...pieces],
+    };
+    await this.log.append(batch);
+    await this.log.apply(batch);
+  }
 }

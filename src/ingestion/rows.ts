@@ -1,17 +1,53 @@
+import type { IngestTable, Piece } from './batch-log.js';
 import type { RequestIds } from './directory.js';
 import { dateTime64 } from './ids.js';
-import { partsOf } from './lookups.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 
 /** A call of `JSON.stringify` for each row took two thirds more time; more rows in one take no less. */
 const ROWS_IN_TEXT = 100;
+const CHARACTERS_IN_TEXT = 1024 * 1024;
+/** An INSERT of 16 million characters peaks at some 150 MB; larger blocks are not faster. */
+const CHARACTERS_IN_PIECE = 8 * 1024 * 1024;
 
-/**
- * The rows of an insert, one made of each item: texts of many rows each with commas between them, which JSONEachRow
- * passes over.
- */
-export function textsOf<T>(items: readonly T[], rowOf: (item: T) => object): string[] {
-  return Array.from(partsOf(items, ROWS_IN_TEXT), (part) => JSON.stringify(part.map(rowOf)).slice(1, -1));
+/** The rows of an insert, one made of each item, in pieces that are bounded in size. */
+export function* encodePieces<T>(
+  table: IngestTable,
+  items: readonly T[],
+  toRow: (item: T) => object,
+  weigh: (item: T) => number = () => 0,
+): Generator<Piece> {
+  let texts: string[] = [];
+  let length = 0;
+  for (const part of partition(items, weigh)) {
+    const text = JSON.stringify(part.map(toRow)).slice(1, -1);
+    if (texts.length > 0 && length + text.length > CHARACTERS_IN_PIECE) {
+      yield { table, rows: texts.join() };
+      texts = [];
+      length = 0;
+    }
+    texts.push(text);
+    length += text.length;
+  }
+  if (texts.length > 0) yield { table, rows: texts.join() };
+}
+
+/** About how many characters a request's row has: captured JSON is escaped in it. */
+export function weighRequest({ capture, url }: RequestRecord): number {
+  return 2 * capture.length + 2 * url.length + 600;
+}
+
+function* partition<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
+  let part: T[] = [];
+  let weight = 0;
+  for (const item of items) {
+    part.push(item);
+    weight += weigh(item);
+    if (part.length < ROWS_IN_TEXT && weight < CHARACTERS_IN_TEXT) continue;
+    yield part;
+    part = [];
+    weight = 0;
+  }
+  if (part.length > 0) yield part;
 }
 
 /** One row of `logged_requests`. */

@@ -5,8 +5,9 @@ import type { Config } from '../config/config.js';
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     giveId(lastKey: string, namesKey: string, name: string, highest: string): Result<number, Context>;
-    takeLock(key: string, owner: string, heldMs: number): Result<number, Context>;
-    releaseLock(key: string, owner: string): Result<number, Context>;
+    /** `keysOwnerAndMs`: the keys, the owner, and how long the locks last in milliseconds. */
+    takeLocks(count: number, ...keysOwnerAndMs: (string | number)[]): Result<number, Context>;
+    releaseLocks(count: number, ...keysAndOwner: string[]): Result<number, Context>;
   }
 }
 
@@ -41,25 +42,31 @@ redis.call('SET', KEYS[1], last + 1)
 redis.call('HSET', KEYS[2], ARGV[1], last + 1)
 return last + 1`;
 
-/** 1 where the lock is the owner's now, also where it was already; 0 where it is another's. */
-const TAKE_LOCK = `
-local holder = redis.call('GET', KEYS[1])
-if holder and holder ~= ARGV[1] then
-  return 0
+/** 1 where all locks are the owner's now, also where they were already; 0, and nothing changed, where one is another's. */
+const TAKE_LOCKS = `
+for _, key in ipairs(KEYS) do
+  local holder = redis.call('GET', key)
+  if holder and holder ~= ARGV[1] then
+    return 0
+  end
 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+for _, key in ipairs(KEYS) do
+  redis.call('SET', key, ARGV[1], 'PX', ARGV[2])
+end
 return 1`;
 
-const RELEASE_LOCK = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then
-  return redis.call('DEL', KEYS[1])
+const RELEASE_LOCKS = `
+for _, key in ipairs(KEYS) do
+  if redis.call('GET', key) == ARGV[1] then
+    redis.call('DEL', key)
+  end
 end
-return 0`;
+return 1`;
 
 const SCRIPTS = {
   giveId: { lua: GIVE_ID, numberOfKeys: 2 },
-  takeLock: { lua: TAKE_LOCK, numberOfKeys: 1 },
-  releaseLock: { lua: RELEASE_LOCK, numberOfKeys: 1 },
+  takeLocks: { lua: TAKE_LOCKS },
+  releaseLocks: { lua: RELEASE_LOCKS },
 };
 
 /** The Redis on which processes that write to one store agree. What it cannot do now, the store cannot either: 503. */

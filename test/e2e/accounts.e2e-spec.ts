@@ -93,7 +93,7 @@ describe('the accounts of clickhouse/accounts', () => {
     });
 
     it.each([
-      ['the payloads of the ledger', 'SELECT payload FROM ingest_groups_v1'],
+      ['the payloads of the ledger', 'SELECT payload FROM ingest_batches_v1'],
       ['the history of the schema', 'SELECT version FROM schema_migrations'],
       ['names of keys', 'SELECT name FROM api_keys_v1'],
       ['a whole row of keys', 'SELECT * FROM api_keys_v1'],

@@ -162,7 +162,9 @@ describeEmbedded('traces', () => {
     const commit = receiver.spans.find(({ name }) => name === 'collector.commit');
     expect(commit?.parentSpanId).toBeUndefined();
     expect(commit?.attributes).toEqual({ 'request_analytics.messages': 1 });
-    expect(below(commit)).toEqual(expect.arrayContaining(['ingest.known', 'ingest_groups_v1.insert']));
+    expect(below(commit)).toEqual(
+      expect.arrayContaining(['batches.of_messages', 'ingest_batches_v1.insert']),
+    );
     expect(receiver.text).not.toContain(prepared.clientId);
   });
 

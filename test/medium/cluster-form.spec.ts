@@ -99,12 +99,12 @@ describe('the cluster form of the migrations', () => {
       expect(view).toMatch(/ TO request_analytics\.\w+_local AS\n[^]*\bFROM request_analytics\.\w+_local\b/);
   });
 
-  it('shards what belongs to an app by the app, and messages as their groups', () => {
+  it('shards what belongs to an app by the app, and messages as their batches', () => {
     const keyOf = (table: string) => /, (\w+\(\w+\))\)$/.exec(named(table)!)?.[1];
     for (const table of tables().filter((one) => !isEverywhere(one)))
       expect([table, keyOf(table)]).toEqual([
         table,
-        table.startsWith('ingest_') ? 'sipHash64(group_id)' : 'sipHash64(app_id)',
+        table.startsWith('ingest_') ? 'sipHash64(batch_id)' : 'sipHash64(app_id)',
       ]);
   });
 

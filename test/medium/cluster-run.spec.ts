@@ -6,7 +6,8 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { clusterForm } from '../../src/clickhouse/cluster-form.js';
 import { readMigrations } from '../../src/clickhouse/migrate.js';
-import { IngestLedger } from '../../src/collector/commit/ingest.ledger.js';
+import { dateTime64 } from '../../src/ingestion/ids.js';
+import { BatchLog } from '../../src/ingestion/batch-log.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { TestCollector } from '../collector/setup/collector.js';
@@ -109,17 +110,16 @@ describe('the product on Distributed tables', () => {
     expect(await count('request_logs_v1_local')).toBe(3);
   });
 
-  it('completes the groups that broke off', async () => {
-    const group = {
+  it('completes interrupted batches', async () => {
+    await new BatchLog(store).append({
       id: randomUUID(),
-      createdAt: '2026-01-01 00:00:00',
+      createdAt: dateTime64(Date.now()).slice(0, 19),
       messages: [{ app_id: appId, message_uuid: randomUUID() }],
-      rows: { env_activity_v1: [JSON.stringify({ app_id: appId, app_env_id: 1 })] },
-    };
-    await new IngestLedger(store).log({ ...group, createdAt: new Date().toISOString().slice(0, 19) });
-    const { completed } = await new IngestLedger(store).recover(0);
+      pieces: [{ table: 'env_activity_v1', rows: JSON.stringify({ app_id: appId, app_env_id: 1 }) }],
+    });
+    const { completed } = await new BatchLog(store).recover(0);
     expect(completed).toBeGreaterThan(0);
-    expect(await new IngestLedger(store).recover(0)).toMatchObject({ completed: 0 });
+    expect(await new BatchLog(store).recover(0)).toMatchObject({ completed: 0 });
   });
 
   it('answers each operation, each row once', async () => {

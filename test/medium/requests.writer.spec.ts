@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AdminService } from '../../src/admin/admin.service.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { prepareStore } from '../../src/ingestion/prepare-store.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { aRequest } from '../factories/request.factory.js';
 import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
@@ -55,7 +56,9 @@ describe('RequestsWriter', () => {
   /** As another process, or this one after a crash, would go on. */
   const restart = async () => {
     store = await reopen(open);
+    await prepareStore(store);
     writer = new RequestsWriter(store);
+    await writer.recover(0);
   };
   const rows = (sql: string, app_id = appId) => store.rows<object>('test.traces', sql, { app_id });
   const traces = async () => {
@@ -107,18 +110,48 @@ describe('RequestsWriter', () => {
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
     });
 
-    it('are completed without doubles after a crash between the rows and the ledger', async () => {
+    it('are counted once after a crash in the middle of a batch, in whichever batches they come again', async () => {
       const records = some(25);
-      await writer.write(appId, records);
-      const before = await traces();
-      // The last thing a write does is the entry in the ledger: a crash just before leaves all but that.
-      await store.command('TRUNCATE TABLE import_ledger_v1');
+      const [{ create }] = (await rows(
+        `SELECT create_table_query AS create FROM system.tables
+         WHERE name = 'traffic_per_day_mv_v1' AND database = currentDatabase()`,
+      )) as [{ create: string }];
+      // A table that the batch did not reach before the crash, and a log without the mark that would say so.
+      await store.command('DROP VIEW traffic_per_day_mv_v1');
+      await writer.write(appId, records.slice(0, 20));
+      await store.command(create);
+      expect(await requestsIn('traffic_per_day')).toBe(0);
       await restart();
-      // They are known by their UUIDs: a newer version may make something else of the rest.
-      const again = records.map((record) => ({ ...record, client_country_iso_code: 'FR' }));
-      expect(await writer.write(appId, again)).toEqual(again);
-      expect(await traces()).toEqual(before);
-      expect(await writer.write(appId, records)).toEqual([]);
+      expect(await writer.write(appId, records.slice(3))).toEqual(records.slice(20));
+      expect((await traces()).logs).toHaveLength(25);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(25);
+    });
+
+    it('are counted once where the batch was appended to the log, and nothing of it inserted', async () => {
+      const records = some(10);
+      const killed = jest
+        .spyOn(store, 'insert')
+        .mockImplementation((table) =>
+          table === 'requests' ? Promise.reject(new Error('killed')) : Promise.resolve(),
+        );
+      await expect(writer.write(appId, records)).rejects.toThrow('killed');
+      killed.mockRestore();
+      await restart();
+      expect(await writer.write(appId, [...records, ...some(5)])).toHaveLength(5);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(15);
+    });
+
+    it('are counted once where two writers have them at the same time', async () => {
+      const records = some(200);
+      const other = new RequestsWriter(store);
+      const written = await Promise.all([
+        writer.write(appId, records),
+        other.write(appId, [...records].reverse()),
+        writer.write(appId, records.slice(50, 150)),
+      ]);
+      expect(written.flat()).toHaveLength(200);
+      expect((await traces()).logs).toHaveLength(200);
+      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(200);
     });
 
     it('are other requests in another app', async () => {

@@ -1,4 +1,4 @@
-import { GroupQueue } from './group-queue.js';
+import { BatchQueue } from './batch-queue.js';
 
 /** A commit that the test ends. */
 function controlled() {
@@ -14,12 +14,12 @@ function controlled() {
         reject,
       });
     });
-  return { groups, ends, queue: new GroupQueue(commit, 0) };
+  return { groups, ends, queue: new BatchQueue(commit, 0) };
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-describe('GroupQueue', () => {
+describe('BatchQueue', () => {
   it('commits together what comes together, and what comes meanwhile after it', async () => {
     const { groups, ends, queue } = controlled();
     const first = [queue.add(1, 1), queue.add(2, 1)];
@@ -78,7 +78,7 @@ describe('GroupQueue', () => {
     let isDone = false;
     const added = queue.add(1, 1);
     await turn();
-    const between = queue.between(() => {
+    const between = queue.runExclusive(() => {
       isDone = true;
       return Promise.resolve();
     });

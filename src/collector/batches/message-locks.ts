@@ -31,11 +31,11 @@ export class MessageLocks {
   /** Never rejects: what cannot be released ends by itself. */
   async release(key: string): Promise<void> {
     await this.redis
-      ?.ask((redis, name) => redis.releaseLock(name(`taking:${key}`), this.owner))
+      ?.ask((redis, name) => redis.releaseLocks(1, name(`taking:${key}`), this.owner))
       .catch(() => undefined);
   }
 
   private async ask(key: string): Promise<number | undefined> {
-    return this.redis?.ask((redis, name) => redis.takeLock(name(`taking:${key}`), this.owner, HELD_MS));
+    return this.redis?.ask((redis, name) => redis.takeLocks(1, name(`taking:${key}`), this.owner, HELD_MS));
   }
 }

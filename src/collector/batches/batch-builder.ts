@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { Batch, MessageKey, Piece } from '../../ingestion/batch-log.js';
+import type { Directories } from '../../ingestion/directories.js';
+import { dateTime64 } from '../../ingestion/ids.js';
+import type { KnownRequests } from '../../ingestion/known-requests.js';
+import type { RequestRecord } from '../../ingestion/request-record.js';
+import { countRow, encodePieces, loggedRow, weighRequest } from '../../ingestion/rows.js';
+import type { ClientApp, ClientApps } from '../client-apps.js';
+import type { Message } from '../message.js';
+
+/** A message on its way into the store. */
+export interface AppMessage extends MessageKey {
+  app: ClientApp;
+  message: Message;
+}
+
+type LoggedRequest = RequestRecord & { app_id: number };
+
+/** The landing tables in the order in which a batch is inserted into them; their rows are of all apps. */
+interface Rows {
+  request_counts: ReturnType<typeof countRow>[];
+  logged_requests: { row: ReturnType<typeof loggedRow>; record: RequestRecord }[];
+  env_activity_v1: object[];
+}
+
+/** Makes a batch of messages: registers the names in them and turns the rest into rows. */
+export class BatchBuilder {
+  constructor(
+    private readonly directories: Directories,
+    private readonly apps: ClientApps,
+    private readonly known: KnownRequests,
+  ) {}
+
+  async build(messages: readonly AppMessage[]): Promise<Batch> {
+    const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
+    const rows: Rows = { request_counts: [], logged_requests: [], env_activity_v1: [] };
+    for (const [appId, own] of groupByApp(messages)) {
+      await this.updateFramework(own);
+      await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
+    }
+    return {
+      id: randomUUID(),
+      createdAt: dateTime64(Date.now()).slice(0, 19),
+      messages: messages.map(({ app_id, message_uuid }) => ({ app_id, message_uuid })),
+      pieces: [...encode(rows)],
+    };
+  }
+
+  private async updateFramework(messages: readonly AppMessage[]): Promise<void> {
+    const last = messages.findLast(({ message }) => message.framework !== null);
+    const framework = last?.message.framework;
+    if (last && framework && framework !== last.app.framework)
+      await this.apps.learnFramework(last.app, framework);
+  }
+
+  private async addRows(
+    rows: Rows,
+    appId: number,
+    own: readonly AppMessage[],
+    requests: readonly LoggedRequest[],
+  ): Promise<void> {
+    const directory = await this.directories.get(appId);
+    const messages = own.map(({ message }) => message);
+    // Names come first: those of consumers are not said again with their counts.
+    const named = await directory.resolve(messages.flatMap(({ names }) => names));
+    const counts = await directory.resolve(messages.flatMap((message) => message.counts));
+    const logged = await directory.resolve(requests);
+    const envIds = new Map(named.map(({ record, ids }) => [record.env, ids.app_env_id]));
+    for (const { record, ids } of counts) rows.request_counts.push(countRow(appId, record, ids));
+    for (const { record, ids } of logged)
+      rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });
+    for (const row of activityRows(appId, messages, envIds)) rows.env_activity_v1.push(row);
+  }
+}
+
+/** The logged requests of messages, each with its app. */
+export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest[] {
+  return messages.flatMap(({ app_id, message }) => message.logs.map((log) => ({ ...log, app_id })));
+}
+
+function* encode({ request_counts, logged_requests, env_activity_v1 }: Rows): Generator<Piece> {
+  yield* encodePieces('request_counts', request_counts, (row) => row);
+  yield* encodePieces(
+    'logged_requests',
+    logged_requests,
+    ({ row }) => row,
+    ({ record }) => weighRequest(record),
+  );
+  yield* encodePieces('env_activity_v1', env_activity_v1, (row) => row);
+}
+
+/** One row for each environment that was synchronized without counts; counts update its time themselves. */
+function activityRows(appId: number, messages: readonly Message[], envIds: Map<string, number>): object[] {
+  const counted = new Set(messages.filter(({ counts }) => counts.length > 0).map(({ env }) => env));
+  const idle = new Map<string, number>();
+  for (const { env, syncedAt } of messages)
+    if (syncedAt !== null && !counted.has(env)) idle.set(env, Math.max(syncedAt, idle.get(env) ?? 0));
+  return Array.from(idle, ([env, syncedAt]) => ({
+    app_id: appId,
+    app_env_id: envIds.get(env),
+    last_sync_at: dateTime64(syncedAt),
+  }));
+}
+
+function groupByApp<T extends { app_id: number }>(all: readonly T[]): Map<number, T[]> {
+  const apps = new Map<number, T[]>();
+  for (const one of all) {
+    const own = apps.get(one.app_id);
+    if (own) own.push(one);
+    else apps.set(one.app_id, [one]);
+  }
+  return apps;
+}

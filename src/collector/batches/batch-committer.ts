@@ -1,0 +1,145 @@
+import { Logger } from '@nestjs/common';
+import { isOpen } from '../../clickhouse/clickhouse.errors.js';
+import { type Batch, type BatchLog, type Recovery, messageKey } from '../../ingestion/batch-log.js';
+import { requestKey } from '../../ingestion/known-requests.js';
+import type { RequestClaims } from '../../ingestion/request-claims.js';
+import type { Telemetry } from '../../telemetry/telemetry.js';
+import { type AppMessage, type BatchBuilder, loggedRequestsIn } from './batch-builder.js';
+import { BatchQueue } from './batch-queue.js';
+import type { MessageLocks } from './message-locks.js';
+
+const BATCH_DELAY_MS = 10;
+/** How often an idle committer looks for a batch in doubt and for marks to write. */
+const MAINTENANCE_INTERVAL_MS = 1_000;
+/** Client libraries send again: better a 503 than a queue that waits for an import. */
+const WAIT_FOR_CLAIMS_MS = 2_000;
+
+/**
+ * Commits messages, each once: `commit` resolves once the store has a message for good, however often it is sent and to
+ * however many collectors.
+ *
+ *                      ┌───────────── committed ────────────▶ acknowledged
+ *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other batch
+ *                      └──────── refused by the engine ─────▶ rejected: the client library may send it again
+ *
+ * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be in the store, or get there
+ * later. At most one batch is in doubt at a time, since batches are committed one after another.
+ */
+export class BatchCommitter {
+  private readonly log = new Logger(BatchCommitter.name);
+  private readonly queue: BatchQueue<AppMessage>;
+  private readonly inFlight = new Map<string, Promise<void>>();
+  private inDoubt?: Batch;
+  private readonly maintenance: NodeJS.Timeout;
+
+  constructor(
+    private readonly batchLog: BatchLog,
+    private readonly builder: BatchBuilder,
+    private readonly locks: MessageLocks,
+    private readonly claims: RequestClaims,
+    private readonly telemetry: Telemetry,
+  ) {
+    this.queue = new BatchQueue((messages) => this.commitMeasured(messages), BATCH_DELAY_MS);
+    telemetry.metrics?.gauge(
+      { name: 'collector_queued_messages', help: 'Messages that wait for the batch in progress' },
+      () => [{ value: this.queue.length }],
+    );
+    this.maintenance = setInterval(() => void this.runMaintenance(), MAINTENANCE_INTERVAL_MS).unref();
+  }
+
+  /**
+   * @param weight about how many characters the message's rows have
+   * @throws when the store cannot take it now, or another collector has it
+   */
+  commit(message: AppMessage, weight: number): Promise<void> {
+    const key = messageKey(message);
+    const outcome = this.inFlight.get(key) ?? this.begin(message, weight, key);
+    this.inFlight.set(key, outcome);
+    return outcome;
+  }
+
+  /** Applies batches that any process left unapplied, at least so many seconds ago. */
+  recover(olderThanSeconds: number): Promise<Recovery> {
+    return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
+  }
+
+  /** To be called once no message arrives any more: marks what is applied. */
+  async close(): Promise<void> {
+    clearInterval(this.maintenance);
+    await this.queue.runExclusive(() => this.batchLog.markApplied()).catch(() => undefined);
+  }
+
+  private async begin(message: AppMessage, weight: number, key: string): Promise<void> {
+    try {
+      await this.locks.take(key);
+      await this.queue.add(message, weight);
+    } finally {
+      this.inFlight.delete(key);
+      if (!this.isInDoubt(key)) await this.locks.release(key);
+    }
+  }
+
+  private async commitMeasured(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
+    const { metrics, tracing } = this.telemetry;
+    const commit = () => this.commitBatch(messages);
+    const startedAt = performance.now();
+    let outcome: 'ok' | 'failed' = 'failed';
+    try {
+      const attributes = { 'request_analytics.messages': messages.length };
+      const refused = await (tracing ? tracing.task('collector.commit', attributes, commit) : commit());
+      outcome = 'ok';
+      return refused;
+    } finally {
+      metrics?.observeCommit(outcome, (performance.now() - startedAt) / 1000, messages.length);
+    }
+  }
+
+  /** Resolves to the messages whose earlier batch the engine refuses, with why: they must not keep the others out. */
+  private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
+    await this.resolveInDoubt();
+    const { unseen, refused } = await this.batchLog.filterUnseen(messages);
+    if (unseen.length > 0)
+      await this.claims.run(loggedRequestsIn(unseen).map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
+        await this.write(await this.builder.build(unseen));
+      });
+    return refused;
+  }
+
+  private async resolveInDoubt(): Promise<void> {
+    const batch = this.inDoubt;
+    if (!batch) return;
+    const keys = batch.messages.map(messageKey);
+    await this.locks.hold(keys);
+    await this.write(batch);
+    for (const key of keys) if (!this.inFlight.has(key)) await this.locks.release(key);
+  }
+
+  private async write(batch: Batch): Promise<void> {
+    this.inDoubt = batch;
+    try {
+      await this.batchLog.append(batch);
+      await this.batchLog.apply(batch);
+      this.inDoubt = undefined;
+    } catch (error) {
+      // What the engine refused is not in the store, or is in the log: either way the message may come again.
+      if (!isOpen(error)) this.inDoubt = undefined;
+      throw error;
+    }
+  }
+
+  private isInDoubt(key: string): boolean {
+    return this.inDoubt?.messages.some((message) => messageKey(message) === key) ?? false;
+  }
+
+  private async runMaintenance(): Promise<void> {
+    if (this.inFlight.size > 0) return;
+    try {
+      await this.queue.runExclusive(async () => {
+        await this.resolveInDoubt();
+        await this.batchLog.markApplied();
+      });
+    } catch (error) {
+      this.log.debug(error);
+    }
+  }
+}

@@ -1,0 +1,229 @@
+import { createHash } from 'node:crypto';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { isOpen } from '../clickhouse/clickhouse.errors.js';
+import { lookups } from './lookups.js';
+
+/** The tables that batches are inserted into: Null tables, but for the last, with the views behind them. */
+const INGEST_TABLES = ['requests', 'request_counts', 'logged_requests', 'env_activity_v1'] as const;
+export type IngestTable = (typeof INGEST_TABLES)[number];
+
+/** Rows of one table that are inserted as one block. */
+export interface Piece {
+  table: IngestTable;
+  /** JSON objects with commas between them, without line feeds. */
+  rows: string;
+}
+
+/** What makes a message of a client library the same again: the app and its UUID. */
+export interface MessageKey {
+  app_id: number;
+  message_uuid: string;
+}
+
+/** Rows that are written together, all of them or none. */
+export interface Batch {
+  id: string;
+  /** Whole seconds, as the engine reads a DateTime in UTC. */
+  createdAt: string;
+  /** The messages that the rows come from; none for an import. */
+  messages: readonly MessageKey[];
+  pieces: readonly Piece[];
+}
+
+/** Messages by what the log knows of them; those that are applied are in neither. */
+export interface SortedMessages<M> {
+  unseen: M[];
+  /** Messages whose batch the engine refuses, and why. */
+  refused: Map<M, unknown>;
+}
+
+/** What a recovery did; the refused by their batch's ID. */
+export interface Recovery {
+  completed: number;
+  refused: ReadonlyMap<string, unknown>;
+}
+
+interface BatchOfMessage extends MessageKey {
+  batch_id: string;
+}
+
+interface BatchState {
+  batch_id: string;
+  created: string;
+  pieces: number;
+  is_applied: number;
+}
+
+const BATCHES_OF_MESSAGES = `
+SELECT app_id, message_uuid, batch_id FROM ingest_messages_v1
+WHERE message_uuid IN {message_uuids:Array(UUID)}`;
+const STATE = `
+SELECT batch_id, toString(any(created_at)) AS created, max(pieces) AS pieces, max(applied) AS is_applied
+FROM ingest_batches_v1
+WHERE piece = 0`;
+const STATES = `${STATE} AND batch_id IN {batch_ids:Array(UUID)} GROUP BY batch_id`;
+/** A batch whose messages are not there was not completely written: none of its messages was acknowledged. */
+const UNAPPLIED = `${STATE} AND created_at <= now() - {older_than_seconds:UInt32}
+  AND (empty(message_uuids) OR batch_id GLOBAL IN (SELECT batch_id FROM ingest_messages_v1))
+GROUP BY batch_id HAVING is_applied = 0 ORDER BY created`;
+const PIECE = `
+SELECT table_name, payload FROM ingest_batches_v1
+WHERE batch_id = {batch_id:UUID} AND piece = {piece:UInt16} AND applied = 0
+LIMIT 1`;
+
+const COLUMNS = 'batch_id, piece, created_at, pieces, app_ids, message_uuids, table_name, payload, applied';
+/**
+ * A batch of this age that is not applied was left behind by a process that died. Well before the store forgets the tokens
+ * of its last 10,000 blocks, which at ten batches a second in two partitions is 500 seconds for one collector.
+ */
+export const ABANDONED_AFTER_SECONDS = 20;
+/** Characters of one INSERT into the log. */
+const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * The write-ahead log of batches. A batch is appended with its rows, then applied: its rows are inserted into the landing
+ * tables, each piece under a token of its own. Then it is marked as applied, along with the next batch that is appended.
+ *
+ *     append ──▶ apply ──▶ acknowledge ──▶ mark
+ *        └─ a process that dies here leaves an unapplied batch: `recover` applies it again
+ *
+ * Each step can be repeated: a table takes a block whose token it knows as one that it has.
+ */
+export class BatchLog {
+  /** Batches that are applied and not yet marked. */
+  private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
+
+  constructor(private readonly store: ClickHouse) {}
+
+  /** Those of the messages that the log does not have. What was appended and not applied is applied first. */
+  async filterUnseen<M extends MessageKey>(messages: readonly M[]): Promise<SortedMessages<M>> {
+    const batches: BatchOfMessage[] = [];
+    for (const message_uuids of lookups(messages.map(({ message_uuid }) => message_uuid)))
+      batches.push(
+        ...(await this.store.rows<BatchOfMessage>('batches.of_messages', BATCHES_OF_MESSAGES, {
+          message_uuids,
+        })),
+      );
+    if (batches.length === 0) return { unseen: [...messages], refused: new Map() };
+    const batch_ids = [...new Set(batches.map(({ batch_id }) => batch_id))];
+    const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
+    const refusals = await this.applyAgain(states);
+    const appended = new Set(states.map(({ batch_id }) => batch_id));
+    const batchOf = new Map(batches.map((one) => [messageKey(one), one.batch_id]));
+    const sorted: SortedMessages<M> = { unseen: [], refused: new Map() };
+    for (const message of messages) {
+      const batch = batchOf.get(messageKey(message));
+      if (batch === undefined || !appended.has(batch)) sorted.unseen.push(message);
+      else if (refusals.has(batch)) sorted.refused.set(message, refusals.get(batch));
+    }
+    return sorted;
+  }
+
+  /**
+   * Applies the batches of at least that age that were appended and not applied, by any process.
+   *
+   * @returns how many, and why the engine refused others
+   */
+  async recover(olderThanSeconds: number): Promise<Recovery> {
+    const params = { older_than_seconds: olderThanSeconds };
+    const states = await this.store.rows<BatchState>('batches.unapplied', UNAPPLIED, params);
+    const refused = await this.applyAgain(states);
+    await this.markApplied();
+    return { completed: states.length - refused.size, refused };
+  }
+
+  /** Writes the batch down, and with it the marks of those before it. */
+  async append({ id, createdAt, messages, pieces }: Batch): Promise<void> {
+    const lines = pieces.map(({ table, rows }, index) =>
+      [id, index + 1, createdAt, 0, '[]', '[]', table, rows, 0].join('\t'),
+    );
+    const appIds = messages.map(({ app_id }) => app_id).join();
+    const uuids = messages.map(({ message_uuid }) => `'${message_uuid}'`).join();
+    const header = [id, 0, createdAt, pieces.length, `[${appIds}]`, `[${uuids}]`, '', '', 0].join('\t');
+    const statements = [...chunkBySize(lines)];
+    const last = statements.pop() ?? [];
+    for (const [index, some] of statements.entries()) await this.insert(some, token(id, `log ${index}`));
+    await this.insertWithMarks([...last, header], token(id, 'log'));
+  }
+
+  /** Inserts the rows of an appended batch into their tables. */
+  async apply({ id, createdAt, pieces }: Omit<Batch, 'messages'>): Promise<void> {
+    for (const [index, { table, rows }] of pieces.entries())
+      await this.store.insert(table, [rows], token(id, `piece ${index + 1}`));
+    this.unmarked.set(id, { createdAt, pieces: pieces.length });
+  }
+
+  /** Marks what is applied. A mark saves work and nothing else: without it the batch is applied again, without effect. */
+  markApplied(): Promise<void> {
+    return this.insertWithMarks([]);
+  }
+
+  private async insertWithMarks(lines: readonly string[], deduplicationToken?: string): Promise<void> {
+    const marks = [...this.unmarked].flatMap(([id, { createdAt, pieces }]) =>
+      Array.from({ length: pieces + 1 }, (_, piece) =>
+        [id, piece, createdAt, pieces, '[]', '[]', '', '', 1].join('\t'),
+      ),
+    );
+    const marked = [...this.unmarked.keys()];
+    await this.insert([...lines, ...marks], deduplicationToken);
+    for (const id of marked) this.unmarked.delete(id);
+  }
+
+  private insert(lines: readonly string[], deduplicationToken?: string): Promise<void> {
+    return this.store.insertRaw('ingest_batches_v1', COLUMNS, lines, deduplicationToken);
+  }
+
+  /** Resolves to the batches that the engine refuses, and why: one of them must not keep the others from completion. */
+  private async applyAgain(states: readonly BatchState[]): Promise<Map<string, unknown>> {
+    const refused = new Map<string, unknown>();
+    for (const state of states) {
+      if (state.is_applied === 1 || this.unmarked.has(state.batch_id)) continue;
+      try {
+        await this.applyFromLog(state);
+      } catch (error) {
+        if (isOpen(error)) throw error;
+        refused.set(state.batch_id, error);
+      }
+    }
+    return refused;
+  }
+
+  /** Piece by piece, so that memory holds one of them. */
+  private async applyFromLog({ batch_id, created, pieces }: BatchState): Promise<void> {
+    for (let piece = 1; piece <= pieces; piece++) {
+      const [row] = await this.store.rows<{ table_name: string; payload: string }>('batches.piece', PIECE, {
+        batch_id,
+        piece,
+      });
+      const table = INGEST_TABLES.find((name) => name === row?.table_name);
+      if (!row || !table) throw new Error(`batch ${batch_id} has no piece ${piece} to apply`);
+      await this.store.insert(table, [row.payload], token(batch_id, `piece ${piece}`));
+    }
+    this.unmarked.set(batch_id, { createdAt: created, pieces });
+  }
+}
+
+/** The text of a message's identity. */
+export function messageKey({ app_id, message_uuid }: MessageKey): string {
+  return `${app_id}/${message_uuid}`;
+}
+
+/** Each piece has a token of its own, because views behind one table write into another. */
+function token(batchId: string, part: string): string {
+  return createHash('sha256').update(`${batchId}\n${part}`).digest('hex');
+}
+
+function* chunkBySize(lines: readonly string[]): Generator<string[]> {
+  let chunk: string[] = [];
+  let size = 0;
+  for (const line of lines) {
+    if (chunk.length > 0 && size + line.length > STATEMENT_CHARACTERS) {
+      yield chunk;
+      chunk = [];
+      size = 0;
+    }
+    chunk.push(line);
+    size += line.length;
+  }
+  if (chunk.length > 0) yield chunk;
+}

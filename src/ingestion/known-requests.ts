@@ -1,0 +1,43 @@
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { lookups } from './lookups.js';
+
+/** What makes a request the same again, whichever way it comes: the app and the request's UUID. */
+export interface RequestKey {
+  app_id: number;
+  request_uuid: string;
+}
+
+/** Logged requests of any origin, and requests that were imported whole, logged or not. */
+const KNOWN = `
+SELECT app_id, request_uuid FROM request_details_v1
+WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}
+UNION ALL
+SELECT app_id, request_uuid FROM import_ledger_v1
+WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}`;
+
+/** Knows which requests the store has. Every way in asks here before it writes a request. */
+export class KnownRequests {
+  constructor(private readonly store: ClickHouse) {}
+
+  /** The requests that the store does not have, in their order, the first of those with one identity. */
+  async filterUnknown<R extends RequestKey>(requests: readonly R[]): Promise<R[]> {
+    const unknown = new Map<string, R>();
+    for (const request of requests) {
+      const key = requestKey(request);
+      if (!unknown.has(key)) unknown.set(key, request);
+    }
+    for (const some of lookups([...unknown.values()])) {
+      const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
+        app_ids: [...new Set(some.map(({ app_id }) => app_id))],
+        request_uuids: some.map(({ request_uuid }) => request_uuid),
+      });
+      for (const request of known) unknown.delete(requestKey(request));
+    }
+    return [...unknown.values()];
+  }
+}
+
+/** The text of a request's identity. */
+export function requestKey({ app_id, request_uuid }: RequestKey): string {
+  return `${app_id}/${request_uuid}`;
+}

@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { StoreUnavailable, isOpen } from '../clickhouse/clickhouse.errors.js';
+import { lookups } from './lookups.js';
+import type { SharedRedis } from './shared-redis.js';
+
+/** How long claims outlive a process that died: longer than the store may take over what that process left behind. */
+const CLAIM_MS = 60_000;
+const RENEW_MS = 20_000;
+const RETRY_MS = 500;
+
+const perStore = new WeakMap<ClickHouse, RequestClaims>();
+
+/**
+ * Claims on requests: of several writers that have the same request, one at a time looks whether the store has it and
+ * writes it. Within a process always; among processes where they share Redis.
+ */
+export class RequestClaims {
+  private readonly owner = randomUUID();
+  /** By request, what resolves when its claim ends. */
+  private readonly claimed = new Map<string, Promise<void>>();
+
+  constructor(private readonly redis: SharedRedis | null) {}
+
+  /** Those that all writers of this process to the store share. */
+  static of(store: ClickHouse, redis: SharedRedis | null): RequestClaims {
+    const claims = perStore.get(store) ?? new RequestClaims(redis);
+    perStore.set(store, claims);
+    return claims;
+  }
+
+  /**
+   * Does the work once nobody else has a claim on any of the requests.
+   *
+   * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
+   * @throws StoreUnavailable when another process keeps its claim for too long, or Redis is not available
+   */
+  async run<T>(keys: readonly string[], waitMs: number, work: () => Promise<T>): Promise<T> {
+    if (keys.length === 0) return work();
+    // Holding nothing, so that two writers cannot wait for each other. No await may stand between the last look and the claim.
+    for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
+      await Promise.all(others);
+    const { promise, resolve } = withResolvers();
+    for (const key of keys) this.claimed.set(key, promise);
+    try {
+      return await this.runAmongProcesses(keys, waitMs, work);
+    } finally {
+      for (const key of keys) this.claimed.delete(key);
+      resolve();
+    }
+  }
+
+  private claimsOn(keys: readonly string[]): Promise<void>[] {
+    return keys.map((key) => this.claimed.get(key)).filter((claim) => claim !== undefined);
+  }
+
+  private async runAmongProcesses<T>(
+    keys: readonly string[],
+    waitMs: number,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const { redis } = this;
+    if (!redis) return work();
+    await this.lockAll(redis, keys, waitMs);
+    const renewal = setInterval(() => void this.lock(redis, keys).catch(() => undefined), RENEW_MS);
+    let isInDoubt = false;
+    try {
+      return await work();
+    } catch (error) {
+      isInDoubt = isOpen(error);
+      throw error;
+    } finally {
+      clearInterval(renewal);
+      // What may be in the store or may get there stays claimed until it can be found there.
+      if (!isInDoubt) await this.unlock(redis, keys).catch(() => undefined);
+    }
+  }
+
+  private async lockAll(redis: SharedRedis, keys: readonly string[], waitMs: number): Promise<void> {
+    const deadline = Date.now() + waitMs;
+    while (!(await this.lock(redis, keys))) {
+      await this.unlock(redis, keys);
+      if (Date.now() > deadline) throw new StoreUnavailable('another process is writing the same requests');
+      await pause(RETRY_MS);
+    }
+  }
+
+  private async lock(redis: SharedRedis, keys: readonly string[]): Promise<boolean> {
+    for (const some of lookups(keys)) {
+      const isLocked = await redis.ask((client, name) =>
+        client.takeLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner, CLAIM_MS),
+      );
+      if (isLocked === 0) return false;
+    }
+    return true;
+  }
+
+  private async unlock(redis: SharedRedis, keys: readonly string[]): Promise<void> {
+    for (const some of lookups(keys))
+      await redis.ask((client, name) =>
+        client.releaseLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner),
+      );
+  }
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((ok) => {
+    resolve = ok;
+  });
+  return { promise, resolve };
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { type Batch, BatchLog, type MessageKey, type Piece } from '../../src/ingestion/batch-log.js';
+import { dateTime64 } from '../../src/ingestion/ids.js';
+import { type OpenStore, openStore } from '../setup/store.js';
+
+const APP = 1;
+
+describe('BatchLog', () => {
+  let open: OpenStore;
+
+  beforeAll(async () => {
+    open = await openStore();
+  });
+  afterAll(() => open.remove());
+
+  const buildMessage = () => ({ app_id: APP, message_uuid: randomUUID() });
+  /** A batch that counts one request of an endpoint and logs another. */
+  const buildBatch = (endpoint_id: number, messages = [buildMessage(), buildMessage()]): Batch => {
+    const timestamp = dateTime64(Date.now());
+    const common = { app_id: APP, timestamp, app_env_id: 1, endpoint_id, consumer_id: 1 };
+    const count = { ...common, requests: 1, bytes_received: 2, bytes_sent: 3 };
+    const log = {
+      ...common,
+      request_uuid: randomUUID(),
+      method: 'GET',
+      status_code: 200,
+      record: '"method":"GET","path":"/a","url":"/a","status_code":200}',
+    };
+    return {
+      id: randomUUID(),
+      createdAt: timestamp.slice(0, 19),
+      messages,
+      pieces: [
+        { table: 'request_counts', rows: JSON.stringify(count) },
+        { table: 'logged_requests', rows: JSON.stringify(log) },
+      ],
+    };
+  };
+  /** Requests counted and logged for an endpoint, in each table behind the doors. */
+  const stored = async (endpoint_id: number) => {
+    const counted = ['traffic_per_15m_v1', 'traffic_per_15m_by_consumer_v1', 'traffic_per_day_v1'].map(
+      (table) => `SELECT sum(requests) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
+    );
+    const ofEndpoint = 'SELECT request_uuid FROM request_logs_v1 WHERE endpoint_id = {endpoint_id:UInt32}';
+    const logged = ['request_logs_v1', 'request_details_v1'].map(
+      (table) => `SELECT count() AS n FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
+    );
+    const answers = [...counted, ...logged].map((sql) =>
+      open.store.rows<{ n: number }>('test', sql, { endpoint_id }),
+    );
+    return (await Promise.all(answers)).map(([row]) => row!.n);
+  };
+  const filterUnseen = async (messages: readonly MessageKey[], log = new BatchLog(open.store)) => {
+    const sorted = await log.filterUnseen(messages);
+    expect(sorted.refused.size).toBe(0);
+    return sorted.unseen;
+  };
+  const ONCE = [1, 1, 1, 1, 1];
+
+  it('returns a message that was never appended as unseen', async () => {
+    const messages = [buildMessage(), buildMessage()];
+    expect(await filterUnseen(messages)).toEqual(messages);
+  });
+
+  it('does not return a message whose batch is applied', async () => {
+    const [log, batch] = [new BatchLog(open.store), buildBatch(1)];
+    await log.append(batch);
+    await log.apply(batch);
+    const other = buildMessage();
+    expect(await filterUnseen([...batch.messages, other], log)).toEqual([other]);
+    expect(await stored(1)).toEqual(ONCE);
+  });
+
+  it.each([
+    ['before the first piece', 2, 0],
+    ['between the pieces', 3, 1],
+    ['after the last piece', 4, 2],
+  ])(
+    'completes a batch that was interrupted %s when one of its messages comes again',
+    async (_, endpoint, applied) => {
+      const batch = buildBatch(endpoint);
+      const dead = new BatchLog(open.store);
+      await dead.append(batch);
+      await dead.apply({ ...batch, pieces: batch.pieces.slice(0, applied) });
+
+      const log = new BatchLog(open.store);
+      expect(await filterUnseen(batch.messages.slice(0, 1), log)).toEqual([]);
+      expect(await stored(endpoint)).toEqual(ONCE);
+      await log.markApplied();
+      expect(await filterUnseen(batch.messages)).toEqual([]);
+      expect(await stored(endpoint)).toEqual(ONCE);
+    },
+  );
+
+  it('completes a batch that reached some of the tables behind a landing table, and not others', async () => {
+    const batch = buildBatch(5);
+    await new BatchLog(open.store).append(batch);
+    const view = 'traffic_per_day_mv_v1';
+    const [{ create }] = (await open.store.rows<{ create: string }>(
+      'test',
+      `SELECT create_table_query AS create FROM system.tables WHERE name = '${view}' AND database = currentDatabase()`,
+    )) as [{ create: string }];
+    await open.store.command(`DROP VIEW ${view}`);
+    await new BatchLog(open.store).apply(batch);
+    await open.store.command(create);
+    await new BatchLog(open.store).recover(0);
+    expect(await stored(5)).toEqual(ONCE);
+  });
+
+  it('completes interrupted batches once, without their messages', async () => {
+    const batch = buildBatch(6);
+    await new BatchLog(open.store).append(batch);
+    expect(await new BatchLog(open.store).recover(3_600)).toMatchObject({ completed: 0 });
+    await new BatchLog(open.store).recover(0);
+    expect(await new BatchLog(open.store).recover(0)).toMatchObject({ completed: 0 });
+    expect(await stored(6)).toEqual(ONCE);
+  });
+
+  it('stores other batches, and other messages, when the engine refuses a batch', async () => {
+    const [poisoned, broken] = [buildBatch(8), buildBatch(9)];
+    await new BatchLog(open.store).append({
+      ...poisoned,
+      createdAt: dateTime64(Date.now() - 3_600_000).slice(0, 19),
+      pieces: [{ table: 'request_counts', rows: '{"app_id":"not a number"}' }],
+    });
+    await new BatchLog(open.store).append(broken);
+
+    const log = new BatchLog(open.store);
+    const other = buildMessage();
+    const sorted = await log.filterUnseen([...poisoned.messages, ...broken.messages, other]);
+    expect(sorted.unseen).toEqual([other]);
+    expect([...sorted.refused.keys()]).toEqual(poisoned.messages);
+    expect(await stored(9)).toEqual(ONCE);
+
+    const unharmed = buildBatch(10);
+    await new BatchLog(open.store).append(unharmed);
+    const recovery = await new BatchLog(open.store).recover(0);
+    expect([...recovery.refused.keys()]).toEqual([poisoned.id]);
+    expect(await stored(10)).toEqual(ONCE);
+  });
+
+  it('changes nothing when a batch is appended and applied again', async () => {
+    const [log, batch] = [new BatchLog(open.store), buildBatch(7)];
+    for (let time = 0; time < 3; time++) await log.append(batch);
+    for (let time = 0; time < 3; time++) await log.apply(batch);
+    expect(await stored(7)).toEqual(ONCE);
+  });
+
+  it('appends a batch that is larger than one statement, and completes it piece by piece', async () => {
+    const batch = buildBatch(11);
+    const [count, log] = batch.pieces as [Piece, Piece];
+    const row = JSON.parse(log.rows) as { request_uuid: string; capture: string };
+    const capture = JSON.stringify({ request_body_json: '"\t\\'.repeat(1_500_000) });
+    const large = Array.from({ length: 4 }, (_, index) => ({
+      table: log.table,
+      rows: JSON.stringify({ ...row, request_uuid: randomUUID(), ...(index > 0 && { capture }) }),
+    }));
+    await new BatchLog(open.store).recover(0);
+    await new BatchLog(open.store).append({ ...batch, pieces: [count, ...large] });
+    expect(await new BatchLog(open.store).recover(0)).toMatchObject({ completed: 1 });
+    expect(await stored(11)).toEqual([1, 1, 1, 4, 4]);
+  });
+
+  it('does not apply a batch whose header was never written', async () => {
+    const batch = buildBatch(12);
+    const failing = jest.spyOn(open.store, 'insertRaw').mockRejectedValueOnce(new Error('killed'));
+    await expect(new BatchLog(open.store).append(batch)).rejects.toThrow('killed');
+    failing.mockRestore();
+    expect(await new BatchLog(open.store).recover(0)).toMatchObject({ completed: 0 });
+    expect(await filterUnseen(batch.messages)).toEqual(batch.messages);
+  });
+
+  it('recovers a batch without messages, which an import writes', async () => {
+    await new BatchLog(open.store).append(buildBatch(13, []));
+    expect(await new BatchLog(open.store).recover(0)).toMatchObject({ completed: 1 });
+    expect(await stored(13)).toEqual(ONCE);
+  });
+});
