@@ -23,3 +23,16 @@ ORDER BY name;
 INSERT INTO secrets_v1 (name, value)
 SELECT 'page_token', hex(SHA256(concat(toString(generateUUIDv4(1)), toString(generateUUIDv4(2)), toString(generateUUIDv4(3)))))
 WHERE (SELECT count() FROM secrets_v1 WHERE name = 'page_token') = 0;
+-- statement
+-- IDs of teams and apps. A claim is inserted under a deduplication token made of the ID, so that the engine keeps one claim
+-- for an ID however many processes make it: the process that finds its own has the ID.
+CREATE TABLE IF NOT EXISTS id_claims_v1
+(
+    table_name LowCardinality(String),
+    id         UInt32,
+    claim      UUID,
+    claimed_at DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = MergeTree
+ORDER BY (table_name, id)
+SETTINGS non_replicated_deduplication_window = 10000;

@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Plan } from '../auth/account.js';
 import { createApiKey, hashApiKey, identifierOf } from '../auth/api-key.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import type { App } from '../apps/apps.dto.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { Ids, dateTime64 } from '../ingestion/ids.js';
+import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
 /** What was asked cannot be done; `message` is one line for the person who asked. */
 export class AdminError extends Error {
@@ -33,6 +33,8 @@ export interface EndpointRow {
   excluded: boolean;
 }
 
+const LAST_CLAIM = `SELECT max(id) AS id FROM id_claims_v1 WHERE table_name = {table_name:String}`;
+const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:String} AND id = {id:UInt32}`;
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
 const APP_TEAM = `SELECT team_id FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
 const KEYS = `
@@ -50,14 +52,10 @@ WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:Stri
 
 /** What the owner of the service does: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
 export class AdminService {
-  private readonly ids: Ids;
-
-  constructor(private readonly store: ClickHouse) {
-    this.ids = new Ids(store);
-  }
+  constructor(private readonly store: ClickHouse) {}
 
   async createTeam(name: string, plan: Plan, createdAt = Date.now()): Promise<TeamRow> {
-    const team = { id: await this.ids.next('teams_v1'), name: text('name', name), plan };
+    const team = { id: await this.claimId('teams_v1'), name: text('name', name), plan };
     await this.store.insert('teams_v1', [JSON.stringify({ ...team, created_at: dateTime64(createdAt) })]);
     return team;
   }
@@ -68,7 +66,7 @@ export class AdminService {
 
   async createApp(teamId: number, name: string, framework: string, createdAt = Date.now()): Promise<App> {
     await this.requireTeam(teamId);
-    const id = await this.ids.next('apps_v1');
+    const id = await this.claimId('apps_v1');
     const app = {
       id,
       name: text('name', name),
@@ -142,6 +140,26 @@ export class AdminService {
     if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
     await this.store.insert('endpoints_v1', [JSON.stringify({ app_id: appId, ...row, excluded })]);
     return { id: row.id, method: row.method, path: row.path, excluded };
+  }
+
+  /**
+   * The next ID of a table, which no other process gets: the engine keeps one of several claims on an ID, because they
+   * have one deduplication token (migration 0001).
+   */
+  private async claimId(table_name: 'teams_v1' | 'apps_v1'): Promise<number> {
+    const claim = randomUUID();
+    const [claimed] = await this.store.rows<{ id: number }>('ids.last_claim', LAST_CLAIM, { table_name });
+    const highest = Math.max(claimed?.id ?? 0, await findHighestId(this.store, table_name));
+    for (let id = highest + 1; ; id++) {
+      const row = JSON.stringify({ table_name, id: requireId(table_name, id), claim });
+      await this.store.insert(
+        'id_claims_v1',
+        [row],
+        createHash('sha256').update(`${table_name} ${id}`).digest('hex'),
+      );
+      const owners = await this.store.rows<{ claim: string }>('ids.claims', CLAIMS, { table_name, id });
+      if (owners.some((owner) => owner.claim === claim)) return id;
+    }
   }
 
   private async hasKey(identifier: string): Promise<boolean> {

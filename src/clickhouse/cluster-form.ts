@@ -14,6 +14,7 @@ export interface Cluster {
 const EVERYWHERE: ReadonlySet<string> = new Set([
   'schema_migrations',
   'secrets_v1',
+  'id_claims_v1',
   'teams_v1',
   'api_keys_v1',
   'apps_v1',

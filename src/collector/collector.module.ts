@@ -3,9 +3,9 @@ import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { FallbackModule } from '../common/http/fallback.module.js';
 import { Config } from '../config/config.js';
 import { HealthModule } from '../health/health.module.js';
-import { Directories } from '../ingestion/directories.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { KnownRequests } from '../ingestion/known-requests.js';
+import { NameRegistry } from '../ingestion/names/name-registry.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
 import type { SharedRedis } from '../ingestion/shared-redis.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
@@ -66,7 +66,7 @@ function createCommitter(
   { store, redis, telemetry }: Omit<CollectorResources, 'config'>,
   apps: ClientApps,
 ): BatchCommitter {
-  const builder = new BatchBuilder(Directories.shared(store, redis), apps, new KnownRequests(store));
+  const builder = new BatchBuilder(NameRegistry.of(store, redis), apps, new KnownRequests(store));
   const claims = RequestClaims.of(store, redis);
   return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
 }

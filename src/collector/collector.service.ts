@@ -17,6 +17,7 @@ import { outcomeOf } from './outcome.js';
 import { parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
+import { RejectionReporter } from './rejection-reporter.js';
 import { payloadTooLarge, readBody } from './request-body.js';
 
 /** Where a message comes from, as its path says. */
@@ -28,7 +29,7 @@ export interface Source {
 /** The answer to a message that was taken. */
 export interface Receipt {
   status: 'accepted';
-  /** Lines of a log file, or entries of a list, that could not be taken; left out when there are none. */
+  /** Lines of a log file, or entries of a list, that were rejected; left out when there are none. */
   rejected?: number;
 }
 
@@ -42,6 +43,7 @@ const unprocessable = (reason: string) => new ApiError(422, reason);
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
   private readonly budget: Budget;
+  private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
 
   constructor(
@@ -54,6 +56,7 @@ export class CollectorService {
   ) {
     this.limits = collector;
     this.budget = new Budget(collector.maxInFlightBytes);
+    this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
       { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
       () => [{ value: this.budget.used }],
@@ -80,7 +83,7 @@ export class CollectorService {
   private async counted(kind: string, source: Source, request: Request, read: Read): Promise<Receipt> {
     const { metrics } = this.telemetry;
     try {
-      const receipt = await this.receive(source, request, read);
+      const receipt = await this.receive(kind, source, request, read);
       metrics?.countMessage(kind, 'accepted');
       return receipt;
     } catch (error) {
@@ -89,7 +92,7 @@ export class CollectorService {
     }
   }
 
-  private async receive(source: Source, request: Request, read: Read): Promise<Receipt> {
+  private async receive(kind: string, source: Source, request: Request, read: Read): Promise<Receipt> {
     const app = await this.require(source.clientId, request.ip);
     await this.admit(app);
     const share = this.budget.open();
@@ -98,7 +101,14 @@ export class CollectorService {
       const body = await readBody(request, this.limits.maxBodyBytes, share);
       const message = await this.read(() => read(body, context, share));
       await this.commit(app, message);
-      return this.receipt(app, message);
+      const { count } = message.rejected;
+      if (count > 0)
+        this.rejections.reportEntries({ app_id: app.id, env: message.env, kind }, message.rejected);
+      return count > 0 ? { status: 'accepted', rejected: count } : { status: 'accepted' };
+    } catch (error) {
+      if (error instanceof ApiError && [413, 422].includes(error.getStatus()))
+        this.rejections.reportMessage({ app_id: app.id, env: source.env, kind }, error.detail);
+      throw error;
     } finally {
       share.release();
     }
@@ -147,13 +157,6 @@ export class CollectorService {
       this.log.error(error instanceof Error ? error.message : error);
       throw serviceUnavailable();
     }
-  }
-
-  private receipt(app: ClientApp, { leftover, env }: Message): Receipt {
-    if (!leftover) return { status: 'accepted' };
-    const { rejected, reason } = leftover;
-    this.log.warn(`app ${app.id}, ${env}: ${rejected} rejected, first: ${reason}`);
-    return { status: 'accepted', rejected };
   }
 
   /** A log file becomes what it is when unpacked: that counts as well, and has a bound of its own. */

@@ -1,13 +1,7 @@
-import type { Named } from '../ingestion/directory.js';
+import type { Named } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighRequest } from '../ingestion/rows.js';
-
-/** What could not be taken of a message whose rest was. */
-export interface Leftover {
-  rejected: number;
-  /** Why, of the first of them. */
-  reason: string;
-}
+import type { RejectedEntries } from './protocol/items.js';
 
 /** One message of a client library, read: what it registers, what it counts and what it logs. */
 export interface Message {
@@ -22,7 +16,7 @@ export interface Message {
   framework: string | null;
   /** When the environment was synchronized, in milliseconds since the Unix epoch; null when this is no sync. */
   syncedAt: number | null;
-  leftover: Leftover | null;
+  rejected: RejectedEntries;
 }
 
 /** What a reader of messages knows beside their bytes. */

@@ -47,6 +47,8 @@ export interface CountRecord {
   consumer: ConsumerRecord | null;
   method: string;
   path: string | null;
+  /** False: the path is counted under its endpoint only where that is known already. */
+  registersPath?: boolean;
   requests: number;
   bytes_received: number;
   bytes_sent: number;

@@ -1,9 +1,9 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { BatchLog, type Recovery } from './batch-log.js';
-import { Directories } from './directories.js';
-import { dateTime64 } from './ids.js';
 import { KnownRequests, requestKey } from './known-requests.js';
+import { dateTime64 } from './names/id-generator.js';
+import { NameRegistry } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { countRow, encodePieces, requestRow, weighRequest } from './rows.js';
@@ -17,7 +17,7 @@ export class RequestsWriter {
   private readonly log: BatchLog;
   private readonly known: KnownRequests;
   private readonly claims: RequestClaims;
-  private readonly directories: Directories;
+  private readonly names: NameRegistry;
 
   /** @param redis on which this process agrees with others that write to the store; null where it is the only one */
   constructor(
@@ -27,7 +27,7 @@ export class RequestsWriter {
     this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
     this.claims = RequestClaims.of(store, redis);
-    this.directories = Directories.shared(store, redis);
+    this.names = NameRegistry.of(store, redis);
   }
 
   /**
@@ -51,7 +51,7 @@ export class RequestsWriter {
    * @param token the sums' identity, lower-case hex: the same one again changes nothing.
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
-    const resolved = await (await this.directories.get(appId)).resolve(counts);
+    const resolved = await this.names.resolve(appId, counts);
     const pieces = encodePieces('request_counts', resolved, ({ record, ids }) =>
       countRow(appId, record, ids),
     );
@@ -73,7 +73,7 @@ export class RequestsWriter {
   }
 
   private async writeUnknown(appId: number, records: readonly RequestRecord[]): Promise<void> {
-    const resolved = await (await this.directories.get(appId)).resolve(records);
+    const resolved = await this.names.resolve(appId, records);
     const pieces = encodePieces(
       'requests',
       resolved,

@@ -1,6 +1,6 @@
 import type { IngestTable, Piece } from './batch-log.js';
-import type { RequestIds } from './directory.js';
-import { dateTime64 } from './ids.js';
+import { dateTime64 } from './names/id-generator.js';
+import type { RequestIds } from './names/name-registry.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 
 /** A call of `JSON.stringify` for each row took two thirds more time; more rows in one take no less. */

@@ -4,7 +4,12 @@ import type { Config } from '../config/config.js';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    giveId(lastKey: string, namesKey: string, name: string, highest: string): Result<number, Context>;
+    allocateId(
+      lastKey: string,
+      nameKey: string,
+      highest: string,
+      rememberedSeconds: number,
+    ): Result<number, Context>;
     /** `keysOwnerAndMs`: the keys, the owner, and how long the locks last in milliseconds. */
     takeLocks(count: number, ...keysOwnerAndMs: (string | number)[]): Result<number, Context>;
     releaseLocks(count: number, ...keysAndOwner: string[]): Result<number, Context>;
@@ -18,15 +23,15 @@ const JUMP = 1_000;
 
 /**
  * The ID of a name: the one that it was given before, else the next. 0 where the last one is not known and the highest
- * of the store has to be brought along; it also counts where it is higher, as after an import without Redis.
+ * of the store has to be given; it also counts where it is higher, as after an import without Redis.
  */
-const GIVE_ID = `
-local known = redis.call('HGET', KEYS[2], ARGV[1])
+const ALLOCATE_ID = `
+local known = redis.call('GET', KEYS[2])
 if known then
   return tonumber(known)
 end
 local last = tonumber(redis.call('GET', KEYS[1]))
-local highest = tonumber(ARGV[2])
+local highest = tonumber(ARGV[1])
 if not last then
   if not highest then
     return 0
@@ -39,7 +44,7 @@ elseif highest and highest > last then
   last = highest
 end
 redis.call('SET', KEYS[1], last + 1)
-redis.call('HSET', KEYS[2], ARGV[1], last + 1)
+redis.call('SET', KEYS[2], last + 1, 'EX', ARGV[2])
 return last + 1`;
 
 /** 1 where all locks are the owner's now, also where they were already; 0, and nothing changed, where one is another's. */
@@ -64,7 +69,7 @@ end
 return 1`;
 
 const SCRIPTS = {
-  giveId: { lua: GIVE_ID, numberOfKeys: 2 },
+  allocateId: { lua: ALLOCATE_ID, numberOfKeys: 2 },
   takeLocks: { lua: TAKE_LOCKS },
   releaseLocks: { lua: RELEASE_LOCKS },
 };

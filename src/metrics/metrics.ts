@@ -65,6 +65,11 @@ export class Metrics {
     help: 'Messages of client libraries',
     labels: ['kind', 'outcome'],
   });
+  private readonly rejections = this.counter({
+    name: 'collector_rejected_total',
+    help: 'Messages, and entries of accepted messages, that were rejected, by the field that was wrong',
+    labels: ['kind', 'what', 'field'],
+  });
   private readonly commits = this.histogram(
     {
       name: 'collector_commit_duration_seconds',
@@ -111,6 +116,11 @@ export class Metrics {
 
   countMessage(kind: string, outcome: MessageOutcome): void {
     this.messages.add([kind, outcome]);
+  }
+
+  /** @param field a name of the protocol, without indexes */
+  countRejected(kind: string, what: 'message' | 'entry', field: string, amount: number): void {
+    this.rejections.add([kind, what, field], amount);
   }
 
   observeCommit(outcome: 'ok' | 'failed', seconds: number, messages: number): void {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Batch, BatchLog, type MessageKey, type Piece } from '../../src/ingestion/batch-log.js';
-import { dateTime64 } from '../../src/ingestion/ids.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const APP = 1;

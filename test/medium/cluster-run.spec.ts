@@ -6,7 +6,7 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { clusterForm } from '../../src/clickhouse/cluster-form.js';
 import { readMigrations } from '../../src/clickhouse/migrate.js';
-import { dateTime64 } from '../../src/ingestion/ids.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';

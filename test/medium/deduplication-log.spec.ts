@@ -5,7 +5,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { forgetMissingBlocks } from '../../src/clickhouse/deduplication-log.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
-import { dateTime64 } from '../../src/ingestion/ids.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const TRAFFIC = [

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Batch, MessageKey, Piece } from '../../ingestion/batch-log.js';
-import type { Directories } from '../../ingestion/directories.js';
-import { dateTime64 } from '../../ingestion/ids.js';
 import type { KnownRequests } from '../../ingestion/known-requests.js';
+import { dateTime64 } from '../../ingestion/names/id-generator.js';
+import type { NameRegistry } from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { countRow, encodePieces, loggedRow, weighRequest } from '../../ingestion/rows.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
@@ -26,7 +26,7 @@ interface Rows {
 /** Makes a batch of messages: registers the names in them and turns the rest into rows. */
 export class BatchBuilder {
   constructor(
-    private readonly directories: Directories,
+    private readonly names: NameRegistry,
     private readonly apps: ClientApps,
     private readonly known: KnownRequests,
   ) {}
@@ -59,13 +59,16 @@ export class BatchBuilder {
     own: readonly AppMessage[],
     requests: readonly LoggedRequest[],
   ): Promise<void> {
-    const directory = await this.directories.get(appId);
     const messages = own.map(({ message }) => message);
     // Names come first: those of consumers are not said again with their counts.
-    const named = await directory.resolve(messages.flatMap(({ names }) => names));
-    const counts = await directory.resolve(messages.flatMap((message) => message.counts));
-    const logged = await directory.resolve(requests);
-    const envIds = new Map(named.map(({ record, ids }) => [record.env, ids.app_env_id]));
+    const names = messages.flatMap((message) => message.names);
+    const named = await this.names.resolve(appId, names);
+    const counts = await this.names.resolve(
+      appId,
+      messages.flatMap((message) => message.counts),
+    );
+    const logged = await this.names.resolve(appId, requests);
+    const envIds = new Map(names.map(({ env }, index) => [env, named[index]?.ids.app_env_id ?? 0]));
     for (const { record, ids } of counts) rows.request_counts.push(countRow(appId, record, ids));
     for (const { record, ids } of logged)
       rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });

@@ -29,7 +29,7 @@ describe('the messages of a real library', () => {
     const common = { timestamp: 1_795_220_151_780, env: 'prod' };
     expect(message).toMatchObject({
       uuid: '0ddde971-5a5c-4215-9086-8a4e553a4448',
-      leftover: null,
+      rejected: { count: 0 },
       syncedAt: NOW,
     });
     expect(message.counts).toEqual([
@@ -69,12 +69,17 @@ describe('the messages of a real library', () => {
 
   it('are read: a sync with nothing in it', () => {
     const message = parseSync(JSON.stringify(IDLE_SYNC.body), CONTEXT);
-    expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, leftover: null });
+    expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, rejected: { count: 0 } });
   });
 
   it('are read: startup', () => {
     const message = parseStartup(JSON.stringify(STARTUP.body), CONTEXT);
-    expect(message).toMatchObject({ framework: 'express', syncedAt: null, counts: [], leftover: null });
+    expect(message).toMatchObject({
+      framework: 'express',
+      syncedAt: null,
+      counts: [],
+      rejected: { count: 0 },
+    });
     expect(message.names.slice(1).map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /users/{id}',
       'POST /users',
@@ -85,8 +90,8 @@ describe('the messages of a real library', () => {
   it('are read: log', async () => {
     const lines = (LOG.body as object[]).map((item) => `${JSON.stringify(item)}\n`).join('');
     const uuid = 'e1b1ccce-f4b7-412b-8240-8a934c086462';
-    const { logs, leftover } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, NO_LIMITS);
-    expect(leftover).toBeNull();
+    const { logs, rejected } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, NO_LIMITS);
+    expect(rejected.count).toBe(0);
     expect(logs.map(({ path, status_code }) => [path, status_code])).toEqual([
       ['/users/{id}', 200],
       ['/users', 201],

@@ -1,39 +1,45 @@
 import { type Check, Rejection } from '../../ingestion/checks.js';
-import type { Leftover } from '../message.js';
 
-/** Items of a list that passed their check, and what is left over. */
-export interface Sifted<T> {
-  taken: T[];
-  leftover: Leftover | null;
+/** Entries of a message that were rejected while the rest of it was accepted. */
+export class RejectedEntries {
+  count = 0;
+  /** Why the first one was rejected. */
+  reason?: string;
+  /** How many by the field that was wrong; the fields' names are the protocol's. */
+  readonly byField = new Map<string, number>();
+
+  add(reason: string): void {
+    this.count += 1;
+    this.reason ??= reason;
+    const field = rejectedField(reason);
+    this.byField.set(field, (this.byField.get(field) ?? 0) + 1);
+  }
+}
+
+/** The field that a reason begins with, without line numbers and indexes: `requests[].method`. */
+export function rejectedField(reason: string): string {
+  const [field = ''] = reason.replace(/^line \d+: /, '').split(':', 1);
+  return field.replaceAll(/\[\d+\]/g, '[]');
 }
 
 /**
- * Reads a list item by item: one that fails is left out, so that it does not cost the others. A list that is missing
- * or null is empty.
+ * The entries of a list that can be decoded; the others are added to `rejected`, so that one does not cost the others. A
+ * list that is missing or null is empty.
  *
- * @throws Rejection when it is no list, or not one of its items can be taken
+ * @throws Rejection when it is no list, or none of its entries can be decoded
  */
-export function sift<T>(value: unknown, name: string, check: Check<T>): Sifted<T> {
-  if (value === undefined || value === null) return { taken: [], leftover: null };
+export function parseList<T>(value: unknown, name: string, decode: Check<T>, rejected: RejectedEntries): T[] {
+  if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
-  const taken: T[] = [];
-  const reasons: string[] = [];
+  const accepted: T[] = [];
   for (const [index, item] of value.entries()) {
     try {
-      taken.push(check(item, `${name}[${index}]`));
+      accepted.push(decode(item, `${name}[${index}]`));
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
-      reasons.push(error.message);
+      rejected.add(error.message);
     }
   }
-  const [reason] = reasons;
-  if (reason === undefined) return { taken, leftover: null };
-  if (taken.length === 0) throw new Rejection(reason);
-  return { taken, leftover: { rejected: reasons.length, reason } };
-}
-
-/** What is left over of two lists together. */
-export function together(one: Leftover | null, other: Leftover | null): Leftover | null {
-  if (!one || !other) return one ?? other;
-  return { rejected: one.rejected + other.rejected, reason: one.reason };
+  if (accepted.length === 0 && value.length > 0) throw new Rejection(rejected.reason ?? '');
+  return accepted;
 }

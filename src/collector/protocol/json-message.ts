@@ -1,6 +1,7 @@
 import { type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
 import { asUuid } from '../../ingestion/request-checks.js';
 import type { Message, MessageContext } from '../message.js';
+import { RejectedEntries } from './items.js';
 import { memberOf } from './members.js';
 
 /**
@@ -20,7 +21,16 @@ export function messageOf(
 
 /** A message that says nothing yet. */
 export function emptyMessage(uuid: string, env: string): Message {
-  return { uuid, env, names: [], counts: [], logs: [], framework: null, syncedAt: null, leftover: null };
+  return {
+    uuid,
+    env,
+    names: [],
+    counts: [],
+    logs: [],
+    framework: null,
+    syncedAt: null,
+    rejected: new RejectedEntries(),
+  };
 }
 
 function objectOf(text: string): Members {

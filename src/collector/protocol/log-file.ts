@@ -30,6 +30,7 @@ export async function parseLogFile(
   limits: FileLimits,
 ): Promise<Message> {
   const reader = new LogFileReader(uuid, context);
+  const { message } = reader;
   const splitter = new LineSplitter(MAX_LINE_BYTES);
   try {
     for await (const piece of unpacked(bytes)) {
@@ -39,10 +40,10 @@ export async function parseLogFile(
     reader.add(splitter.end());
   } catch (error) {
     if (!isDamage(error)) throw error;
-    reader.reject('the gzip data is damaged');
+    message.rejected.add('the gzip data is damaged');
   }
-  const { message } = reader;
-  if (message.leftover && !reader.isReadable) throw new Rejection(`body: ${message.leftover.reason}`);
+  const { reason } = message.rejected;
+  if (reason !== undefined && !reader.isReadable) throw new Rejection(`body: ${reason}`);
   return message;
 }
 
@@ -62,22 +63,21 @@ class LogFileReader {
   add(lines: Iterable<SourceLine>) {
     for (const { number, text } of lines) {
       this.lines += 1;
-      if (this.lines > MAX_LINES) this.reject(`line ${number}: there are more than ${MAX_LINES}`);
-      else if (text === null) this.reject(`line ${number}: too long`);
+      if (this.lines > MAX_LINES) this.reject(number, `there are more than ${MAX_LINES}`);
+      else if (text === null) this.reject(number, 'too long');
       else this.take(number, text);
     }
-  }
-
-  reject(reason: string) {
-    const { leftover } = this.message;
-    this.message.leftover = { rejected: (leftover?.rejected ?? 0) + 1, reason: leftover?.reason ?? reason };
   }
 
   private take(number: number, text: string) {
     const item = parseLogItem(text, this.context);
     this.isReadable ||= 'record' in item || item.isJson;
-    if ('reason' in item) this.reject(`line ${number}: ${item.reason}`);
+    if ('reason' in item) this.reject(number, item.reason);
     else if (!item.record.is_noise) this.message.logs.push(item.record);
+  }
+
+  private reject(line: number, reason: string) {
+    this.message.rejected.add(`line ${line}: ${reason}`);
   }
 }
 

@@ -1,10 +1,10 @@
 import { type Check, type Members, asObject, asText, optional } from '../../ingestion/checks.js';
-import type { Named } from '../../ingestion/directory.js';
+import type { Named } from '../../ingestion/names/name-registry.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import { asMethod } from '../../ingestion/request-checks.js';
 import { cut } from '../../ingestion/text.js';
 import type { Message, MessageContext } from '../message.js';
-import { sift } from './items.js';
+import { RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { memberOf } from './members.js';
 
@@ -31,9 +31,10 @@ function startupOf(source: Members, { env, now }: MessageContext): Partial<Messa
       timestamp: now,
     };
   };
-  const { taken, leftover } = sift(memberOf(source, 'paths'), 'paths', endpoint);
+  const rejected = new RejectedEntries();
+  const endpoints = parseList(memberOf(source, 'paths'), 'paths', endpoint, rejected);
   const framework = frameworkOf(optional(source.client, 'client', asText) ?? '');
-  return { names: [namedEnv(env, now), ...taken], framework, leftover };
+  return { names: [namedEnv(env, now), ...endpoints], framework, rejected };
 }
 
 /** Of `js:express` the part behind the language; null when there is none. */

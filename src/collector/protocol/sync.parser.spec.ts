@@ -12,11 +12,70 @@ const sync = (members: object) =>
 describe('parseSync', () => {
   it('takes missing lists for empty ones, and ignores what it does not know', () => {
     const message = sync({ requests: undefined, validation_errors: 7, server_errors: 'x', resources: [] });
-    expect(message).toMatchObject({ counts: [], leftover: null });
+    expect(message).toMatchObject({ counts: [], rejected: { count: 0 } });
   });
 
-  it('needs no status code, which the JavaScript library garbles for paths with a bar in them', () => {
-    expect(sync({ requests: [{ ...COUNT, path: '/(a', status_code: null }] }).counts).toHaveLength(1);
+  describe('of the JavaScript library, which splits consumer, method, path and status at each bar', () => {
+    /** As `RequestCounter` of the npm package sends a count. */
+    const split = (consumer: string, method: string, path: string, status: number) => {
+      const [first, second, third, fourth = ''] = [consumer, method, path, status].join('|').split('|');
+      return {
+        consumer: first === '' ? null : first,
+        method: second,
+        path: third,
+        status_code: Number.isNaN(parseInt(fourth)) ? null : parseInt(fourth),
+        request_count: 2,
+      };
+    };
+    const read = (count: object) => {
+      const [{ consumer, method, path, registersPath, requests } = {}] = sync({ requests: [count] }).counts;
+      return { consumer: consumer?.identifier ?? null, method, path, registersPath, requests };
+    };
+
+    it.each([
+      ['auth0|5f7c8ec7c33c6c004bbafe01', 'POST', '/a/:id', 201],
+      ['google-oauth2|1137', 'GET', '/', 200],
+      ['pipe|user', 'DELETE', '/b', 404],
+      ['auth0|', 'PATCH', '/b', 200],
+      ['|x', 'GET', '/b', 200],
+      ['a|GET', 'GET', '/b', 200],
+    ])('repairs the consumer %s of %s %s', (consumer, method, path, status) => {
+      expect(split(consumer, method, path, status).status_code).toBeNull();
+      expect(read(split(consumer, method, path, status))).toMatchObject({
+        consumer,
+        method,
+        path: null,
+        requests: 2,
+      });
+    });
+
+    it.each([
+      ['a|b|c', 'GET', '/b', 200],
+      ['a|b|c|d', 'GET', '/b', 200],
+      ['a|b|c|7', 'GET', '/b', 200],
+    ])('counts requests of the consumer %s without consumer and endpoint', (...count) => {
+      expect(read(split(...count))).toMatchObject({ consumer: null, path: null, requests: 2 });
+    });
+
+    it('does not make an endpoint of what is left of a path with a bar', () => {
+      expect(read(split('anna', 'GET', '/(a|b)', 200))).toMatchObject({
+        consumer: 'anna',
+        path: '/(a',
+        registersPath: false,
+      });
+    });
+
+    it.each([
+      ['anna', 'GET', '/a', 200],
+      ['', 'GET', '', 404],
+    ])('leaves %j %s %j as it is', (consumer, method, path, status) => {
+      expect(read(split(consumer, method, path, status))).toEqual({
+        consumer: consumer || null,
+        method,
+        path: path || null,
+        requests: 2,
+      });
+    });
   });
 
   it('reads camel case', () => {
@@ -46,10 +105,10 @@ describe('parseSync', () => {
 
   it('leaves out the entries that it cannot take, unless there are no others', () => {
     const bad = { ...COUNT, request_count: -1 };
-    const { counts, leftover } = sync({ requests: [bad, COUNT, { ...COUNT, method: 'a b' }] });
+    const { counts, rejected } = sync({ requests: [bad, COUNT, { ...COUNT, method: 'a b' }] });
     expect(counts).toHaveLength(1);
-    expect(leftover).toEqual({
-      rejected: 2,
+    expect(rejected).toMatchObject({
+      count: 2,
       reason: expect.stringMatching(/^requests\[0\]\.request_count: /),
     });
     expect(() => sync({ requests: [bad] })).toThrow('requests[0].request_count: must be an integer');

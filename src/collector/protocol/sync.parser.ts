@@ -1,3 +1,4 @@
+import { METHODS as METHOD_NAMES } from 'node:http';
 import {
   type Check,
   type Members,
@@ -10,60 +11,91 @@ import {
 import { trafficRetention, whyNotInTime } from '../../ingestion/instant.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import { asConsumer, asIdentifier, asMethod, asSize } from '../../ingestion/request-checks.js';
-import type { CountRecord } from '../../ingestion/request-record.js';
+import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
-import { sift, together } from './items.js';
+import { RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { asEpochMs, memberOf } from './members.js';
 import { namedEnv } from './startup.parser.js';
 
 const asCount = integerFrom(0, Number.MAX_SAFE_INTEGER);
+/** As the libraries write them. */
+const METHODS = new Set(METHOD_NAMES);
 
 /**
  * `sync`: what an application counted since its last one, and the names and groups of consumers it met.
  *
  * The counts belong to the message's `timestamp`, which a late one brings along. Status codes, response times and the
  * sizes' distribution, `validation_errors`, `server_errors` and `resources` have no place in the API: they are ignored
- * and so may be anything. A count that cannot be taken is left over and does not cost the others.
+ * and so may be anything. A count that cannot be decoded is rejected and does not cost the others.
  *
  * @throws Rejection when it can never be accepted
  */
 export function parseSync(text: string, context: MessageContext): Message {
-  return messageOf(text, context, syncOf);
+  return messageOf(text, context, decodeSync);
 }
 
-function syncOf(source: Members, { env, now }: MessageContext): Partial<Message> {
+function decodeSync(source: Members, { env, now }: MessageContext): Partial<Message> {
   const timestamp = asEpochMs(source.timestamp, 'timestamp');
   const outOfTime = whyNotInTime(timestamp, trafficRetention(now), now);
   if (outOfTime !== undefined) throw new Rejection(outOfTime);
-  const counts = sift(source.requests, 'requests', countAt(timestamp, env));
-  const consumers = sift(source.consumers, 'consumers', asConsumer);
+  const rejected = new RejectedEntries();
+  const counts = parseList(source.requests, 'requests', countDecoder(timestamp, env), rejected);
+  const consumers = parseList(source.consumers, 'consumers', asConsumer, rejected);
   return {
     names: [
       namedEnv(env, timestamp),
-      ...consumers.taken.map((consumer) => ({ ...namedEnv(env, timestamp), consumer })),
+      ...consumers.map((consumer) => ({ ...namedEnv(env, timestamp), consumer })),
     ],
-    counts: counts.taken.filter(({ requests }) => requests > 0),
+    counts: counts.filter(({ requests }) => requests > 0),
     syncedAt: now,
-    leftover: together(counts.leftover, consumers.leftover),
+    rejected,
   };
 }
 
-function countAt(timestamp: number, env: string): Check<CountRecord> {
+function countDecoder(timestamp: number, env: string): Check<CountRecord> {
   return (value, name) => {
     const source = asObject(value, name);
-    const path = optional(source.path, `${name}.path`, asText) ?? '';
-    const consumer = optional(source.consumer, `${name}.consumer`, asText) ?? '';
     const number = (member: string) => optional(memberOf(source, member), `${name}.${member}`, asSize) ?? 0;
     return {
       timestamp,
       env,
-      consumer: consumer.trim() === '' ? null : { identifier: asIdentifier(consumer, `${name}.consumer`) },
-      method: asMethod(source.method, `${name}.method`),
-      path: path === '' ? null : toBraces(path),
+      ...decodeCountKey(source, name),
       requests: asCount(memberOf(source, 'request_count'), `${name}.request_count`),
       bytes_received: number('request_size_sum'),
       bytes_sent: number('response_size_sum'),
     };
   };
+}
+
+type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPath'>;
+
+/**
+ * Consumer, method and path of a count.
+ *
+ * The JavaScript library joins them and the status by `|` and splits the text again when it sends it. A `|` in the consumer
+ * or in the path shifts what is behind it, and the status, which is no number then, arrives as null. The consumer
+ * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
+ * undone but for the path, which is lost; of more, only that requests were made can be told.
+ */
+function decodeCountKey(source: Members, name: string): CountKey {
+  const text = (member: string) => optional(source[member], `${name}.${member}`, asText) ?? '';
+  const [consumer, method, path] = [text('consumer'), text('method'), text('path')];
+  const hasStatus = source.status_code !== null;
+  const isRoute = path === '' || path.startsWith('/');
+  if (!hasStatus && METHODS.has(path))
+    return { consumer: consumerFrom(`${consumer}|${method}`, name), method: path, path: null };
+  if (!METHODS.has(method.toUpperCase()) && !(hasStatus && isRoute))
+    return { consumer: null, method: '', path: null };
+  return {
+    consumer: consumerFrom(consumer, name),
+    method: asMethod(method, `${name}.method`),
+    path: path === '' ? null : toBraces(path),
+    // What is left of a path with a `|` in it must not become an endpoint.
+    ...(!hasStatus && { registersPath: false }),
+  };
+}
+
+function consumerFrom(text: string, name: string): ConsumerRecord | null {
+  return text.trim() === '' ? null : { identifier: asIdentifier(text, `${name}.consumer`) };
 }

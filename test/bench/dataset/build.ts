@@ -4,7 +4,7 @@ import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../../src/clickhouse/migrate.js';
 import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
 import { Config } from '../../../src/config/config.js';
-import { dateTime64 } from '../../../src/ingestion/ids.js';
+import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
 import { serve } from '../rpc.js';
 import { insertDirectory } from './directory.sql.js';
 import { insertRequests } from './requests.sql.js';

@@ -6,7 +6,7 @@ import { aRequest } from '../factories/request.factory.js';
 import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
 
 /** The names that requests bring along: environments, endpoints, consumers and groups. */
-describe('Directory', () => {
+describe('NameRegistry', () => {
   let open: OpenStore;
   let store: ClickHouse;
   let writer: RequestsWriter;

@@ -1,0 +1,57 @@
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+
+/** Tables whose rows are named by the monitored applications and have an ID of their own. */
+export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'consumer_groups_v1';
+
+/** IDs fit in a signed 32-bit integer: public clients store them so (contract, section 7). */
+const MAX_ID = 2 ** 31 - 1;
+
+/** Gives names their IDs: small integers, ascending, never reused, one sequence for each table. */
+export interface IdGenerator {
+  /** Whether other processes get IDs as well, so that a name may have been given its ID elsewhere. */
+  readonly isShared: boolean;
+  /** The IDs of names of an app that have none in the store, in their order. */
+  allocate(table: NameTableName, appId: number, names: readonly string[]): Promise<number[]>;
+}
+
+/** The highest ID in a table; 0 when there is none. */
+export async function findHighestId(store: ClickHouse, table: string): Promise<number> {
+  // The table's name comes from a fixed list, never from outside.
+  const [row] = await store.rows<{ id: number }>('ids.highest', `SELECT max(id) AS id FROM ${table}`);
+  return row?.id ?? 0;
+}
+
+/** The ID, unless the sequence has ended. */
+export function requireId(table: string, id: number): number {
+  if (id > MAX_ID) throw new RangeError(`${table} has no IDs left`);
+  return id;
+}
+
+/** Gives IDs in a process that is the only one to write names. */
+export class SequenceIdGenerator implements IdGenerator {
+  readonly isShared = false;
+  private readonly last = new Map<NameTableName, Promise<number>>();
+
+  constructor(private readonly store: ClickHouse) {}
+
+  async allocate(table: NameTableName, _appId: number, names: readonly string[]): Promise<number[]> {
+    const before = this.last.get(table) ?? findHighestId(this.store, table);
+    this.last.set(
+      table,
+      before.then((last) => last + names.length),
+    );
+    try {
+      const last = await before;
+      return names.map((_, index) => requireId(table, last + 1 + index));
+    } catch (error) {
+      this.last.delete(table);
+      throw error;
+    }
+  }
+}
+
+/** Milliseconds since the epoch as the engine reads a DateTime64(3) in UTC. */
+export function dateTime64(epochMs: number): string {
+  const iso = new Date(epochMs).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, -1)}`;
+}

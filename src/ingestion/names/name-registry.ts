@@ -1,0 +1,258 @@
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import type { RequestRecord } from '../request-record.js';
+import type { SharedRedis } from '../shared-redis.js';
+import { type IdGenerator, SequenceIdGenerator, dateTime64 } from './id-generator.js';
+import { DEFAULT_LIMITS, type NameLimits, OVERFLOW_NAME } from './name-limits.js';
+import { type NameRow, NameTable, type NewName } from './name-table.js';
+import { RedisIdGenerator } from './redis-id-generator.js';
+
+/** The IDs behind the names of one request; 0 where it has no endpoint or consumer. */
+export interface RequestIds {
+  app_env_id: number;
+  endpoint_id: number;
+  consumer_id: number;
+}
+
+/** A record, with the names under which it is kept, and the IDs behind them. */
+export interface Resolved<R> {
+  record: R;
+  ids: RequestIds;
+  /** The kinds of names that are beyond the app's limits; the record counts under `*` there. */
+  overflow?: (keyof NameLimits)[];
+}
+
+/** What names the environment, the endpoint and the consumer of a request. */
+export type Named = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
+  /** False: the path has the endpoint of that name where there is one, and makes none. */
+  registersPath?: boolean;
+};
+
+interface ConsumerRow extends NameRow {
+  name: string;
+  group_id: number;
+  created_at: string;
+}
+
+/** A consumer as a batch of records describes it; the last description counts. */
+interface MetConsumer {
+  seenAt: number;
+  name?: string;
+  group?: string;
+}
+
+interface MetNames {
+  envs: Map<string, NewName>;
+  /** Endpoints that records name, and those of them that may be registered. */
+  endpoints: Set<string>;
+  newEndpoints: Map<string, NewName>;
+  groups: Map<string, NewName>;
+  consumers: Map<string, MetConsumer>;
+}
+
+const perStore = new WeakMap<ClickHouse, NameRegistry>();
+
+/**
+ * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
+ * registered as they are met. Names are looked up in the store when they are needed and remembered within bounds.
+ */
+export class NameRegistry {
+  private readonly envs: NameTable;
+  private readonly endpoints: NameTable;
+  private readonly groups: NameTable;
+  private readonly consumers: NameTable<ConsumerRow>;
+  /** By app, the end of the work in progress. */
+  private readonly tails = new Map<number, Promise<void>>();
+
+  constructor(
+    store: ClickHouse,
+    ids: IdGenerator,
+    private readonly findLimits: (appId: number) => Promise<NameLimits> = () =>
+      Promise.resolve(DEFAULT_LIMITS),
+  ) {
+    const byName = { key: 'name', overflow: { key: OVERFLOW_NAME, members: { name: OVERFLOW_NAME } } };
+    this.envs = new NameTable(store, ids, { ...byName, table: 'app_envs_v1', cached: 10_000 });
+    this.groups = new NameTable(store, ids, { ...byName, table: 'consumer_groups_v1', cached: 20_000 });
+    this.endpoints = new NameTable(store, ids, {
+      table: 'endpoints_v1',
+      key: `concat(method, ' ', path)`,
+      overflow: {
+        key: endpointKey(OVERFLOW_NAME, OVERFLOW_NAME),
+        members: { method: OVERFLOW_NAME, path: OVERFLOW_NAME },
+      },
+      cached: 50_000,
+    });
+    this.consumers = new NameTable<ConsumerRow>(store, ids, {
+      table: 'consumers_v1',
+      key: 'identifier',
+      columns: ['name', 'group_id', 'toString(created_at) AS created_at'],
+      overflow: {
+        key: OVERFLOW_NAME,
+        members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0 },
+      },
+      cached: 200_000,
+    });
+  }
+
+  /**
+   * The one that all writers of this process to the store share.
+   *
+   * @param redis on which this process agrees with others that write names; null where it is the only one
+   */
+  static of(store: ClickHouse, redis: SharedRedis | null): NameRegistry {
+    const known = perStore.get(store);
+    if (known) return known;
+    const ids = redis ? new RedisIdGenerator(store, redis) : new SequenceIdGenerator(store);
+    const registry = new NameRegistry(store, ids);
+    perStore.set(store, registry);
+    return registry;
+  }
+
+  /** Each record of an app with its IDs, in order. New names are in the store before this resolves. */
+  resolve<R extends Named>(appId: number, records: readonly R[]): Promise<Resolved<R>[]> {
+    if (records.length === 0) return Promise.resolve([]);
+    // One after another: two that met the same new name would each give it an ID.
+    const before = this.tails.get(appId) ?? Promise.resolve();
+    const resolved = before.then(() => this.resolveExclusive(appId, records));
+    const tail = resolved.then(ignore, ignore).then(() => {
+      if (this.tails.get(appId) === tail) this.tails.delete(appId);
+    });
+    this.tails.set(appId, tail);
+    return resolved;
+  }
+
+  private async resolveExclusive<R extends Named>(
+    appId: number,
+    records: readonly R[],
+  ): Promise<Resolved<R>[]> {
+    const met = collectNames(records);
+    const limits = await this.findLimits(appId);
+    const toRow = (id: number): NameRow => ({ id });
+    const [envs, groups, endpoints] = [
+      await findOrRegister(this.envs, appId, met.envs, limits.environments, toRow),
+      await findOrRegister(this.groups, appId, met.groups, limits.consumerGroups, toRow),
+      await findOrRegister(this.endpoints, appId, met.newEndpoints, limits.endpoints, toRow, met.endpoints),
+    ];
+    const consumers = await this.resolveConsumers(appId, met.consumers, groups, limits.consumers);
+    return records.map((record) => {
+      const { env, method, path, consumer } = record;
+      const envRow = envs.get(env);
+      const endpointRow = path === null ? undefined : endpoints.get(endpointKey(method, path));
+      const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
+      const ids = {
+        app_env_id: envRow?.id ?? 0,
+        endpoint_id: endpointRow?.id ?? 0,
+        consumer_id: consumerRow?.id ?? 0,
+      };
+      if (path !== null && !endpointRow) return { record: { ...record, path: null }, ids };
+      if (!envRow?.isOverflow && !endpointRow?.isOverflow && !consumerRow?.isOverflow) return { record, ids };
+      return {
+        record: {
+          ...record,
+          ...(envRow?.isOverflow && { env: OVERFLOW_NAME }),
+          ...(endpointRow?.isOverflow && { path: OVERFLOW_NAME }),
+          ...(consumerRow?.isOverflow && { consumer: { identifier: OVERFLOW_NAME } }),
+        },
+        ids,
+        overflow: [
+          ...(envRow?.isOverflow ? (['environments'] as const) : []),
+          ...(endpointRow?.isOverflow ? (['endpoints'] as const) : []),
+          ...(consumerRow?.isOverflow ? (['consumers'] as const) : []),
+        ],
+      };
+    });
+  }
+
+  private async resolveConsumers(
+    appId: number,
+    met: ReadonlyMap<string, MetConsumer>,
+    groups: ReadonlyMap<string, NameRow>,
+    limit: number,
+  ): Promise<Map<string, ConsumerRow>> {
+    const groupId = (group: string | undefined, otherwise: number) =>
+      group === undefined ? otherwise : (groups.get(group)?.id ?? 0);
+    const names = new Map(
+      Array.from(met, ([identifier, { seenAt, name, group }]): [string, NewName] => [
+        identifier,
+        {
+          members: { identifier, name: name ?? identifier, group_id: groupId(group, 0) },
+          seenAt,
+          isDescribed: name !== undefined || group !== undefined,
+        },
+      ]),
+    );
+    const toRow = (id: number, { members, seenAt }: NewName): ConsumerRow => ({
+      id,
+      name: String(members.name),
+      group_id: Number(members.group_id),
+      created_at: dateTime64(seenAt),
+    });
+    const rows = await findOrRegister(this.consumers, appId, names, limit, toRow);
+    const changes = [];
+    for (const [identifier, described] of met) {
+      const row = rows.get(identifier);
+      if (!row || row.isOverflow) continue;
+      const { id, created_at } = row;
+      const name = described.name ?? row.name;
+      const group_id = groupId(described.group, row.group_id);
+      if (name === row.name && group_id === row.group_id) continue;
+      const members = { identifier, name, group_id, created_at };
+      changes.push({ key: identifier, row: { id, name, group_id, created_at }, members });
+    }
+    await this.consumers.update(appId, changes);
+    return rows;
+  }
+}
+
+async function findOrRegister<Row extends NameRow>(
+  table: NameTable<Row>,
+  appId: number,
+  names: ReadonlyMap<string, NewName>,
+  limit: number,
+  toRow: (id: number, name: NewName) => Row,
+  keys: Iterable<string> = names.keys(),
+): Promise<Map<string, Row>> {
+  const rows = await table.lookup(appId, keys);
+  const unknown = new Map([...names].filter(([key]) => !rows.has(key)));
+  for (const [key, row] of await table.register(appId, unknown, limit, toRow)) rows.set(key, row);
+  return rows;
+}
+
+function collectNames(records: readonly Named[]): MetNames {
+  const met: MetNames = {
+    envs: new Map(),
+    endpoints: new Set(),
+    newEndpoints: new Map(),
+    groups: new Map(),
+    consumers: new Map(),
+  };
+  for (const { env, method, path, consumer, timestamp: seenAt, registersPath = true } of records) {
+    if (!met.envs.has(env)) met.envs.set(env, { members: { name: env }, seenAt });
+    if (path !== null) {
+      const key = endpointKey(method, path);
+      met.endpoints.add(key);
+      if (registersPath && !met.newEndpoints.has(key))
+        met.newEndpoints.set(key, { members: { method, path }, seenAt });
+    }
+    if (consumer === null) continue;
+    const { identifier, name, group } = consumer;
+    if (group !== undefined && !met.groups.has(group))
+      met.groups.set(group, { members: { name: group }, seenAt });
+    const known = met.consumers.get(identifier);
+    if (!known)
+      met.consumers.set(identifier, {
+        seenAt,
+        ...(name !== undefined && { name }),
+        ...(group !== undefined && { group }),
+      });
+    else Object.assign(known, name !== undefined && { name }, group !== undefined && { group });
+  }
+  return met;
+}
+
+function endpointKey(method: string, path: string): string {
+  return `${method} ${path}`;
+}
+
+function ignore(): void {
+  // The outcome is its caller's.
+}

@@ -1,0 +1,169 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator.js';
+
+/** A name in the store. */
+export interface NameRow {
+  id: number;
+  /** Set where this stands for all names beyond the app's limit. */
+  isOverflow?: true;
+}
+
+/** A name that may have to be registered. */
+export interface NewName {
+  /** Columns of its row. */
+  members: Readonly<Record<string, string | number>>;
+  /** Milliseconds since the Unix epoch. */
+  seenAt: number;
+  /** Whether more is said of it than that it is there. */
+  isDescribed?: boolean;
+}
+
+interface NameTableSpec {
+  table: NameTableName;
+  /** What identifies a name within its app, in SQL. */
+  key: string;
+  /** Columns of `Row` beside the ID, in SQL. */
+  columns?: readonly string[];
+  /** The name under which all names beyond the limit are counted. */
+  overflow: { key: string; members: NewName['members'] };
+  /** Names of all apps that are remembered. */
+  cached: number;
+}
+
+/**
+ * The version of a row that only says that the name is there. Two processes may both write it: whatever was said of
+ * the name in between, an endpoint's mark or a consumer's group, is newer.
+ */
+const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
+/** Characters of the names of one look-up: the engine reads statements of 256 KiB, and a server parameters of 128 KiB. */
+const LOOKUP_CHARACTERS = 24_000;
+
+/** One kind of names, of all apps. */
+export class NameTable<Row extends NameRow = NameRow> {
+  private readonly cache: LRUCache<string, Row>;
+  private readonly find: string;
+  private readonly count: string;
+
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly ids: IdGenerator,
+    private readonly spec: NameTableSpec,
+  ) {
+    const { table, key, columns = [], cached } = spec;
+    this.cache = new LRUCache({ max: cached });
+    // All parts come from this file's callers, never from outside.
+    this.find = `
+SELECT ${[`${key} AS key`, 'id', ...columns].join(', ')}
+FROM ${table} FINAL
+WHERE app_id = {app_id:UInt32} AND ${key} IN {keys:Array(String)}`;
+    this.count = `
+SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND ${key} != {overflow:String}`;
+  }
+
+  /** The rows of those of an app's names that are registered, by key. */
+  async lookup(appId: number, keys: Iterable<string>): Promise<Map<string, Row>> {
+    const found = new Map<string, Row>();
+    const unknown: string[] = [];
+    for (const key of keys) {
+      const row = this.cache.get(`${appId}/${key}`);
+      if (row) found.set(key, row);
+      else unknown.push(key);
+    }
+    for (const some of chunkByLength(unknown)) {
+      const params = { app_id: appId, keys: some };
+      const rows = await this.store.rows<Row & { key: string }>('names.find', this.find, params);
+      for (const { key, ...row } of rows) this.remember(appId, found, key, row as unknown as Row);
+    }
+    return found;
+  }
+
+  /**
+   * Registers names of an app that are not there, in their order; those beyond the limit become the overflow's.
+   *
+   * @param toRow the row of a registered name, as `lookup` would give it
+   */
+  async register(
+    appId: number,
+    names: ReadonlyMap<string, NewName>,
+    limit: number,
+    toRow: (id: number, name: NewName) => Row,
+  ): Promise<Map<string, Row>> {
+    const registered = new Map<string, Row>();
+    if (names.size === 0) return registered;
+    const { overflow } = this.spec;
+    const params = { app_id: appId, overflow: overflow.key };
+    const [counted] = await this.store.rows<{ names: number }>('names.count', this.count, params);
+    const room = Math.max(0, limit - (counted?.names ?? 0));
+    const all = [...names];
+    await this.insert(appId, all.slice(0, room), registered, toRow);
+    if (all.length <= room) return registered;
+    const row = await this.requireOverflow(appId, toRow);
+    for (const [key] of all.slice(room)) registered.set(key, row);
+    return registered;
+  }
+
+  /** Writes what is newly known of registered names. */
+  async update(appId: number, rows: readonly { key: string; row: Row; members: object }[]): Promise<void> {
+    if (rows.length === 0) return;
+    const texts = rows.map(({ row, members }) => JSON.stringify({ app_id: appId, id: row.id, ...members }));
+    await this.store.insert(this.spec.table, texts);
+    for (const { key, row } of rows) this.cache.set(`${appId}/${key}`, row);
+  }
+
+  private async requireOverflow(appId: number, toRow: (id: number, name: NewName) => Row): Promise<Row> {
+    const { key, members } = this.spec.overflow;
+    const found = await this.lookup(appId, [key]);
+    if (!found.has(key)) await this.insert(appId, [[key, { members, seenAt: Date.now() }]], found, toRow);
+    const row = found.get(key);
+    if (!row) throw new Error(`${this.spec.table} has no overflow name for app ${appId}`);
+    return { ...row, isOverflow: true };
+  }
+
+  private async insert(
+    appId: number,
+    names: readonly (readonly [key: string, name: NewName])[],
+    registered: Map<string, Row>,
+    toRow: (id: number, name: NewName) => Row,
+  ): Promise<void> {
+    const { table } = this.spec;
+    if (names.length === 0) return;
+    const ids = await this.ids.allocate(
+      table,
+      appId,
+      names.map(([key]) => key),
+    );
+    const rows = names.map(([key, name], index) => ({ key, name, id: ids[index] ?? 0 }));
+    const texts = rows.map(({ id, name: { members, seenAt, isDescribed } }) =>
+      JSON.stringify({
+        app_id: appId,
+        id,
+        ...members,
+        created_at: dateTime64(seenAt),
+        ...(!isDescribed && FIRST_VERSION),
+      }),
+    );
+    await this.store.insert(table, texts);
+    for (const { key, name, id } of rows) this.remember(appId, registered, key, toRow(id, name));
+  }
+
+  private remember(appId: number, rows: Map<string, Row>, key: string, row: Row): void {
+    rows.set(key, row);
+    this.cache.set(`${appId}/${key}`, row);
+  }
+}
+
+function* chunkByLength(keys: readonly string[]): Generator<string[]> {
+  let chunk: string[] = [];
+  let length = 0;
+  for (const key of keys) {
+    if (chunk.length > 0 && length + key.length > LOOKUP_CHARACTERS) {
+      yield chunk;
+      chunk = [];
+      length = 0;
+    }
+    chunk.push(key);
+    length += key.length + 3;
+  }
+  if (chunk.length > 0) yield chunk;
+}
