@@ -23,6 +23,8 @@ export interface QueryOptions {
    * looks into them as it reads, which pays where it has enough soon.
    */
   indexesFirst?: boolean;
+  /** Bytes that the result may have, where that is less than the configured limit; more are `ResultTooLarge`. */
+  maxResultBytes?: number;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
@@ -86,6 +88,7 @@ export class ClickHouse {
   /** The engine's version, as the last `ping` that was answered told it. */
   version?: string;
   private readonly limits: string;
+  private readonly maxResultBytes: number;
   private readonly patienceMs: number;
   private readonly turns: Turns;
   private readonly watch: Watch;
@@ -105,10 +108,10 @@ export class ClickHouse {
       `max_execution_time = ${config.queryTimeoutSeconds}`,
       `max_memory_usage = ${config.queryMaxMemoryBytes}`,
       `max_bytes_to_read = ${config.queryMaxReadBytes}`,
-      `max_result_bytes = ${config.queryMaxResultBytes}`,
       ...LIMITS_THROW,
       ...OUTPUT,
     ].join(', ');
+    this.maxResultBytes = config.queryMaxResultBytes;
     this.patienceMs = timeoutMs + SLACK_MS;
     // One connection is kept for what takes no turn: whether the store is there, and writing.
     const atOnce = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
@@ -229,8 +232,14 @@ export class ClickHouse {
     params: Parameters = {},
     options: QueryOptions = {},
   ): Promise<Buffer> {
-    const limits = `max_threads = ${options.threads ?? 1}, log_comment = '${name}', ${this.limits}`;
-    const settings = options.indexesFirst ? `${limits}, ${INDEXES_FIRST}` : limits;
+    const maxResultBytes = Math.min(options.maxResultBytes ?? Infinity, this.maxResultBytes);
+    const settings = [
+      `max_threads = ${options.threads ?? 1}`,
+      `max_result_bytes = ${maxResultBytes}`,
+      `log_comment = '${name}'`,
+      this.limits,
+      ...(options.indexesFirst ? [INDEXES_FIRST] : []),
+    ].join(', ');
     const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
     return this.watch.over(statement, (reads) =>
       withPatience(this.patienceMs, options.signal, (signal) =>

@@ -3,6 +3,11 @@ export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
 }
 
+/** The result of a query is larger than it may be (TOO_MANY_ROWS_OR_BYTES): the same query fails again. */
+export class ResultTooLarge extends StoreUnavailable {
+  override readonly name = 'ResultTooLarge';
+}
+
 /** A query ran past its time limit: 504 (contract, section 3). */
 export class QueryTimedOut extends Error {
   override readonly name = 'QueryTimedOut';
@@ -20,6 +25,8 @@ export class DataDirectoryInUse extends StoreUnavailable {
   }
 }
 
+/** TOO_MANY_ROWS_OR_BYTES: of a result. */
+const TOO_LARGE = '396';
 /** TIMEOUT_EXCEEDED, TOO_SLOW. */
 const TIMED_OUT = new Set(['159', '160']);
 
@@ -30,14 +37,14 @@ const TIMED_OUT = new Set(['159', '160']);
  * QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
  * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, NOT_ENOUGH_SPACE 243,
  * TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307,
- * ALL_REPLICAS_ARE_STALE 369, QUERY_WAS_CANCELLED 394, TOO_MANY_ROWS_OR_BYTES 396, ALL_REPLICAS_LOST 415,
+ * ALL_REPLICAS_ARE_STALE 369, QUERY_WAS_CANCELLED 394, ALL_REPLICAS_LOST 415,
  * CANNOT_SCHEDULE_TASK 439, ACCESS_DENIED 497, S3_ERROR 499, AUTHENTICATION_FAILED 516, USER_SESSION_LIMIT_EXCEEDED 700,
  * USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT 735, SERVER_OVERLOADED 745, TCP_CONNECTION_LIMIT_REACHED 749,
  * HTTP_CONNECTION_LIMIT_REACHED 762, TOO_MANY_UNAVAILABLE_SHARDS 904, KEEPER_EXCEPTION 999.
  */
 const REFUSED = new Set(
   (
-    '60 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 396 415 439 452 ' +
+    '60 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 415 439 452 ' +
     '497 499 516 700 720 735 745 749 762 904 999'
   ).split(' '),
 );
@@ -56,6 +63,7 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
   const ofEngine = code !== undefined && /^\d+$/.test(code);
   if (ofEngine && TIMED_OUT.has(code))
     return new QueryTimedOut(`query timed out (${code})`, { cause: error });
+  if (code === TOO_LARGE) return new ResultTooLarge(`store not available (${code})`, { cause: error });
   if (ofEngine ? REFUSED.has(code) : kind === 'server')
     return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
       cause: error,

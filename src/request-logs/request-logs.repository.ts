@@ -21,6 +21,11 @@ export interface Extent {
   oldest: number | null;
 }
 
+type PageQuery = [scope: AppScope, filter: RequestLogFilter, look: Look, after: RequestLogKey | undefined];
+
+/** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
+export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+
 /** A record's JSON text, but for the members behind `request_uuid`, which the store has as text. */
 const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
 
@@ -31,6 +36,8 @@ WHERE app_id = {app_id:UInt32}
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
 const PAGE = `SELECT concat(${HEAD}, record)${IN_WINDOW}`;
+/** The same records' bytes, about: without the members before `record`. */
+const SIZES = `SELECT toString(length(record))${IN_WINDOW}`;
 const EXTENT = `
 SELECT count() AS records,
   toUnixTimestamp64Milli((SELECT timestamp${IN_WINDOW}\nORDER BY timestamp\nLIMIT 1)) AS oldest${IN_WINDOW}`;
@@ -66,22 +73,19 @@ WHERE app_id = {app_id:UInt32}
 export class RequestLogsRepository {
   constructor(private readonly store: AppStore) {}
 
-  /** The records of one look, each as the JSON text of one object. */
-  page(
-    scope: AppScope,
-    filter: RequestLogFilter,
-    { window: { start, end }, limit, isFar }: Look,
-    after: RequestLogKey | undefined,
-  ): Promise<JsonLines> {
-    const { sql, params } = and(
-      after && isAfter(after),
-      ...(isFar ? termsMatch(scope.appId, filter) : columnsMatch(filter)),
-      notExcluded(scope.excludedEndpointIds),
-    );
-    const values = { ...params, start, end, limit };
-    return this.store.jsonLines(scope, 'request_logs.page', `${PAGE}${sql}${ORDER}`, values, {
-      indexesFirst: isFar,
-    });
+  /**
+   * The records of one look, each as the JSON text of one object.
+   *
+   * @throws ResultTooLarge when they have more than `MAX_PAGE_BYTES`
+   */
+  page(...query: PageQuery): Promise<JsonLines> {
+    return this.query('request_logs.page', PAGE, ...query);
+  }
+
+  /** The sizes of the same records, in bytes. */
+  async sizes(...query: PageQuery): Promise<number[]> {
+    const lines = await this.query('request_logs.sizes', SIZES, ...query);
+    return Array.from({ length: lines.length }, (_, index) => Number(lines.at(index)));
   }
 
   /**
@@ -99,6 +103,26 @@ export class RequestLogsRepository {
   async extent(scope: AppScope, { start, end }: Window): Promise<Extent> {
     const [extent] = await this.store.rows<Extent>(scope, 'request_logs.extent', EXTENT, { start, end });
     return extent ?? { records: 0, oldest: null };
+  }
+
+  private query(
+    name: string,
+    select: string,
+    scope: AppScope,
+    filter: RequestLogFilter,
+    { window: { start, end }, limit, isFar }: Look,
+    after: RequestLogKey | undefined,
+  ): Promise<JsonLines> {
+    const { sql, params } = and(
+      after && isAfter(after),
+      ...(isFar ? termsMatch(scope.appId, filter) : columnsMatch(filter)),
+      notExcluded(scope.excludedEndpointIds),
+    );
+    const values = { ...params, start, end, limit };
+    return this.store.jsonLines(scope, name, `${select}${sql}${ORDER}`, values, {
+      indexesFirst: isFar,
+      maxResultBytes: MAX_PAGE_BYTES,
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../auth/account.js';
 import { requestLogNotFound } from '../common/http/api-error.js';
+import { ResultTooLarge } from '../clickhouse/clickhouse.errors.js';
 import { JsonLines } from '../clickhouse/json-lines.js';
 import { frameLines } from '../common/pagination/page.dto.js';
 import { PageTokens } from '../common/pagination/page-token.js';
@@ -9,14 +10,14 @@ import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/wa
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { LogDensity } from './log-density.js';
-import { newestFirst } from './newest-first.js';
+import { type Find, type Look, newestFirst } from './newest-first.js';
 import type { RequestLog } from './request-logs.dto.js';
 import {
   DEFAULT_SPAN_MS,
   type GetRequestDetailsInput,
   type ListRequestLogsInput,
 } from './request-logs.input.js';
-import { type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
+import { MAX_PAGE_BYTES, type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
 
 @Injectable()
 export class RequestLogsService {
@@ -30,12 +31,11 @@ export class RequestLogsService {
   /** A page as JSON text in UTF-8: records are framed as the engine wrote them. */
   async list(account: Account, input: ListRequestLogsInput): Promise<Buffer> {
     const scope = await this.apps.require(account, input.app_id);
-    const { walk, limit } = input;
-    const window = windowOf(walk);
-    const rows = await this.newest(scope, input, window);
-    const hasMore = rows.length > limit;
-    const token = hasMore ? await this.tokenAfter(rows.at(limit - 1), input, scope, window) : undefined;
-    return frameLines(rows, limit, token);
+    const { limit } = input;
+    const window = windowOf(input.walk);
+    const { rows, count, hasMore } = await this.readPage(scope, input, window, limit);
+    const token = hasMore ? await this.tokenAfter(rows.at(count - 1), input, scope, window) : undefined;
+    return frameLines(rows, count, token);
   }
 
   /** One request as JSON text in UTF-8; 404 when it is unknown, expired, excluded or of another app. */
@@ -46,17 +46,44 @@ export class RequestLogsService {
     return row;
   }
 
-  /** One record more than the page holds, where there are so many. */
-  private async newest(scope: AppScope, input: ListRequestLogsInput, window: Window): Promise<JsonLines> {
-    const after = positionOf(input.walk);
+  /** The records of a page, one more where there are so many; fewer where they would be too large together. */
+  private async readPage(
+    scope: AppScope,
+    input: ListRequestLogsInput,
+    window: Window,
+    limit: number,
+  ): Promise<{ rows: JsonLines; count: number; hasMore: boolean }> {
+    const read = <F extends Find>(most: number, query: (look: Look, after?: RequestLogKey) => Promise<F>) =>
+      this.newest(scope, input, window, most, query);
+    const page = (look: Look, after?: RequestLogKey) => this.repository.page(scope, input, look, after);
+    try {
+      const rows = JsonLines.join(await read(limit + 1, page));
+      return { rows, count: limit, hasMore: rows.length > limit };
+    } catch (error) {
+      if (!(error instanceof ResultTooLarge)) throw error;
+      const sizes = (
+        await read(limit + 1, (look, after) => this.repository.sizes(scope, input, look, after))
+      ).flat();
+      const count = countWithin(sizes.slice(0, limit), MAX_PAGE_BYTES / 2);
+      const rows = JsonLines.join(await read(count, page));
+      return { rows, count, hasMore: sizes.length > count };
+    }
+  }
+
+  /** The newest records of a window, so many at most, or what is asked of them. */
+  private async newest<F extends Find>(
+    scope: AppScope,
+    { walk }: ListRequestLogsInput,
+    window: Window,
+    limit: number,
+    query: (look: Look, after?: RequestLogKey) => Promise<F>,
+  ): Promise<F[]> {
+    const after = positionOf(walk);
     const { start } = window;
     const end = after ? Math.min(window.end, after.timestamp + 1) : window.end;
-    if (start >= end) return JsonLines.join([]);
-    const density = await this.density.of(scope, input.walk.now);
-    const finds = await newestFirst({ start, end }, input.limit + 1, density, (look) =>
-      this.repository.page(scope, input, look, after),
-    );
-    return JsonLines.join(finds);
+    if (start >= end) return [];
+    const density = await this.density.of(scope, walk.now);
+    return newestFirst({ start, end }, limit, density, (look) => query(look, after));
   }
 
   private async tokenAfter(
@@ -89,4 +116,11 @@ function windowOf({ now, sent, resumed }: WindowWalk): Window {
 
 function positionOf({ resumed }: WindowWalk): RequestLogKey | undefined {
   return resumed && { timestamp: Number(resumed.after[0]), request_uuid: String(resumed.after[1]) };
+}
+
+/** How many of the first records have at most so many bytes together; at least one. */
+function countWithin(sizes: readonly number[], bytes: number): number {
+  let sum = 0;
+  const count = sizes.findIndex((size) => (sum += size) > bytes);
+  return count === -1 ? sizes.length : Math.max(1, count);
 }

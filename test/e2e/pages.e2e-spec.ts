@@ -174,3 +174,30 @@ describe.each<[resource: string, query: Query, filters: Query]>([
     });
   });
 });
+
+describe('a page of request logs whose records are too large together', () => {
+  /** A record of 394 KB: JSON writes each of these characters as six. */
+  const LARGE = '\u0001'.repeat(65_500);
+  const LARGE_RECORDS = 90;
+
+  it('is shorter than the limit and leads on to the others, each once', async () => {
+    const tenant = await Tenant.create(app);
+    const written = [];
+    for (let n = 0; n < LARGE_RECORDS; n++) {
+      const timestamp = end - n * 60_000 - 1;
+      written.push(...(await tenant.write({ timestamp, url: LARGE }, { timestamp, url: '/small' })));
+    }
+    const uuids: string[] = [];
+    let pages = 0;
+    for (let token: Query = {}; ; pages++) {
+      const page = await tenant.logs({ ...WINDOW, limit: 1000, ...token });
+      expect(JSON.stringify(page.data).length).toBeLessThan(16 * 1024 * 1024);
+      uuids.push(...page.data.map(({ request_uuid }) => request_uuid));
+      if (page.next_token === undefined) break;
+      token = { next_token: page.next_token };
+    }
+    expect(pages).toBeGreaterThan(1);
+    expect(uuids).toHaveLength(2 * LARGE_RECORDS);
+    expect(new Set(uuids)).toEqual(new Set(written.map(({ request_uuid }) => request_uuid)));
+  });
+});
