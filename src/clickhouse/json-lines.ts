@@ -30,6 +30,23 @@ export class JsonLines {
     return this.bytes.toString('utf8', (this.ends[index - 1] ?? -1) + 1, this.ends[index] ?? 0);
   }
 
+  /** The rows without those that begin with the same bytes as the one before. */
+  withoutRepeats(prefixLength: number): JsonLines {
+    const starts = this.ends.map((_, index) => (this.ends[index - 1] ?? -1) + 1);
+    const isRepeat = starts.map((start, index) => {
+      const before = starts[index - 1];
+      return (
+        before !== undefined &&
+        this.bytes.compare(this.bytes, before, before + prefixLength, start, start + prefixLength) === 0
+      );
+    });
+    if (!isRepeat.includes(true)) return this;
+    const kept = starts.flatMap((start, index) =>
+      isRepeat[index] ? [] : [this.bytes.subarray(start, (this.ends[index] ?? start) + 1)],
+    );
+    return new JsonLines(Buffer.concat(kept));
+  }
+
   /** The first rows as the elements of a JSON array, separated by commas. What is given is a part of the lines' own bytes. */
   elements(count: number): Buffer {
     const last = Math.min(count, this.length) - 1;

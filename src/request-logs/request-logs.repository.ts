@@ -26,6 +26,9 @@ type PageQuery = [scope: AppScope, filter: RequestLogFilter, look: Look, after: 
 /** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
+/** Bytes of the beginning of a record, with its timestamp and UUID. */
+export const KEY_LENGTH =
+  `{"timestamp":"2026-11-20T14:05:09.123Z","request_uuid":"0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"`.length;
 /** A record's JSON text, but for the members behind `request_uuid`, which the store has as text. */
 const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
 

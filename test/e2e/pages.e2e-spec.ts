@@ -201,3 +201,23 @@ describe('a page of request logs whose records are too large together', () => {
     expect(new Set(uuids)).toEqual(new Set(written.map(({ request_uuid }) => request_uuid)));
   });
 });
+
+it('visits a request once that is in the store twice, whatever the limit', async () => {
+  const tenant = await Tenant.create(app);
+  const written = await tenant.write(...Array.from({ length: 20 }, (_, n) => ({ timestamp: end - n - 1 })));
+  // As a store had them that was written without the ledger: the same rows under no token.
+  await app.store.command(`
+    INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record)
+    SELECT app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record
+    FROM request_logs_v1 WHERE app_id = ${tenant.appId}`);
+  for (const limit of [1, 2, 3, 7, 39, 40, 1000]) {
+    const uuids: string[] = [];
+    for (let token: Query = {}; ;) {
+      const page = await tenant.logs({ ...WINDOW, limit, ...token });
+      uuids.push(...page.data.map(({ request_uuid }) => request_uuid));
+      if (page.next_token === undefined) break;
+      token = { next_token: page.next_token };
+    }
+    expect([limit, uuids]).toEqual([limit, written.map(({ request_uuid }) => request_uuid)]);
+  }
+});
