@@ -19,14 +19,18 @@ export interface PeriodSums {
 
 type Table = `${Rollup}_v1` | 'traffic_per_15m_by_consumer_v1';
 
+/** Public clients read integers of 64 bits with a sign. A sum beyond them stays there, where the engine's would begin anew at 0. */
+const SUM_BYTES = (column: string) =>
+  `if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column}))`;
+
 /** The table comes from a fixed list, never from outside. */
 const SUM = (table: Table, filter: string) => `
 SELECT
   roundDown(toUnixTimestamp(bucket), {bounds:Array(UInt32)}) AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
-    ',"bytes_received":', toString(sum(t.bytes_received)),
-    ',"bytes_sent":', toString(sum(t.bytes_sent))
+    ',"bytes_received":', toString(${SUM_BYTES('t.bytes_received')}),
+    ',"bytes_sent":', toString(${SUM_BYTES('t.bytes_sent')})
   ) AS sums
 FROM ${table} AS t
 WHERE app_id = {app_id:UInt32}

@@ -1,4 +1,5 @@
 import { DateTime } from 'luxon';
+import { trafficRetainedFrom } from '../../src/common/time/retention.js';
 import { loggedRow } from '../../src/ingestion/rows.js';
 import { aRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
@@ -147,6 +148,45 @@ describe('retention', () => {
       await tenant.write({ timestamp: Date.parse('2001-01-02T03:04:05Z') });
       const query = { start: '2001-01-01', end: '2001-02-01', interval: 'day' };
       expect((await tenant.get('traffic', query)).text).toBe('{"data":[],"has_more":false}');
+    });
+  });
+
+  describe('of the tables', () => {
+    /** The engine's own deletion time of rows at these times, in milliseconds since the epoch. */
+    const deletedAt = async (table: string, times: readonly number[]) => {
+      const [definition] = await app.store.rows<{ ttl: string }>(
+        'test.ttl',
+        `SELECT extract(create_table_query, 'TTL (.*?) SETTINGS') AS ttl FROM system.tables
+         WHERE name = {table:String} AND database = currentDatabase()`,
+        { table },
+      );
+      const at = LOG_TABLES.includes(table)
+        ? `fromUnixTimestamp64Milli(ms, 'UTC') AS timestamp`
+        : `toDateTime(fromUnixTimestamp64Milli(ms, 'UTC'), 'UTC') AS bucket`;
+      const rows = await app.store.rows<{ at: number }>(
+        'test.ttl',
+        `SELECT toUInt32(${definition!.ttl}) AS at
+         FROM (SELECT ${at} FROM (SELECT arrayJoin({times:Array(Int64)}) AS ms)) ORDER BY 1`,
+        { times: [...times] },
+      );
+      return rows.map((row) => row.at * 1_000);
+    };
+
+    it.each(LOG_TABLES)('keeps rows of %s for as long as they are shown', async (table) => {
+      const times = [0, 1, 500, 999, 1_000].map((ms) => Date.UTC(2026, 1, 28, 23, 59, 59) + ms);
+      const deleted = await deletedAt(table, times);
+      for (const [index, time] of times.entries())
+        expect(deleted[index]).toBeGreaterThanOrEqual(time + 15 * DAY);
+    });
+
+    it.each(TRAFFIC_TABLES)('keeps rows of %s for as long as they are shown', async (table) => {
+      const days = Array.from({ length: 3 * 365 }, (_, n) => Date.UTC(2023, 5, 1) + n * DAY);
+      const deleted = await deletedAt(table, days);
+      for (const [index, bucket] of days.entries()) {
+        const lastShown = [0, 1, 2, 3, 4, 5].map((more) => bucket + 395 * DAY + more * DAY);
+        const shown = lastShown.filter((at) => trafficRetainedFrom(at) <= bucket);
+        expect(deleted[index]).toBeGreaterThan(Math.max(...shown));
+      }
     });
   });
 });

@@ -55,6 +55,21 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
       expect(counts(data)).toEqual([1, 2, 1, 1]);
     });
 
+    it('stays at the largest integer that clients read where a sum is beyond it', async () => {
+      const size = Number.MAX_SAFE_INTEGER;
+      const requests = Array.from({ length: 2_060 }, (_, n) => ({
+        timestamp: midnight + n,
+        path: `/${n}`,
+        response_size_bytes: size,
+      }));
+      await tenant.write(...requests);
+      const { text } = await tenant.get('traffic', { start: iso(midnight), end: iso(midnight + DAY) });
+      expect(text).toContain('"bytes_sent":9223372036854775807}');
+      await tenant.write({ timestamp: midnight + 5 * HOUR, response_size_bytes: size });
+      const later = await tenant.get('traffic', { start: iso(midnight + HOUR), end: iso(midnight + DAY) });
+      expect(later.text).toContain(`"bytes_sent":${size}}`);
+    });
+
     it('has an empty page when there was nothing', async () => {
       expect((await tenant.get('traffic')).text).toBe('{"data":[],"has_more":false}');
     });
