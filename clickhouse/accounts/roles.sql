@@ -39,6 +39,7 @@ GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
 -- The collector: names it registers, doors it writes through, its ledger.
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
 GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
+GRANT SELECT ON app_limits_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumer_groups_v1 TO request_analytics_collector;

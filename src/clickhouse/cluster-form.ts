@@ -18,6 +18,7 @@ const EVERYWHERE: ReadonlySet<string> = new Set([
   'teams_v1',
   'api_keys_v1',
   'apps_v1',
+  'app_limits_v1',
   'app_envs_v1',
   'endpoints_v1',
   'consumer_groups_v1',
