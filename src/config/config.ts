@@ -107,6 +107,7 @@ const SPECS = {
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
   METRICS_PORT: port({ default: undefined }),
+  DOCS: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
 function parse(env: NodeJS.ProcessEnv) {
@@ -226,6 +227,10 @@ export class Config {
   /** Where `/metrics` is served, on the API's address; undefined: nothing is measured. */
   get metricsPort() {
     return this.env.METRICS_PORT;
+  }
+  /** Whether the OpenAPI document and its page are served. */
+  get docs(): boolean {
+    return this.env.DOCS === 'on';
   }
   /** How traces are sent, by OpenTelemetry's standard variables; null: they are not made. */
   get tracing(): TracingConfig | null {
