@@ -1,7 +1,9 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { AppModule } from './app.module.js';
 import { setUp } from './app.setup.js';
+import { warnOfSharedDirectory } from './clickhouse/data-directory.js';
 import { createApp } from './common/http/create-app.js';
+import { listen } from './common/http/listen.js';
 import { type LogDestination, createPino } from './common/logging/logger.js';
 import { Config } from './config/config.js';
 
@@ -17,14 +19,21 @@ export interface RunningServer {
 /**
  * Builds the application and listens on the configured address.
  *
- * @throws ConfigError, DataDirectoryInUse, or what the store says when it cannot be opened.
+ * @throws ConfigError, DataDirectoryInUse, what the store says when it cannot be opened, or what `listen` throws.
  */
 export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
   const logger = createPino(config.logLevel, logs);
   const app = await createApp(AppModule, logger);
   const drain = setUp(app, config, logger);
-  await app.listen(config.port, config.host);
+  try {
+    warnOfSharedDirectory(config, logger);
+    await app.init();
+    await listen(app.getHttpServer(), 'PORT', config.port, config.host);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
   logger.info({ port: config.port }, 'listening');
   return {
     app,

@@ -10,6 +10,6 @@ import type { Config } from './config/config.js';
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = setUpHttp(app, config, logger);
   app.use(patience(config.clickhouse.queryTimeoutSeconds));
-  serveDocs(app);
+  if (config.docs) serveDocs(app);
   return drain;
 }

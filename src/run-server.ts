@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { RunningServer } from './app.factory.js';
 import type { LogDestination } from './common/logging/logger.js';
 import { Config, ConfigError } from './config/config.js';
@@ -8,6 +9,12 @@ import { Config, ConfigError } from './config/config.js';
 const EXIT_CONFIG = 78;
 /** A stop takes at most this long, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
+
+/** The code of a thread that ends the process. */
+const KILL_LATER = `
+const { workerData } = require('node:worker_threads');
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
+`;
 
 /** Variables from a `.env` file in the working directory; those of the environment win. */
 export function loadEnvFile() {
@@ -22,7 +29,8 @@ export function explain(error: unknown): { line: string; exitCode: number } {
 
 /**
  * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in flight finish, the
- * store is closed and the process exits with 0.
+ * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. What
+ * takes longer than 9.5 seconds after that is ended by SIGKILL.
  */
 export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
   return run(async () => (await import('./app.factory.js')).startServer(logs));
@@ -41,22 +49,49 @@ export async function runAll(logs: LogDestination = 'stdout'): Promise<RunningSe
 async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
   try {
     loadEnvFile();
+    const { shutdownDelayMs } = new Config();
+    // Before the start: what it opens is to be closed, whenever the signal comes.
+    const stopRequest = awaitStopSignal();
+    stopRequest.addEventListener('abort', () => {
+      killAfter(shutdownDelayMs + STOP_WITHIN_MS);
+    });
     const server = await start();
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop(server));
+    if (stopRequest.aborted) await stop(server, 0);
+    else stopRequest.addEventListener('abort', () => void stop(server, shutdownDelayMs));
     return server;
   } catch (error) {
-    const { line, exitCode } = explain(error);
-    process.stderr.write(`${line}\n`);
-    process.exitCode = exitCode;
+    report(error);
     return undefined;
   }
 }
 
-async function stop(server: RunningServer) {
+/** Aborts at the first SIGTERM or SIGINT. */
+function awaitStopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'])
+    process.once(signal, () => {
+      controller.abort();
+    });
+  return controller.signal;
+}
+
+async function stop(server: RunningServer, delayMs: number): Promise<never> {
   server.drain();
-  await pause(server.app.get(Config).shutdownDelayMs);
-  // An exit during a query of the embedded engine hangs: past the deadline only a kill ends the process.
-  setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_WITHIN_MS).unref();
-  await server.stop();
-  process.exit(0);
+  await pause(delayMs);
+  await server.stop().catch(report);
+  process.exit();
+}
+
+function report(error: unknown) {
+  const { line, exitCode } = explain(error);
+  process.stderr.write(`${line}\n`);
+  process.exitCode = exitCode;
+}
+
+/**
+ * Ends the process by SIGKILL from a thread of its own: a timer of this one would wait as long as the event loop is busy,
+ * and an exit during a query of the embedded engine hangs.
+ */
+function killAfter(ms: number) {
+  new Worker(KILL_LATER, { eval: true, workerData: ms, execArgv: [] }).unref();
 }

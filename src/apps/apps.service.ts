@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import type { Account } from '../auth/account.js';
 import { unlessAborted } from '../clickhouse/patience.js';
+import { CachedLookup } from '../common/cached-lookup.js';
 import { appNotFound } from '../common/http/api-error.js';
 import { Config } from '../config/config.js';
 import type { AppList } from './apps.dto.js';
@@ -30,22 +30,14 @@ export type AppScope = CheckedAppScope;
 
 @Injectable()
 export class AppsService {
-  /** Marks of excluded endpoints take effect within 10 s (contract, section 8), so this lives for less. */
-  private readonly scopes?: LRUCache<string, { excluded: number[] | null }, AbortSignal | undefined>;
+  /** Endpoints excluded by app; null: not the team's. Changes take effect within 10 s (contract, section 8). */
+  private readonly scopes: CachedLookup<number[] | null>;
 
   constructor(
     private readonly repository: AppsRepository,
-    config: Config,
+    { cacheTtlMs }: Config,
   ) {
-    if (config.cacheTtlMs === 0) return;
-    this.scopes = new LRUCache({
-      max: 10_000,
-      ttl: config.cacheTtlMs,
-      fetchMethod: async (key, _, { context }) => {
-        const [teamId, appId] = key.split('/').map(Number) as [number, number];
-        return { excluded: await this.repository.findExcluded(teamId, appId, context) };
-      },
-    });
+    this.scopes = new CachedLookup(cacheTtlMs);
   }
 
   async list({ teamId, patience }: Account): Promise<AppList> {
@@ -54,14 +46,12 @@ export class AppsService {
 
   /** The scope for reading an app's data; 404 when it is unknown or another team's, which look the same. */
   async require({ teamId, patience }: Account, appId: number): Promise<AppScope> {
-    // One look-up serves all who ask at once: it goes on when one of them leaves.
-    const excluded = await unlessAborted(patience, this.excluded(teamId, appId, patience));
+    const lookup = this.scopes.find(`${teamId}/${appId}`, () =>
+      this.repository.findExcluded(teamId, appId, patience),
+    );
+    // Others may wait for the same lookup: it goes on when this caller leaves.
+    const excluded = await unlessAborted(patience, lookup);
     if (!excluded) throw appNotFound();
     return new CheckedAppScope(teamId, appId, excluded, patience);
-  }
-
-  private async excluded(teamId: number, appId: number, asker?: AbortSignal): Promise<number[] | null> {
-    if (!this.scopes) return this.repository.findExcluded(teamId, appId, asker);
-    return (await this.scopes.fetch(`${teamId}/${appId}`, { context: asker }))?.excluded ?? null;
   }
 }

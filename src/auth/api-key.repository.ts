@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
 import type { Plan } from './account.js';
 
@@ -26,24 +26,13 @@ WHERE k.identifier = {identifier:String}`;
 /** Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s (contract, section 9). */
 @Injectable()
 export class ApiKeyRepository {
-  private readonly cache?: LRUCache<string, { row: ApiKeyRow | null }, AbortSignal | undefined>;
+  private readonly cache: CachedLookup<ApiKeyRow | null>;
 
   constructor(
     private readonly store: ClickHouse,
-    config: Config,
+    { cacheTtlMs }: Config,
   ) {
-    if (config.cacheTtlMs === 0) return;
-    this.cache = new LRUCache({
-      max: 10_000,
-      ttl: config.cacheTtlMs,
-      fetchMethod: async (identifier, _, { context, options }) => {
-        const askedAt = performance.now();
-        const row = await this.load(identifier, context);
-        // What the store says is as old as the question, however long it took to answer.
-        options.ttl = Math.max(1, config.cacheTtlMs - (performance.now() - askedAt));
-        return { row };
-      },
-    });
+    this.cache = new CachedLookup(cacheTtlMs);
   }
 
   /**
@@ -51,14 +40,13 @@ export class ApiKeyRepository {
    *
    * @param asker the patience of the request that asks: the look-up serves all who ask at once, and counts as the first one's
    */
-  async find(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
-    if (!this.cache) return this.load(identifier, asker);
-    return (await this.cache.fetch(identifier, { context: asker }))?.row ?? null;
+  find(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
+    return this.cache.find(identifier, () => this.load(identifier, asker));
   }
 
   /** Whether the key was found lately, without asking the store. */
   isKnown(identifier: string): boolean {
-    return this.cache?.get(identifier)?.row != null;
+    return this.cache.peek(identifier) != null;
   }
 
   private async load(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {

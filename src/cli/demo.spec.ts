@@ -1,14 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../../test/setup/eventually.js';
 import { keepOutput } from '../../test/setup/secrets/run.js';
 
 const TIMEOUT_MS = 90_000;
+/** How long the client library may take to send what it has: it does so every ten seconds. */
+const SENT_WITHIN_MS = 40_000;
 /** What stands in for curl and says what it was called with, an argument a line. */
 const SHIM = `curl() { printf '%s\\n' "$@"; }`;
 
@@ -16,12 +18,13 @@ const SHIM = `curl() { printf '%s\\n' "$@"; }`;
 describe('request-analytics demo', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-demo-'));
   let demo: ChildProcess;
+  let application: ChildProcess | undefined;
   let output = '';
   let errors = '';
 
   beforeAll(async () => {
     const ports = { PORT: String(await freePort()), COLLECTOR_PORT: String(await freePort()) };
-    const own = { DATA_DIR: directory, ...ports, LOG_LEVEL: 'warn' };
+    const own = { DATA_DIR: directory, ...ports, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' };
     const env = { ...process.env, ...own, CLICKHOUSE_URL: '', DEMO_API_KEY: '' };
     demo = spawn(process.execPath, ['dist/cli.js', 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     demo.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -35,6 +38,7 @@ describe('request-analytics demo', () => {
   }, TIMEOUT_MS);
 
   afterAll(() => {
+    application?.kill('SIGKILL');
     demo.kill('SIGKILL');
     rmSync(directory, { recursive: true, force: true });
   });
@@ -66,22 +70,28 @@ describe('request-analytics demo', () => {
     expect(requests).toBeLessThan(22_000);
   });
 
-  it('takes what a client library with the printed variables sends', async () => {
-    const [, hub, clientId] = /APITALLY_HUB_BASE_URL='(.+)' APITALLY_CLIENT_ID='(.+)'/.exec(output)!;
-    const startup = {
-      instance_uuid: randomUUID(),
-      message_uuid: randomUUID(),
-      paths: [{ method: 'GET', path: '/new/:id' }],
-      versions: {},
-      client: 'js:express',
-    };
-    const answer = await fetch(`${hub}/v2/${clientId}/dev/startup`, {
-      method: 'POST',
-      body: JSON.stringify(startup),
+  it('prints two lines with which an application is monitored by the client library', async () => {
+    const [shell] = /^export .+$/m.exec(output) ?? [];
+    const [code] = /^useApitally\(.+$/m.exec(output) ?? [];
+    const program = `
+      const app = require('express')();
+      const { useApitally } = require('apitally/express');
+      ${code}
+      app.get('/new/:id', (request, response) => response.send('new'));
+      const server = app.listen(0, '127.0.0.1', () => console.log(server.address().port));`;
+    application = spawn('sh', ['-c', `${shell}\nexec node -e "$PROGRAM"`], {
+      // The library keeps its files there.
+      env: { PATH: process.env.PATH, TMPDIR: directory, PROGRAM: program },
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
-    expect(answer.status).toBe(202);
-    const endpoints = await answerTo(lines()[1]!.replace(/request-logs[^']*/, 'endpoints'));
-    expect(endpoints.data).toContainEqual(expect.objectContaining({ method: 'GET', path: '/new/{id}' }));
+    const [port] = (await once(application.stdout!, 'data')) as [Buffer];
+    expect((await fetch(`http://127.0.0.1:${String(port).trim()}/new/7`)).status).toBe(200);
+    const line = lines()[1]!.replace(/request-logs[^']*/, 'request-logs?path=/new/*');
+    const [log] = await eventually(async () => {
+      const { data } = (await answerTo(line)) as { data: object[] };
+      return data.length > 0 && data;
+    }, SENT_WITHIN_MS);
+    expect(log).toMatchObject({ method: 'GET', path: '/new/{id}', env: 'dev', status_code: 200 });
   });
 
   it('ends well when it is told to stop', async () => {

@@ -1,8 +1,77 @@
-import { readFileSync, readdirSync, readlinkSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { type Config, ConfigError } from '../config/config.js';
 
 /** What the engine keeps locked while it has a directory open; it names the process. */
 const STATUS = 'status';
+
+/** Permissions of the owner alone. */
+const PRIVATE = 0o700;
+const OF_OTHERS = 0o077;
+/** No room for a file: a store on a full disk is opened all the same, and can be read. */
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Makes the directory where it is missing, with access for its owner alone. One that is there stays as it is.
+ *
+ * @throws ConfigError when it cannot be made, or no file can be written in it.
+ */
+export function prepareDataDirectory(path: string): void {
+  try {
+    makeDirectory(path, PRIVATE);
+    requireWritable(path);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`);
+  }
+}
+
+/** Logs a warning when accounts other than the owner's have access to the directory of the embedded engine. */
+export function warnOfSharedDirectory({ clickhouse, dataDir }: Config, logger: Logger): void {
+  if (clickhouse.url !== undefined) return;
+  const mode = statSync(dataDir).mode & 0o777;
+  if ((mode & OF_OTHERS) === 0) return;
+  logger.warn(
+    { data_dir: dataDir, mode: mode.toString(8) },
+    'other accounts of this machine have access to DATA_DIR, which holds captured requests and hashes of API keys: chmod 700 keeps them out',
+  );
+}
+
+/** Without `recursive`: where a file system knows no such name and takes no new one (/proc), Node then tries for ever. */
+function makeDirectory(path: string, mode?: number) {
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || existsSync(parent)) throw error;
+    makeDirectory(parent);
+    mkdirSync(path, mode);
+  }
+}
+
+/** Tries: what access(2) tells root, or of a remote file system, need not be true. */
+function requireWritable(directory: string) {
+  const probe = join(directory, `.probe-${process.pid}`);
+  try {
+    closeSync(openSync(probe, 'wx'));
+    rmSync(probe);
+  } catch (error) {
+    if (!FULL.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
 
 /**
  * The process that has the directory open, as far as can be told; undefined when none is known to.

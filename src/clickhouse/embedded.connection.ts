@@ -1,10 +1,8 @@
-import { accessSync, constants, mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { ClickHouseError } from '@clickhouse/client';
-import { ConfigError } from '../config/config.js';
 import { DataDirectoryInUse, StoreUnavailable } from './clickhouse.errors.js';
-import { holderOf } from './data-directory.js';
+import { holderOf, prepareDataDirectory } from './data-directory.js';
 import { forgetMissingBlocks } from './deduplication-log.js';
 import { loadEngine } from './engine.js';
 import { type Parameters, withLiterals } from './literals.js';
@@ -49,7 +47,7 @@ export class EmbeddedConnection implements Connection {
   static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
     const { createChdbConnection, drainPending } = await loadEngine();
     const directory = resolve(path);
-    makeDirectory(directory);
+    prepareDataDirectory(directory);
     if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
     forgetMissingBlocks(directory);
     // Two copies of the same declarations: the engine's package was built against the client's common part.
@@ -183,16 +181,6 @@ export class EmbeddedConnection implements Connection {
       });
     await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
     await this.drainEngine();
-  }
-}
-
-function makeDirectory(directory: string) {
-  try {
-    mkdirSync(directory, { recursive: true });
-    accessSync(directory, constants.W_OK);
-  } catch (error) {
-    const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`Invalid configuration. DATA_DIR: ${directory} cannot be used (${code})`);
   }
 }
 

@@ -2,6 +2,7 @@ import {
   type ClickHouseClient,
   ClickHouseLogLevel,
   type ClickHouseSettings,
+  type Logger,
   createClient,
 } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
@@ -31,6 +32,15 @@ const ON_A_CLUSTER: ClickHouseSettings = {
   distributed_product_mode: 'local',
 };
 
+/** What goes wrong is reported by the caller; the client would write statements and values to the console. */
+class SilentLogger implements Logger {
+  trace = () => undefined;
+  debug = () => undefined;
+  info = () => undefined;
+  warn = () => undefined;
+  error = () => undefined;
+}
+
 /** A client of the configured server; nothing is connected yet. Without a database: the user's own. */
 export function createServerClient({ clickhouse }: Config, database: string): ClickHouseClient {
   return createClient({
@@ -39,8 +49,8 @@ export function createServerClient({ clickhouse }: Config, database: string): Cl
     password: clickhouse.password,
     ...(database === '' ? {} : { database }),
     application: 'request-analytics',
-    // What goes wrong is told by whoever asked; the client would write statements and values to the console.
-    log: { level: ClickHouseLogLevel.OFF },
+    // The level does not silence its warnings of what the URL overrides.
+    log: { level: ClickHouseLogLevel.OFF, LoggerClass: SilentLogger },
     max_open_connections: clickhouse.maxConnections,
     request_timeout: LONGEST_SILENCE_MS,
     // Timers come late in a busy process, and a connection past its time may be closed already.

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
 
 /** The app behind a client ID. */
@@ -21,7 +22,7 @@ WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framewor
 /** Apps by the client ID that their libraries send, remembered for a few seconds; that there is none never is. */
 @Injectable()
 export class ClientApps {
-  private readonly cache?: LRUCache<string, ClientApp>;
+  private readonly cache: CachedLookup<ClientApp | undefined>;
   /** Client IDs that were known at some time: libraries report too seldom to be found in the cache. */
   private readonly seen = new LRUCache<string, true>({ max: 100_000 });
 
@@ -29,17 +30,12 @@ export class ClientApps {
     private readonly store: ClickHouse,
     { cacheTtlMs }: Config,
   ) {
-    if (cacheTtlMs === 0) return;
-    this.cache = new LRUCache({
-      max: 10_000,
-      ttl: cacheTtlMs,
-      fetchMethod: (clientId: string) => this.load(clientId),
-    });
+    this.cache = new CachedLookup(cacheTtlMs);
   }
 
   /** The app, or undefined when the store answered that it knows none. */
   find(clientId: string): Promise<ClientApp | undefined> {
-    return this.cache ? this.cache.fetch(clientId) : this.load(clientId);
+    return this.cache.find(clientId, () => this.load(clientId));
   }
 
   /** Whether the app was found before, without asking the store. */

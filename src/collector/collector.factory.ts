@@ -1,8 +1,10 @@
 import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { warnOfSharedDirectory } from '../clickhouse/data-directory.js';
 import { type RunningServer, startServer } from '../app.factory.js';
 import { createApp } from '../common/http/create-app.js';
+import { listen } from '../common/http/listen.js';
 import { setUpHttp } from '../common/http/set-up-http.js';
 import { type LogDestination, createPino } from '../common/logging/logger.js';
 import { Config } from '../config/config.js';
@@ -34,19 +36,22 @@ export async function startCollectorOn(
   const drain = setUpHttp(app, config, logger);
   const committer = app.get(BatchCommitter);
   const recovery = await startRecovery(committer, store.kind);
-  await app.listen(port, config.host);
-  logger.info({ port }, 'collector listening');
-  return {
-    app,
-    drain: drain.begin,
-    stop: async () => {
-      drain.begin();
-      clearInterval(recovery);
-      await app.close();
-      await committer.close();
-      redis?.close();
-    },
+  const stop = async () => {
+    drain.begin();
+    clearInterval(recovery);
+    await app.close();
+    await committer.close();
+    redis?.close();
   };
+  try {
+    await app.init();
+    await listen(app.getHttpServer(), 'COLLECTOR_PORT', port, config.host);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  logger.info({ port }, 'collector listening');
+  return { app, drain: drain.begin, stop };
 }
 
 /** The collector alone: a second process beside the read API, on the same server. */
@@ -59,6 +64,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   try {
     await prepareStore(store);
     const logger = createPino(config.logLevel, logs);
+    warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return { ...collector, stop: () => collector.stop().finally(close) };
   } catch (error) {

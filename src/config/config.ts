@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
-import { EnvError, bool, cleanEnv, makeValidator, port, str } from 'envalid';
+import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
 import { type TracingConfig, tracingOf } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */
@@ -30,10 +30,15 @@ const address = (...schemes: readonly string[]) =>
 /** `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets. */
 const trustProxy = makeValidator<boolean | number | string>((input) => {
   if (input === 'true' || input === 'false') return bool()._parse(input);
-  if (/^\d+$/.test(input)) return Number(input);
+  if (/^\d+$/.test(input) && Number(input) <= MAX_HOPS) return Number(input);
   if (input.split(',').every((item) => isNetwork(item.trim()))) return input;
-  throw new EnvError('must be true, false, a number of hops, or a list of addresses and subnets');
+  throw new EnvError(
+    `must be true, false, a number of hops up to ${MAX_HOPS}, or a list of addresses and subnets`,
+  );
 });
+
+/** More are a typing error: with one hop too many, clients choose their own address. */
+const MAX_HOPS = 10;
 
 const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
@@ -62,9 +67,16 @@ const apiKey = makeValidator<string>((input) => {
   return input;
 });
 
+const MIN_SECRET_LENGTH = 32;
+
+const secret = makeValidator<string>((input) => {
+  if (input.trim().length >= MIN_SECRET_LENGTH) return input;
+  throw new EnvError(`must have at least ${MIN_SECRET_LENGTH} characters`);
+});
+
 const SPECS = {
   PORT: port({ default: 3000 }),
-  HOST: str({ default: '0.0.0.0' }),
+  HOST: host({ default: '0.0.0.0' }),
   DATA_DIR: str({ default: './data' }),
   CLICKHOUSE_URL: address('http:', 'https:')({ default: undefined }),
   CLICKHOUSE_USER: str({ default: 'default' }),
@@ -85,7 +97,7 @@ const SPECS = {
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 256 }),
   TRUST_PROXY: trustProxy({ default: false }),
-  TOKEN_SECRET: str({ default: '' }),
+  TOKEN_SECRET: secret({ default: '' }),
   CACHE_TTL_MS: whole(0, 9_000)({ default: 5_000 }),
   LOG_LEVEL: str({
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
@@ -95,6 +107,7 @@ const SPECS = {
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
   METRICS_PORT: port({ default: undefined }),
+  DOCS: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
 function parse(env: NodeJS.ProcessEnv) {
@@ -214,6 +227,10 @@ export class Config {
   /** Where `/metrics` is served, on the API's address; undefined: nothing is measured. */
   get metricsPort() {
     return this.env.METRICS_PORT;
+  }
+  /** Whether the OpenAPI document and its page are served. */
+  get docs(): boolean {
+    return this.env.DOCS === 'on';
   }
   /** How traces are sent, by OpenTelemetry's standard variables; null: they are not made. */
   get tracing(): TracingConfig | null {

@@ -20,6 +20,12 @@ describe('the variables of traces', () => {
       { protocol: 'http/json' },
     ],
     ['an empty endpoint', { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, null],
+    ['no switch', { ...ENDPOINT, OTEL_SDK_DISABLED: 'False' }, PROTOBUF],
+    [
+      'a rate',
+      { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.25' },
+      PROTOBUF,
+    ],
     ['a sampler', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, PROTOBUF],
   ])('decide: %s', (_, env, tracing) => {
     expect(new Config(env).tracing).toEqual(tracing);
@@ -30,6 +36,7 @@ describe('the variables of traces', () => {
     ['OTEL_EXPORTER_OTLP_PROTOCOL', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost' }],
     ['OTEL_TRACES_SAMPLER', { ...ENDPOINT, OTEL_TRACES_SAMPLER: 'jaeger_remote' }],
+    ['OTEL_SDK_DISABLED', { OTEL_SDK_DISABLED: 'yes' }],
     ['METRICS_PORT', { METRICS_PORT: '3000' }],
     ['METRICS_PORT', { METRICS_PORT: '3001' }],
     ['METRICS_PORT', { METRICS_PORT: 'many' }],

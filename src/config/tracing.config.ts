@@ -4,6 +4,7 @@ export interface TracingConfig {
 }
 
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]);
 
 /**
@@ -11,19 +12,31 @@ const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [
  * endpoint is set, nothing is traced. `faults` are lines that name a variable.
  */
 export function tracingOf(env: NodeJS.ProcessEnv): { config: TracingConfig | null; faults: string[] } {
-  const endpoint = env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
-  const exporter = env.OTEL_TRACES_EXPORTER ?? (endpoint === undefined ? 'none' : 'otlp');
-  if (exporter === 'none' || env.OTEL_SDK_DISABLED?.toLowerCase() === 'true')
-    return { config: null, faults: [] };
+  const { OTEL_SDK_DISABLED = 'false' } = env;
+  if (!/^(true|false)$/i.test(OTEL_SDK_DISABLED))
+    return { config: null, faults: ['OTEL_SDK_DISABLED: must be true or false'] };
+  const hasEndpoint = ENDPOINTS.some((name) => env[name] !== undefined);
+  const exporter = env.OTEL_TRACES_EXPORTER ?? (hasEndpoint ? 'otlp' : 'none');
+  if (exporter === 'none' || OTEL_SDK_DISABLED.toLowerCase() === 'true') return { config: null, faults: [] };
   const sent = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/protobuf';
   const protocol = PROTOCOLS.find((known) => known === sent);
-  const { OTEL_TRACES_SAMPLER: sampler } = env;
+  const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: samplingRate } = env;
   const faults: string[] = [];
   if (exporter !== 'otlp') faults.push('OTEL_TRACES_EXPORTER: must be otlp or none');
   if (!protocol) faults.push(`OTEL_EXPORTER_OTLP_PROTOCOL: must be ${PROTOCOLS.join(' or ')}`);
-  if (endpoint !== undefined && !URL.canParse(endpoint))
-    faults.push('OTEL_EXPORTER_OTLP_ENDPOINT: must be a URL');
+  for (const name of ENDPOINTS)
+    if (!isHttpUrl(env[name])) faults.push(`${name}: must be a URL that begins with http:// or https://`);
   if (sampler !== undefined && !SAMPLERS.includes(sampler))
     faults.push(`OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`);
+  if (samplingRate !== undefined && !isRate(samplingRate))
+    faults.push('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1');
   return { config: protocol ? { protocol } : null, faults };
+}
+
+function isHttpUrl(value: string | undefined): boolean {
+  return value === undefined || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
+}
+
+function isRate(value: string): boolean {
+  return /^(\d+\.?\d*|\.\d+)$/.test(value) && Number(value) <= 1;
 }

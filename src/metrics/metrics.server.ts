@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
+import { answerClientError } from '../common/http/client-error.js';
+import { hasValidHost } from '../common/http/host.middleware.js';
+import { listen } from '../common/http/listen.js';
 import { CONTENT_TYPE } from './instruments.js';
 import type { Metrics } from './metrics.js';
 
@@ -7,18 +10,17 @@ import type { Metrics } from './metrics.js';
 export class MetricsServer {
   private constructor(private readonly server: Server) {}
 
-  /** @throws Error, in one line, when the port cannot be had. */
+  /** @throws ConfigError or Error, in one line, when the address or the port cannot be had. */
   static async listen(metrics: Metrics, port: number, host: string): Promise<MetricsServer> {
-    const server = createServer(({ method, url }, response) => {
-      if (method !== 'GET' || url?.split('?', 1)[0] !== '/metrics') response.writeHead(404).end();
-      else response.writeHead(200, { 'Content-Type': CONTENT_TYPE }).end(metrics.text());
+    const server = createServer({ requireHostHeader: false }, (request, response) => {
+      const isServed = request.method === 'GET' && request.url?.split('?', 1)[0] === '/metrics';
+      response.statusCode = hasValidHost(request) ? (isServed ? 200 : 404) : 400;
+      response.setHeader('X-Content-Type-Options', 'nosniff');
+      if (response.statusCode === 200) response.setHeader('Content-Type', CONTENT_TYPE).end(metrics.text());
+      else response.end();
     });
-    server.listen(port, host);
-    try {
-      await once(server, 'listening');
-    } catch (error) {
-      throw new Error(`METRICS_PORT: ${(error as Error).message}`, { cause: error });
-    }
+    server.on('clientError', answerClientError);
+    await listen(server, 'METRICS_PORT', port, host);
     // Nobody lives for their metrics: a start that fails later still ends.
     server.unref();
     return new MetricsServer(server);

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
-import { type Browser, type Page, chromium } from 'playwright-core';
+import { type Browser, type Locator, type Page, chromium } from 'playwright-core';
 import { TestApp } from '../setup/app.js';
+import { command, dataDirectory } from '../setup/service.js';
 
 const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
 /** A name that is not this machine's own, so that the page is served as to anybody: over plain HTTP. */
@@ -64,22 +65,41 @@ describeWithChromium('/docs in a browser', () => {
     await page.getByText('Your first call').waitFor();
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-1.png` });
 
-    await page.getByRole('button', { name: 'Authorize' }).click();
-    await page.getByLabel('Value').fill(key);
-    await page.getByRole('button', { name: 'Apply credentials' }).click();
+    // What the page tells to press is pressed, by the words that its buttons show.
+    const steps = page.locator('.info .renderedMarkdown ol > li');
+    const named = (step: number) => steps.nth(step).locator('strong, em').allInnerTexts();
+    const press = (within: Page | Locator, text = 'nothing named') =>
+      within.locator('button:visible').filter({ hasText: text }).click({ timeout: 5_000 });
+    const [authorize, apply, close] = await named(0);
+    await press(page, authorize);
+    const dialog = page.locator('.dialog-ux');
+    await dialog.getByLabel('Value').fill(key);
+    await press(dialog, apply);
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-2.png` });
-    await page.getByRole('button', { name: 'Close' }).click();
+    await press(dialog, close);
 
-    const operation = page.locator('#operations-Team-getTeam');
-    await operation.getByRole('button', { name: 'Get Team' }).click();
-    await operation.getByRole('button', { name: 'Try it out' }).click();
-    await operation.getByRole('button', { name: 'Execute' }).click();
+    const [name, tryIt, execute] = await named(1);
+    const operation = page.locator('.opblock').filter({ hasText: name! });
+    await press(operation, name);
+    await press(operation, tryIt);
+    await press(operation, execute);
     const answer = operation.locator('.live-responses-table');
     await answer.getByText('"name": "Acme"').waitFor();
     if (process.env.SCREENSHOTS)
       await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-3.png`, fullPage: true });
     expect(await answer.locator('tbody .response-col_status').first().innerText()).toContain('200');
     expect(await answer.innerText()).toContain('x-ratelimit-remaining');
+  });
+
+  it('names commands that work', async () => {
+    const texts = await page.locator('.info .renderedMarkdown ol code').allInnerTexts();
+    const commands = texts.filter((text) => text.startsWith('npm '));
+    expect(commands).toEqual(['npm run demo', expect.stringMatching(/^npm run -s cli -- key create /)]);
+    const place = dataDirectory();
+    await command(['team', 'create', '--name', 'Acme'], place.env);
+    const { code, out, err } = await command(commands[1]!.split(' ').slice(5), place.env);
+    expect([code, out, err]).toEqual([0, [expect.stringContaining('"key":')], [expect.anything()]]);
+    place.remove();
   });
 
   it('needs nobody but this server, and has nothing to complain of', () => {

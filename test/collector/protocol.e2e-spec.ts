@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ConsumerBody } from '../setup/tenant.js';
+import { answerTo } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
 import { logFile } from './setup/log-file.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
@@ -35,11 +36,30 @@ describe('the collection interface', () => {
   const logs = async () => (await client.tenant.logs({ limit: 1000 })).data;
   const app = async () => (await service.api.get('/v1/apps', client.tenant.key)).body.data[0];
 
+  it.each([
+    ['sync', 202],
+    ['log', 422],
+    ['nothing', 422],
+  ])('carries a request ID, and a type that is not guessed: %s', async (kind, expected) => {
+    const { status, headers } = await client.send(kind, aSync());
+    expect([status, headers.get('x-content-type-options')]).toEqual([expected, 'nosniff']);
+    expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
+  });
+
+  it('answers 400 to a message with two hosts', async () => {
+    const hosts = 'Host: a.example\r\nHost: b.example\r\n';
+    const bytes = `POST ${client.path('sync')} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`;
+    expect(await answerTo(service.collector.url, bytes)).toMatchObject({
+      status: 400,
+      text: '{"detail":"Bad Request"}',
+      headers: { 'x-content-type-options': 'nosniff' },
+    });
+  });
+
   describe('202', () => {
-    it('carries a request ID', async () => {
-      const { status, headers, body } = await client.send('sync', aSync());
+    it('says that the message is accepted', async () => {
+      const { status, body } = await client.send('sync', aSync());
       expect([status, body]).toEqual([202, { status: 'accepted' }]);
-      expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
     });
 
     it('startup registers endpoints in braces and learns the framework', async () => {

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Config, ConfigError } from '../../src/config/config.js';
+import { freePort } from '../setup/free-port.js';
 import { keepProcess } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -16,6 +18,7 @@ const NOT_PORTS = ['many', '0', '65536', '1.5', '-1', '80 80', '80\n80'];
 /** Values that are refused, by the variable that they are refused for. */
 const WRONG: Record<string, readonly string[]> = {
   PORT: NOT_PORTS,
+  HOST: ['a b', 'http://localhost', 'localhost:3000', '[::1]', 'a..b', '-', '127.0.0.1/8', '*'],
   COLLECTOR_PORT: NOT_PORTS,
   METRICS_PORT: [...NOT_PORTS, '3000', '3001'],
   CLICKHOUSE_URL: ['localhost', 'localhost:8123', 'http//x', 'tcp://localhost:9000', 'http://'],
@@ -35,6 +38,8 @@ const WRONG: Record<string, readonly string[]> = {
   TRUST_PROXY: [
     'yes',
     '-1',
+    '11',
+    '99999999999999999999',
     '10.0.0.0/33',
     '10.0.0.0/0',
     '::1/129',
@@ -45,24 +50,22 @@ const WRONG: Record<string, readonly string[]> = {
   CACHE_TTL_MS: [...NOT_WHOLE, '9001'],
   SHUTDOWN_DELAY_MS: [...NOT_WHOLE, '600001'],
   LOG_LEVEL: ['loud', 'INFO'],
+  DOCS: ['yes', 'ON', 'true'],
   COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],
   DEMO_API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
-  OTEL_EXPORTER_OTLP_ENDPOINT: ['localhost'],
+  TOKEN_SECRET: ['a', 'x'.repeat(31), ' '.repeat(40)],
+  OTEL_EXPORTER_OTLP_ENDPOINT: ['localhost', 'localhost:4318', 'grpc://localhost:4317', 'http://'],
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['grpc://localhost:4317'],
   OTEL_EXPORTER_OTLP_PROTOCOL: ['grpc'],
   OTEL_TRACES_EXPORTER: ['zipkin'],
   OTEL_TRACES_SAMPLER: ['jaeger_remote'],
+  OTEL_TRACES_SAMPLER_ARG: ['many', '-0.1', '1.1', '1e-1', '0x1', ' ', '50%', '.'],
+  OTEL_SDK_DISABLED: ['yes', '1', 'off'],
 };
 /** What OpenTelemetry's other variables say counts only where traces are made. */
 const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 /** Any text will do, or only trying tells. */
-const FREE = [
-  'HOST',
-  'DATA_DIR',
-  'CLICKHOUSE_USER',
-  'CLICKHOUSE_PASSWORD',
-  'CLICKHOUSE_DATABASE',
-  'TOKEN_SECRET',
-];
+const FREE = ['DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
 
 const EXAMPLE = readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
 const EXAMPLES = [...EXAMPLE].map(([, name = '', value = '']) => [name, value] as const);
@@ -96,6 +99,11 @@ describe('the configuration', () => {
     ['COUNTRY_DATABASE', 'package.json'],
     ['CACHE_TTL_MS', '0'],
     ['PORT', ''],
+    ['HOST', 'localhost'],
+    ['HOST', '::'],
+    ['HOST', 'api-1.internal'],
+    ['TRUST_PROXY', '10'],
+    ['TOKEN_SECRET', 'x'.repeat(32)],
   ])('takes %s=%s', (name, value) => {
     expect(() => new Config({ [name]: value })).not.toThrow();
   });
@@ -107,7 +115,13 @@ describe('the configuration', () => {
 
   it('is refused without repeating what may be a secret', () => {
     const secret = 'correct-horse';
-    for (const name of ['REDIS_URL', 'CLICKHOUSE_URL', 'DEMO_API_KEY', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
+    for (const name of [
+      'REDIS_URL',
+      'CLICKHOUSE_URL',
+      'DEMO_API_KEY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'TOKEN_SECRET',
+    ])
       expect(() => new Config({ [name]: `x//:${secret}@y` })).toThrow(
         expect.objectContaining({ message: expect.not.stringContaining(secret) }),
       );
@@ -173,12 +187,46 @@ describeEmbedded('a process with a wrong configuration', () => {
     rmSync(join(place, '.env'));
   });
 
+  const SERVING = ['src/main.ts', 'src/cli.ts serve --collector', 'src/cli.ts collector'];
+
+  it.each(SERVING)('ends with 78 and one line when HOST is no address of this machine: %s', async (entry) => {
+    // Of TEST-NET-3 (RFC 5737), which no machine has.
+    const { code, out, err } = await run(entry, { HOST: '203.0.113.7', METRICS_PORT: '' });
+    expect([code, out, err]).toEqual([
+      78,
+      '',
+      'Invalid configuration. HOST: 203.0.113.7 is not an address of this machine (EADDRNOTAVAIL)\n',
+    ]);
+  });
+
+  it.each([
+    ['PORT', 'src/main.ts'],
+    ['COLLECTOR_PORT', 'src/cli.ts collector'],
+    ['METRICS_PORT', 'src/main.ts'],
+  ])('ends with 1 and one line when another process listens on %s', async (variable, entry) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const env = { HOST: '127.0.0.1', PORT: String(await freePort()), [variable]: String(port) };
+    const { code, out, err } = await run(entry, env);
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      `${variable}: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`,
+    ]);
+    other.close();
+  });
+
   it('says which variable names a directory that cannot be one', async () => {
     const file = join(place, 'file');
     writeFileSync(file, '');
     for (const [dataDir, why] of [
       [file, 'EEXIST'],
       [join(file, 'below'), 'ENOTDIR'],
+      // Neither a directory nor a file can be made there, and Node's recursive mkdir tries for ever.
+      ['/proc/data', 'ENOENT'],
+      ['/proc/a/b', 'ENOENT'],
+      ['/proc', 'ENOENT'],
     ] as const)
       expect(await run('src/main.ts', { DATA_DIR: dataDir })).toEqual({
         code: 78,

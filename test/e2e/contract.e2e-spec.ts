@@ -18,7 +18,10 @@ let tenant: Tenant;
 let log: { request_uuid: string };
 
 beforeAll(async () => {
-  app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: String(LIMIT), TOKEN_SECRET: 'of these tests' });
+  app = await TestApp.start({
+    RATE_LIMIT_PER_MINUTE: String(LIMIT),
+    TOKEN_SECRET: 'the secret of these contract tests',
+  });
   tenant = await Tenant.create(app);
   log = (await tenant.write({ consumer: { identifier: 'bob' } }))[0]!;
 });

@@ -10,7 +10,7 @@ import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { Tenant } from '../setup/tenant.js';
-import { hangUp, send } from '../setup/wire.js';
+import { answerTo, hangUp, send } from '../setup/wire.js';
 
 const PREFIX = 'request_analytics_';
 const REQUESTS = `${PREFIX}http_request_duration_seconds_count`;
@@ -48,12 +48,22 @@ describe('metrics', () => {
 
   it('are served at one path, to GET, and nothing else is', async () => {
     await scrape();
-    expect((await send(url, '/metrics?name=x')).status).toBe(200);
+    const nosniff = { headers: { 'x-content-type-options': 'nosniff' } };
+    expect(await send(url, '/metrics?name=x')).toMatchObject({ ...nosniff, status: 200 });
     for (const path of ['/', '/metrics/', '/health/live', '/v1/team'])
-      expect([path, await send(url, path)]).toMatchObject([path, { status: 404, text: '' }]);
+      expect([path, await send(url, path)]).toMatchObject([path, { ...nosniff, status: 404, text: '' }]);
     for (const method of ['POST', 'HEAD', 'DELETE'])
       expect((await send(url, '/metrics', { method })).status).toBe(404);
     expect((await ask('/metrics')).status).toBe(404);
+  });
+
+  it.each([
+    ['no HTTP', 'garbage\r\n\r\n'],
+    ['two hosts', 'GET /metrics HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
+    ['no host', 'GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n'],
+  ])('are not given to %s', async (_, bytes) => {
+    const { status, headers } = await answerTo(url, bytes);
+    expect([status, headers['x-content-type-options']]).toEqual([400, 'nosniff']);
   });
 
   it('count requests by the pattern of their route, and by status', async () => {

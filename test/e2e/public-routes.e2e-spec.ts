@@ -3,6 +3,7 @@ import { ModulesContainer, Reflector } from '@nestjs/core';
 import type { Application } from 'express';
 import { PUBLIC } from '../../src/auth/public.decorator.js';
 import { TestApp } from '../setup/app.js';
+import { ALWAYS, detail, seen } from '../setup/contract.js';
 import { send } from '../setup/wire.js';
 
 /** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
@@ -66,4 +67,14 @@ it('every other route of the server, whatever registered it, asks for a key', as
     for (const method of ['GET', 'POST'])
       expect([example, (await send(app.url, example, { method })).status]).toEqual([example, 401]);
   }
+});
+
+it('with DOCS=off neither the document nor its page is served', async () => {
+  await app.stop();
+  app = await TestApp.start({ DOCS: 'off' });
+  for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
+    expect([path, seen(await send(app.url, path))]).toEqual([
+      path,
+      { status: 404, text: detail('Not Found'), headers: ALWAYS },
+    ]);
 });

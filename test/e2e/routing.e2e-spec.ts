@@ -1,9 +1,21 @@
+import { readdirSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, WITH_KEY, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
 import { Tenant } from '../setup/tenant.js';
 import { type Asked, answerTo, exchange, hangUp, requestText, send } from '../setup/wire.js';
+
+/** The files of Swagger's package that the page needs, and the licences of two of them. */
+const PAGE = new Set([
+  'favicon-16x16.png',
+  'favicon-32x32.png',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'swagger-ui-standalone-preset.js',
+  'swagger-ui-standalone-preset.js.LICENSE.txt',
+]);
 
 let app: TestApp;
 let tenant: Tenant;
@@ -124,6 +136,15 @@ describe('404 and 405', () => {
     '/health/live/',
     '/Health/live',
     '/docs/nothing',
+    '/docs//',
+    '/docs/./',
+    '/docs/index.html',
+    '/docs/index%2ehtml',
+    '/docs/docs/swagger-ui-init.js',
+    ...readdirSync('node_modules/swagger-ui-dist')
+      .filter((file) => !PAGE.has(file))
+      .map((file) => `/docs/${file}`),
+    '/docs/%70ackage.json',
     '/docs/..%2f..%2fpackage.json',
     '/docs/%2e%2e/%2e%2e/package.json',
     '/docs/%',
@@ -141,5 +162,12 @@ describe('404 and 405', () => {
           text: detail('Not Found'),
           headers: ALWAYS,
         });
+  });
+});
+
+describe('the files of /docs', () => {
+  it.each([...PAGE])('%s is served', async (file) => {
+    const found = await ask(`/docs/${file}`);
+    expect([found.status, found.headers['x-content-type-options']]).toEqual([200, 'nosniff']);
   });
 });

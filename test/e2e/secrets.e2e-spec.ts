@@ -15,7 +15,7 @@ import { type Ended, type Prepared, Service, command, prepare } from '../setup/s
 import { TraceReceiver } from '../setup/trace-receiver.js';
 import { exchange, hangUp, requestText, send } from '../setup/wire.js';
 
-const secret = () => randomBytes(12).toString('base64url');
+const secret = () => randomBytes(24).toString('base64url');
 const CONFIGURED = { store: secret(), redis: secret(), tokens: secret(), traces: secret() };
 /** Where the tests' own store is told its password, which is not the product's doing. */
 const OF_THE_TESTS = 'clickhouse-server/main.ts';

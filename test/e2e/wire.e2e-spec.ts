@@ -84,6 +84,9 @@ describe('what is still a request', () => {
     ],
     ['HTTP/1.0', () => requestText('/v1/team', keyed(), '1.0')],
     ['HTTP/1.0 without a host', () => `GET /v1/team HTTP/1.0\r\nApi-Key: ${tenant.key}\r\n\r\n`],
+    ['a host with a port', () => requestText('/v1/team', keyed({ Host: 'a.example:8080' }))],
+    ['an address as host', () => requestText('/v1/team', keyed({ Host: '[::1]:3000' }))],
+    ['an empty host', () => requestText('/v1/team', keyed({ Host: '' }))],
     ['a header in another case', () => requestText('/v1/team', { headers: { 'API-KEY': tenant.key } })],
     ['blanks around the key', () => requestText('/v1/team', { headers: { 'Api-Key': `  ${tenant.key}\t` } })],
     ['an expectation that nobody knows', () => requestText('/v1/team', keyed({ Expect: 'a-miracle' }))],
@@ -159,9 +162,22 @@ describe('what is no request', () => {
     expect(seen(await answer(bytes))).toEqual(bad);
   });
 
-  it('400: HTTP/1.1 without a host', async () => {
-    const found = await answer('GET /v1/team HTTP/1.1\r\nConnection: close\r\n\r\n');
+  it.each<[string, string]>([
+    ['HTTP/1.1 without a host', ''],
+    ['two hosts', 'Host: a.example\r\nHost: b.example\r\n'],
+    ['the same host twice', 'Host: a.example\r\nhost: a.example\r\n'],
+    ['a host with a path', 'Host: a.example/v1\r\n'],
+    ['a host with a user', 'Host: user@a.example\r\n'],
+    ['two hosts in one', 'Host: a.example, b.example\r\n'],
+    ['a host with a port that is none', 'Host: a.example:http\r\n'],
+  ])('400: %s', async (_, hosts) => {
+    const found = await answer(`GET /v1/team HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(seen(found)).toEqual({ ...bad, headers: BELOW_V1 });
+  });
+
+  it('400: two hosts in HTTP/1.0', async () => {
+    const found = await answer('GET /nothing HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n');
+    expect(seen(found)).toEqual(bad);
   });
 
   it.each<[string, string]>([

@@ -43,7 +43,7 @@ describe('PageTokens without a configured secret', () => {
 
   it('prefer the configured one', async () => {
     const { store } = keep(await openStore());
-    const configured = new PageTokens(store, new Config({ TOKEN_SECRET: 'secret' }));
+    const configured = new PageTokens(store, new Config({ TOKEN_SECRET: 'configured '.repeat(4) }));
     await configured.ready();
     const token = configured.seal(BINDING, { after: [7] });
     expect((await tokensOf(opened[0]!)).open(token)).toBeUndefined();

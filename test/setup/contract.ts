@@ -2,13 +2,14 @@ import type { Answer } from './conforms.js';
 
 const MADE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** The headers that the contract speaks of. */
+/** The headers that the contract speaks of, and the one that keeps browsers from guessing at types. */
 const SPOKEN_OF = [
   'allow',
   'cache-control',
   'content-type',
   'retry-after',
   'www-authenticate',
+  'x-content-type-options',
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
@@ -26,6 +27,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Headers of every answer. */
 export const ALWAYS: Readonly<Record<string, unknown>> = {
   'content-type': JSON_TYPE,
+  'x-content-type-options': 'nosniff',
   'x-request-id': expect.stringMatching(MADE_ID),
 };
 

@@ -72,6 +72,7 @@ function answerOn(socket: Duplex, status: string, requestId: string, headers: re
   const head = [
     `HTTP/1.1 ${status}`,
     'Content-Type: application/json; charset=utf-8',
+    'X-Content-Type-Options: nosniff',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
     ...headers,

@@ -8,8 +8,12 @@ export function requestIdOf(header: string | string[] | undefined): string {
   return typeof header === 'string' && VISIBLE_ASCII.test(header) ? header : randomUUID();
 }
 
-/** Puts `X-Request-Id` on every answer and `Cache-Control: no-store` on those of `/v1`. */
+/**
+ * Puts `X-Request-Id` on every answer, keeps browsers from guessing at its type, and puts `Cache-Control: no-store` on those
+ * of `/v1`.
+ */
 export function requestId(request: Request, response: Response, next: NextFunction) {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('X-Request-Id', requestIdOf(request.headers['x-request-id']));
   if (/^\/v1(?:[/?]|$)/.test(request.url)) {
     response.setHeader('Cache-Control', 'no-store');

@@ -5,9 +5,9 @@ import { Telemetry } from '../../telemetry/telemetry.js';
 import { requestLog } from '../logging/request-log.js';
 import { Drain } from './drain.js';
 import { ApiExceptionFilter } from './exception.filter.js';
+import { requireHost } from './host.middleware.js';
 import { keepPathDecodable } from './raw-query.js';
 import { requestId } from './request-id.middleware.js';
-import { requireHost } from './require-host.middleware.js';
 
 /** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {

@@ -1,6 +1,8 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
+import { notFound } from '../http/api-error.js';
 import { createDocument } from './openapi.js';
 
 /** The page runs this server's scripts alone, and speaks to this server alone. Its styles are partly its script's. */
@@ -15,6 +17,19 @@ const CONTENT_SECURITY = {
   frameAncestors: ["'none'"],
 };
 
+/** What the page is made of. Swagger's package also has source maps, a page of its own and more. */
+const PAGE = new Set([
+  '/',
+  '/favicon-16x16.png',
+  '/favicon-32x32.png',
+  '/swagger-ui-bundle.js',
+  '/swagger-ui-bundle.js.LICENSE.txt',
+  '/swagger-ui-init.js',
+  '/swagger-ui-standalone-preset.js',
+  '/swagger-ui-standalone-preset.js.LICENSE.txt',
+  '/swagger-ui.css',
+]);
+
 /** Serves the document at `/openapi.json` and the page to try it at `/docs`, from this server's files alone. */
 export function serveDocs(app: NestExpressApplication) {
   let document: OpenAPIObject | undefined;
@@ -27,6 +42,9 @@ export function serveDocs(app: NestExpressApplication) {
       crossOriginOpenerPolicy: false,
       originAgentCluster: false,
     }),
+    ({ path }: Request, _: Response, next: NextFunction) => {
+      next(PAGE.has(path) ? undefined : notFound());
+    },
   );
   SwaggerModule.setup('docs', app, () => (document ??= createDocument(app)), {
     jsonDocumentUrl: 'openapi.json',

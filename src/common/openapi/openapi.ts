@@ -10,8 +10,8 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 ### Your first call
 
-1. Press **Authorize**, paste your API key, press *Apply credentials*, then *Close*.
-   No key yet? \`npm run demo\` prints one; on a service of your own, \`npm run cli -- key create\` makes one.
+1. Press **Authorize**, paste your API key, press **Authorize** below it, then **Close**.
+   No key yet? \`npm run demo\` prints one; on a service of your own, \`npm run -s cli -- key create --team 1\` makes one.
 2. Open **Get Team** below, press **Try it out**, then **Execute**. The answer is your team.
 3. **List Apps** gives the \`app_id\` that all other operations ask for.
 

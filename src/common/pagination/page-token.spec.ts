@@ -25,7 +25,7 @@ describe('PageTokens', () => {
   let token: string;
 
   beforeAll(async () => {
-    tokens = await tokensOf('secret');
+    tokens = await tokensOf('secret '.repeat(6));
     token = tokens.seal(BINDING, CONTENT);
   });
 
@@ -94,7 +94,7 @@ describe('PageTokens', () => {
   });
 
   it('open with the same secret alone', async () => {
-    expect((await tokensOf('secret')).open(token)).toEqual(tokens.open(token));
-    expect((await tokensOf('another secret')).open(token)).toBeUndefined();
+    expect((await tokensOf('secret '.repeat(6))).open(token)).toEqual(tokens.open(token));
+    expect((await tokensOf('another secret '.repeat(3))).open(token)).toBeUndefined();
   });
 });

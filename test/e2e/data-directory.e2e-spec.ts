@@ -1,0 +1,36 @@
+import { chmodSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Service, dataDirectory } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+
+// Each process has the engine in it.
+describeEmbedded('the directory of the embedded engine', () => {
+  const place = dataDirectory();
+  const existing = place.env.DATA_DIR!;
+
+  afterEach(() => Service.endAll());
+  afterAll(place.remove);
+
+  async function warningsOf(args: string[], directory: string) {
+    const service = await Service.start(args, { DATA_DIR: directory, METRICS_PORT: '' });
+    expect(await service.stop()).toBe(0);
+    return service.log.filter(({ level }) => level === 40);
+  }
+
+  it('is made for its owner alone', async () => {
+    const missing = join(existing, 'missing');
+    expect(await warningsOf(['serve'], missing)).toEqual([]);
+    expect(statSync(missing).mode & 0o777).toBe(0o700);
+  });
+
+  it.each([[['serve']], [['collector']], [['serve', '--collector']]])(
+    'is warned of once when others have access to it, and stays as it is: %s',
+    async (args) => {
+      chmodSync(existing, 0o750);
+      expect(await warningsOf(args, existing)).toMatchObject([
+        { data_dir: existing, mode: '750', msg: expect.stringContaining('chmod 700') },
+      ]);
+      expect(statSync(existing).mode & 0o777).toBe(0o750);
+    },
+  );
+});
