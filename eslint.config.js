@@ -42,7 +42,8 @@ export default defineConfig(
         {
           patterns: [
             {
-              regex: '/clickhouse/(?!app-store\\.js$|clickhouse\\.errors\\.js$|json-lines\\.js$|literals\\.js$)|^@clickhouse/|^chdb',
+              regex:
+                '/clickhouse/(?!app-store\\.js$|clickhouse\\.errors\\.js$|json-lines\\.js$|literals\\.js$)|^@clickhouse/|^chdb',
               message: 'Query through AppStore: no statement on the data of an app runs without its scope.',
             },
           ],

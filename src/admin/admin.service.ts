@@ -26,6 +26,16 @@ export interface KeyRow {
   revoked_at: string | null;
 }
 
+/** How many names an app may have; 0: the configured limit. */
+export interface AppLimitsRow {
+  endpoints: number;
+  consumers: number;
+  consumer_groups: number;
+  environments: number;
+}
+
+const NO_LIMITS: AppLimitsRow = { endpoints: 0, consumers: 0, consumer_groups: 0, environments: 0 };
+
 export interface EndpointRow {
   id: number;
   method: string;
@@ -46,6 +56,19 @@ const REVOKE = `
 INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
 SELECT identifier, team_id, name, key_sha256, created_at, expires_at, coalesce(revoked_at, now64(3))
 FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const SET_PLAN = `
+INSERT INTO teams_v1 (id, name, plan, created_at)
+SELECT id, name, {plan:String}, created_at FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
+const SET_DISABLED = `
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
+SELECT id, team_id, name, framework, client_id, {disabled:Bool}, created_at
+FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const SET_CLIENT_ID = `
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
+SELECT id, team_id, name, framework, {client_id:UUID}, disabled, created_at
+FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const LIMITS = `
+SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 const ENDPOINT = `
 SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
@@ -128,6 +151,43 @@ export class AdminService {
     return { identifier, revoked: true };
   }
 
+  /** Only teams on the premium plan may use the API; servers learn it within 10 seconds. */
+  async setPlan(teamId: number, plan: Plan): Promise<TeamRow> {
+    const team = await this.requireTeam(teamId);
+    await this.store.command(
+      SET_PLAN,
+      { team_id: teamId, plan },
+      { name: 'teams.set_plan', operation: 'INSERT' },
+    );
+    return { ...team, plan };
+  }
+
+  /** Lets the collector take nothing for an app, or take data again, within 10 seconds. What is stored stays readable. */
+  async setDisabled(appId: number, disabled: boolean): Promise<{ id: number; disabled: boolean }> {
+    await this.requireApp(appId);
+    const params = { app_id: appId, disabled };
+    await this.store.command(SET_DISABLED, params, { name: 'apps.set_disabled', operation: 'INSERT' });
+    return { id: appId, disabled };
+  }
+
+  /** Gives an app another client ID; the collector does not know the old one any more within 10 seconds. */
+  async rotateClientId(appId: number): Promise<{ id: number; client_id: string }> {
+    await this.requireApp(appId);
+    const client_id = randomUUID();
+    const params = { app_id: appId, client_id };
+    await this.store.command(SET_CLIENT_ID, params, { name: 'apps.set_client_id', operation: 'INSERT' });
+    return { id: appId, client_id };
+  }
+
+  /** Sets how many names an app may have; what is left out stays as it was, 0 stands for the configured limit. */
+  async setNameLimits(appId: number, limits: Partial<AppLimitsRow>): Promise<AppLimitsRow> {
+    await this.requireApp(appId);
+    const [present] = await this.store.rows<AppLimitsRow>('app_limits.find', LIMITS, { app_id: appId });
+    const changed = { ...NO_LIMITS, ...present, ...limits };
+    await this.store.insert('app_limits_v1', [JSON.stringify({ app_id: appId, ...changed })]);
+    return changed;
+  }
+
   /** Marks an endpoint as excluded, or takes the mark back. */
   async setExcluded(appId: number, method: string, path: string, excluded: boolean): Promise<EndpointRow> {
     await this.requireApp(appId);
@@ -167,9 +227,10 @@ export class AdminService {
     return row !== undefined && row.keys > 0;
   }
 
-  private async requireTeam(teamId: number): Promise<void> {
-    const teams = await this.listTeams();
-    if (!teams.some(({ id }) => id === teamId)) throw new AdminError(`There is no team ${teamId}`);
+  private async requireTeam(teamId: number): Promise<TeamRow> {
+    const team = (await this.listTeams()).find(({ id }) => id === teamId);
+    if (!team) throw new AdminError(`There is no team ${teamId}`);
+    return team;
   }
 }
 

@@ -1,9 +1,17 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { audited } from './audit.js';
-import { id } from './options.js';
+import { count, id } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
+
+interface LimitOptions {
+  app: number;
+  endpoints?: number;
+  consumers?: number;
+  consumerGroups?: number;
+  environments?: number;
+}
 
 export function appCommand(program: Command): void {
   const app = program.command('app').description('monitored apps');
@@ -27,6 +35,45 @@ export function appCommand(program: Command): void {
     .action(({ team }: { team: number }) =>
       audited('app.list', { team_id: team }, async () => {
         for (const row of await withStore((store) => new AdminService(store).listApps(team))) print(row);
+        return {};
+      }),
+    );
+  for (const [name, disabled, description] of [
+    ['disable', true, 'let the collector take nothing for an app; what is stored stays readable'],
+    ['enable', false, 'let the collector take data for an app again'],
+  ] as const)
+    app
+      .command(name)
+      .description(`${description} (within 10 seconds)`)
+      .requiredOption('--app <id>', 'app ID', id)
+      .action(({ app: appId }: { app: number }) =>
+        audited(`app.${name}`, { app_id: appId }, async () => {
+          print(await withStore((store) => new AdminService(store).setDisabled(appId, disabled)));
+          return {};
+        }),
+      );
+  app
+    .command('rotate-client-id')
+    .description('give an app another client ID; data under the old one is refused within 10 seconds')
+    .requiredOption('--app <id>', 'app ID', id)
+    .action(({ app: appId }: { app: number }) =>
+      audited('app.rotate-client-id', { app_id: appId }, async () => {
+        print(await withStore((store) => new AdminService(store).rotateClientId(appId)));
+        return {};
+      }),
+    );
+  app
+    .command('set-limits')
+    .description('set how many names an app may have; 0 stands for the configured limit')
+    .requiredOption('--app <id>', 'app ID', id)
+    .option('--endpoints <n>', 'endpoints', count)
+    .option('--consumers <n>', 'consumers', count)
+    .option('--consumer-groups <n>', 'consumer groups', count)
+    .option('--environments <n>', 'environments', count)
+    .action(({ app: appId, consumerGroups: consumer_groups, ...limits }: LimitOptions) =>
+      audited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
+        const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
+        print(await withStore((store) => new AdminService(store).setNameLimits(appId, changes)));
         return {};
       }),
     );

@@ -51,9 +51,10 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store) => {
     await new AdminService(store).requireApp(options.app);
-    const redis = SharedRedis.of(new Config());
+    const config = new Config();
+    const redis = SharedRedis.of(config);
     try {
-      const writer = new RequestsWriter(store, redis);
+      const writer = new RequestsWriter(store, redis, config.nameLimits);
       // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
       for (const [batch, why] of refused) tell(`batch ${batch} cannot be completed: ${String(why)}`);

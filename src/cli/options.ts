@@ -8,6 +8,13 @@ export function id(value: string): number {
   return Number(value);
 }
 
+/** A whole number that fits into 32 bits, as an option's value. */
+export function count(value: string): number {
+  if (!/^\d{1,9}$/.test(value))
+    throw new InvalidArgumentError('It must be a whole number of at most nine digits.');
+  return Number(value);
+}
+
 /** An ISO 8601 time, UTC without an offset, in milliseconds since the epoch. */
 export function time(value: string): number {
   const timestamp = parseTimestamp(value);

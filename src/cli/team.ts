@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import type { Plan } from '../auth/account.js';
 import { audited } from './audit.js';
+import { id } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -25,6 +26,17 @@ export function teamCommand(program: Command): void {
     .action(() =>
       audited('team.list', {}, async () => {
         for (const row of await withStore((store) => new AdminService(store).listTeams())) print(row);
+        return {};
+      }),
+    );
+  team
+    .command('set-plan')
+    .description('change the plan of a team; servers learn it within 10 seconds')
+    .requiredOption('--team <id>', 'team ID', id)
+    .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).makeOptionMandatory())
+    .action(({ team: teamId, plan }: { team: number; plan: Plan }) =>
+      audited('team.set-plan', { team_id: teamId, plan }, async () => {
+        print(await withStore((store) => new AdminService(store).setPlan(teamId, plan)));
         return {};
       }),
     );

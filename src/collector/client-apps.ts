@@ -9,13 +9,15 @@ export interface ClientApp {
   id: number;
   team_id: number;
   framework: string;
+  /** The collector takes nothing for it. */
+  disabled: boolean;
 }
 
-const FIND = `SELECT id, team_id, framework FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
+const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /** A changed row is the whole row again, copied inside the engine with the change in place. */
 const SET_FRAMEWORK = `
-INSERT INTO apps_v1 (id, team_id, name, framework, client_id, created_at)
-SELECT id, team_id, name, {framework:String}, client_id, created_at
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
+SELECT id, team_id, name, {framework:String}, client_id, disabled, created_at
 FROM apps_v1 FINAL
 WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framework:String}`;
 

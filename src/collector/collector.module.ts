@@ -41,7 +41,7 @@ export class CollectorModule {
     const committer = {
       provide: BatchCommitter,
       inject: [ClientApps],
-      useFactory: (apps: ClientApps) => createCommitter({ store, redis, telemetry }, apps),
+      useFactory: (apps: ClientApps) => createCommitter({ config, store, redis, telemetry }, apps),
     };
     return {
       module: CollectorModule,
@@ -63,10 +63,14 @@ export class CollectorModule {
 }
 
 function createCommitter(
-  { store, redis, telemetry }: Omit<CollectorResources, 'config'>,
+  { config, store, redis, telemetry }: CollectorResources,
   apps: ClientApps,
 ): BatchCommitter {
-  const builder = new BatchBuilder(NameRegistry.of(store, redis), apps, new KnownRequests(store));
+  const builder = new BatchBuilder(
+    NameRegistry.of(store, redis, config.nameLimits),
+    apps,
+    new KnownRequests(store),
+  );
   const claims = RequestClaims.of(store, redis);
   return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
 }

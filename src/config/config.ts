@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
+import { DEFAULT_LIMITS, type NameLimits } from '../ingestion/names/name-limits.js';
 import { type TracingConfig, tracingOf } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */
@@ -96,6 +97,10 @@ const SPECS = {
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 256 }),
+  MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
+  MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
+  MAX_CONSUMER_GROUPS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.consumerGroups }),
+  MAX_ENVIRONMENTS_PER_APP: whole(1, 100_000)({ default: DEFAULT_LIMITS.environments }),
   TRUST_PROXY: trustProxy({ default: false }),
   TOKEN_SECRET: secret({ default: '' }),
   CACHE_TTL_MS: whole(0, 9_000)({ default: 5_000 }),
@@ -195,6 +200,15 @@ export class Config {
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
       /** Bytes of all messages that have no answer yet; what comes beyond it is answered with 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
+    };
+  }
+  /** How many names an app may have that has no limits of its own. */
+  get nameLimits(): NameLimits {
+    return {
+      endpoints: this.env.MAX_ENDPOINTS_PER_APP,
+      consumers: this.env.MAX_CONSUMERS_PER_APP,
+      consumerGroups: this.env.MAX_CONSUMER_GROUPS_PER_APP,
+      environments: this.env.MAX_ENVIRONMENTS_PER_APP,
     };
   }
   /** Express's `trust proxy`: whose `X-Forwarded-For` names the client. */

@@ -10,7 +10,8 @@ const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
-const perStore = new WeakMap<ClickHouse, RequestClaims>();
+/** By what makes writers agree: Redis, else the store itself. */
+const shared = new WeakMap<ClickHouse | SharedRedis, RequestClaims>();
 
 /**
  * Claims on requests: of several writers that have the same request, one at a time looks whether the store has it and
@@ -25,8 +26,8 @@ export class RequestClaims {
 
   /** Those that all writers of this process to the store share. */
   static of(store: ClickHouse, redis: SharedRedis | null): RequestClaims {
-    const claims = perStore.get(store) ?? new RequestClaims(redis);
-    perStore.set(store, claims);
+    const claims = shared.get(redis ?? store) ?? new RequestClaims(redis);
+    shared.set(redis ?? store, claims);
     return claims;
   }
 

@@ -3,6 +3,7 @@ import { hashUuid } from '../common/hash-uuid.js';
 import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
+import { DEFAULT_LIMITS } from './names/name-limits.js';
 import { NameRegistry } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
@@ -19,15 +20,19 @@ export class RequestsWriter {
   private readonly claims: RequestClaims;
   private readonly names: NameRegistry;
 
-  /** @param redis on which this process agrees with others that write to the store; null where it is the only one */
+  /**
+   * @param redis on which this process agrees with others that write to the store; null where it is the only one
+   * @param limits on the names of apps that have none of their own
+   */
   constructor(
     private readonly store: ClickHouse,
     redis: SharedRedis | null = null,
+    limits = DEFAULT_LIMITS,
   ) {
     this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
     this.claims = RequestClaims.of(store, redis);
-    this.names = NameRegistry.of(store, redis);
+    this.names = NameRegistry.of(store, redis, limits);
   }
 
   /**

@@ -1,5 +1,6 @@
 import { AdminService } from '../../src/admin/admin.service.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { aRequest } from '../factories/request.factory.js';
@@ -134,5 +135,102 @@ describe('NameRegistry', () => {
       { path: '/a', excluded: true },
       { path: '/b', excluded: false },
     ]);
+  });
+
+  describe('beyond the limits of its app', () => {
+    const LIMITS = { endpoints: 3, consumers: 2, consumer_groups: 1, environments: 2 };
+    const request = (n: number) =>
+      aRequest({ path: `/${n}`, consumer: { identifier: `c${n}`, group: `g${n}` }, env: `e${n}` });
+    const names = async (table: string, column: string) => {
+      const sql = `SELECT ${column} AS name FROM ${table} FINAL WHERE app_id = {app_id:UInt32} ORDER BY id`;
+      return ((await rows(sql)) as { name: string }[]).map(({ name }) => name);
+    };
+
+    it('is counted under *, and no request is lost', async () => {
+      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await writer.write(
+        appId,
+        Array.from({ length: 3 }, (_, n) => request(n)),
+      );
+      await restart();
+      const written = await writer.write(
+        appId,
+        Array.from({ length: 10 }, (_, n) => request(n)),
+      );
+      expect(written).toHaveLength(10);
+      expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '*']);
+      expect(await names('consumers_v1', 'identifier')).toEqual(['c0', 'c1', '*']);
+      expect(await names('consumer_groups_v1', 'name')).toEqual(['g0', '*']);
+      expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*']);
+      const sums = (await rows(
+        `SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM traffic_per_day_v1 AS t
+         INNER JOIN endpoints_v1 AS e FINAL ON e.id = t.endpoint_id
+         WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`,
+      )) as { path: string; requests: number }[];
+      expect(sums).toEqual([
+        { path: '*', requests: 7 },
+        { path: '/0', requests: 2 },
+        { path: '/1', requests: 2 },
+        { path: '/2', requests: 2 },
+      ]);
+      const [log] = (await rows(
+        `SELECT record FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND endpoint_id IN
+         (SELECT id FROM endpoints_v1 WHERE path = '*') LIMIT 1`,
+      )) as { record: string }[];
+      expect(JSON.parse(`{${log!.record}`)).toMatchObject({ env: '*', consumer: '*', path: '*' });
+    });
+
+    it('is registered once the limit is higher', async () => {
+      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await writer.write(
+        appId,
+        Array.from({ length: 5 }, (_, n) => request(n)),
+      );
+      await new AdminService(store).setNameLimits(appId, { endpoints: 0, consumers: 10 });
+      await restart();
+      await writer.write(appId, [request(7)]);
+      expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '*', '/7']);
+      expect(await names('consumers_v1', 'identifier')).toEqual(['c0', 'c1', '*', 'c7']);
+      expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*']);
+    });
+
+    it('costs other apps nothing: their names are their own', async () => {
+      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await writer.write(
+        appId,
+        Array.from({ length: 5 }, (_, n) => request(n)),
+      );
+      appId = (await new AdminService(store).createApp(1, 'Other', 'express')).id;
+      await writer.write(
+        appId,
+        Array.from({ length: 5 }, (_, n) => request(n)),
+      );
+      expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '/3', '/4']);
+    });
+  });
+
+  it('finds names again that are too many for the cache or for one look-up', async () => {
+    const many = Array.from({ length: 9_000 }, (_, n) => aRequest({ path: `/${'long'.repeat(20)}/${n}` }));
+    await writer.write(appId, many);
+    await restart();
+    await writer.write(
+      appId,
+      many.map(({ path }) => aRequest({ path })),
+    );
+    const sql = 'SELECT toUInt32(count()) AS n FROM endpoints_v1 WHERE app_id = {app_id:UInt32}';
+    expect(await rows(sql)).toEqual([{ n: 9_000 }]);
+  });
+
+  it('does not register a path that must not be, and finds it where it is', async () => {
+    const names = NameRegistry.of(store, null);
+    const { timestamp } = aRequest();
+    const named = { env: 'prod', method: 'GET', consumer: null, timestamp };
+    const [unknown] = await names.resolve(appId, [{ ...named, path: '/a', registersPath: false }]);
+    expect(unknown).toMatchObject({ record: { path: null }, ids: { endpoint_id: 0 } });
+    const resolved = await names.resolve(appId, [
+      { ...named, path: '/a', registersPath: false },
+      { ...named, path: '/a' },
+    ]);
+    expect(resolved[0]).toMatchObject({ record: { path: '/a' }, ids: resolved[1]!.ids });
   });
 });

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Batch, MessageKey, Piece } from '../../ingestion/batch-log.js';
-import type { KnownRequests } from '../../ingestion/known-requests.js';
+import type { KnownRequests, RequestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
-import type { NameRegistry } from '../../ingestion/names/name-registry.js';
+import type { NameRegistry, Named, Resolved } from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { countRow, encodePieces, loggedRow, weighRequest } from '../../ingestion/rows.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
@@ -14,7 +14,11 @@ export interface AppMessage extends MessageKey {
   message: Message;
 }
 
-type LoggedRequest = RequestRecord & { app_id: number };
+/** A logged request with its identity, and the message that it came in. */
+interface LoggedRequest extends RequestKey {
+  message: Message;
+  record: RequestRecord;
+}
 
 /** The landing tables in the order in which a batch is inserted into them; their rows are of all apps. */
 interface Rows {
@@ -61,24 +65,36 @@ export class BatchBuilder {
   ): Promise<void> {
     const messages = own.map(({ message }) => message);
     // Names come first: those of consumers are not said again with their counts.
-    const names = messages.flatMap((message) => message.names);
-    const named = await this.names.resolve(appId, names);
-    const counts = await this.names.resolve(
-      appId,
-      messages.flatMap((message) => message.counts),
-    );
-    const logged = await this.names.resolve(appId, requests);
-    const envIds = new Map(names.map(({ env }, index) => [env, named[index]?.ids.app_env_id ?? 0]));
-    for (const { record, ids } of counts) rows.request_counts.push(countRow(appId, record, ids));
-    for (const { record, ids } of logged)
+    const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
+    const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
+    const named = await this.resolve(appId, names);
+    for (const { record, ids } of await this.resolve(appId, counts))
+      rows.request_counts.push(countRow(appId, record, ids));
+    for (const { record, ids } of await this.resolve(appId, requests))
       rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });
+    const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id ?? 0]));
     for (const row of activityRows(appId, messages, envIds)) rows.env_activity_v1.push(row);
+  }
+
+  /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
+  private async resolve<R extends Named>(
+    appId: number,
+    entries: readonly { message: Message; record: R }[],
+  ): Promise<Resolved<R>[]> {
+    const records = entries.map(({ record }) => record);
+    const resolved = await this.names.resolve(appId, records);
+    for (const [index, { overflow = [] }] of resolved.entries())
+      for (const kind of overflow)
+        entries[index]?.message.rejected.add(`${kind}: more than the app may have, counted as *`);
+    return resolved;
   }
 }
 
-/** The logged requests of messages, each with its app. */
+/** The logged requests of messages. */
 export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest[] {
-  return messages.flatMap(({ app_id, message }) => message.logs.map((log) => ({ ...log, app_id })));
+  return messages.flatMap(({ app_id, message }) =>
+    message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
+  );
 }
 
 function* encode({ request_counts, logged_requests, env_activity_v1 }: Rows): Generator<Piece> {

@@ -1,3 +1,6 @@
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { CachedLookup } from '../../common/cached-lookup.js';
+
 /** How many names an app may have; requests of more are counted under the name `*`. */
 export interface NameLimits {
   endpoints: number;
@@ -6,7 +9,7 @@ export interface NameLimits {
   environments: number;
 }
 
-/** Far more than a sane app has: a user ID in a path or a random environment reaches them. */
+/** Far more than a sane app has: a user ID in a path, or a random environment, reaches them. */
 export const DEFAULT_LIMITS: NameLimits = {
   endpoints: 10_000,
   consumers: 100_000,
@@ -16,3 +19,39 @@ export const DEFAULT_LIMITS: NameLimits = {
 
 /** No framework and no client library can spell an endpoint or an environment so. */
 export const OVERFLOW_NAME = '*';
+
+/** Changed limits take effect within this time. */
+const REMEMBERED_MS = 5_000;
+const LIMITS = `
+SELECT nullIf(endpoints, 0) AS endpoints, nullIf(consumers, 0) AS consumers,
+  nullIf(consumer_groups, 0) AS consumer_groups, nullIf(environments, 0) AS environments
+FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32}`;
+
+/** The limits of each app: those of `app set-limits`, and the configured ones where there are none. */
+export class NameLimitsLookup {
+  private readonly cache = new CachedLookup<NameLimits>(REMEMBERED_MS);
+
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly defaults: NameLimits,
+  ) {}
+
+  find(appId: number): Promise<NameLimits> {
+    return this.cache.find(String(appId), () => this.load(appId));
+  }
+
+  private async load(appId: number): Promise<NameLimits> {
+    const [own] = await this.store.rows<{
+      endpoints: number | null;
+      consumers: number | null;
+      consumer_groups: number | null;
+      environments: number | null;
+    }>('app_limits.find', LIMITS, { app_id: appId });
+    return {
+      endpoints: own?.endpoints ?? this.defaults.endpoints,
+      consumers: own?.consumers ?? this.defaults.consumers,
+      consumerGroups: own?.consumer_groups ?? this.defaults.consumerGroups,
+      environments: own?.environments ?? this.defaults.environments,
+    };
+  }
+}

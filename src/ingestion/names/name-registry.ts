@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 import type { RequestRecord } from '../request-record.js';
 import type { SharedRedis } from '../shared-redis.js';
 import { type IdGenerator, SequenceIdGenerator, dateTime64 } from './id-generator.js';
-import { DEFAULT_LIMITS, type NameLimits, OVERFLOW_NAME } from './name-limits.js';
+import { DEFAULT_LIMITS, type NameLimits, NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
 import { RedisIdGenerator } from './redis-id-generator.js';
 
@@ -49,7 +49,8 @@ interface MetNames {
   consumers: Map<string, MetConsumer>;
 }
 
-const perStore = new WeakMap<ClickHouse, NameRegistry>();
+/** By what makes writers agree: Redis, else the store itself. */
+const shared = new WeakMap<ClickHouse | SharedRedis, NameRegistry>();
 
 /**
  * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
@@ -66,8 +67,7 @@ export class NameRegistry {
   constructor(
     store: ClickHouse,
     ids: IdGenerator,
-    private readonly findLimits: (appId: number) => Promise<NameLimits> = () =>
-      Promise.resolve(DEFAULT_LIMITS),
+    private readonly limits: NameLimitsLookup,
   ) {
     const byName = { key: 'name', overflow: { key: OVERFLOW_NAME, members: { name: OVERFLOW_NAME } } };
     this.envs = new NameTable(store, ids, { ...byName, table: 'app_envs_v1', cached: 10_000 });
@@ -97,13 +97,14 @@ export class NameRegistry {
    * The one that all writers of this process to the store share.
    *
    * @param redis on which this process agrees with others that write names; null where it is the only one
+   * @param limits of apps that have none of their own
    */
-  static of(store: ClickHouse, redis: SharedRedis | null): NameRegistry {
-    const known = perStore.get(store);
+  static of(store: ClickHouse, redis: SharedRedis | null, limits = DEFAULT_LIMITS): NameRegistry {
+    const known = shared.get(redis ?? store);
     if (known) return known;
     const ids = redis ? new RedisIdGenerator(store, redis) : new SequenceIdGenerator(store);
-    const registry = new NameRegistry(store, ids);
-    perStore.set(store, registry);
+    const registry = new NameRegistry(store, ids, new NameLimitsLookup(store, limits));
+    shared.set(redis ?? store, registry);
     return registry;
   }
 
@@ -125,7 +126,7 @@ export class NameRegistry {
     records: readonly R[],
   ): Promise<Resolved<R>[]> {
     const met = collectNames(records);
-    const limits = await this.findLimits(appId);
+    const limits = await this.limits.find(appId);
     const toRow = (id: number): NameRow => ({ id });
     const [envs, groups, endpoints] = [
       await findOrRegister(this.envs, appId, met.envs, limits.environments, toRow),
