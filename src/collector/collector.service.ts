@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
+import { Turns } from '../clickhouse/turns.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
 import { rawQuery } from '../common/http/raw-query.js';
 import { parseUuid } from '../common/validation/uuid.js';
@@ -9,12 +10,12 @@ import { asEnv, asUuid } from '../ingestion/request-checks.js';
 import { AuthFailures } from '../rate-limit/auth-failures.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { Telemetry } from '../telemetry/telemetry.js';
-import { Budget, type Share } from './budget.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
 import { BatchCommitter } from './batches/batch-committer.js';
+import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { type Message, type MessageContext, weighMessage } from './message.js';
 import { outcomeOf } from './outcome.js';
-import { parseLogFile } from './protocol/log-file.js';
+import { LogFileTooLarge, parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
 import { RejectionReporter } from './rejection-reporter.js';
@@ -33,16 +34,24 @@ export interface Receipt {
   rejected?: number;
 }
 
-type Read = (body: Buffer, context: MessageContext, share: Share) => Message | Promise<Message>;
+/** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
+const MAX_WAITING = 1_000;
+const MAX_WAIT_MS = 8_000;
+
+type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
 const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
+/** Not 404, at which the libraries stop for good: the app may be enabled again. */
+const appDisabled = () => new ApiError(403, 'App is disabled');
 const unprocessable = (reason: string) => new ApiError(422, reason);
 
 /** Takes the messages of client libraries. Every method resolves once the store has the message, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
-  private readonly budget: Budget;
+  private readonly budget: MemoryBudget;
+  /** Parsing takes the thread, and what is unpacked takes memory. */
+  private readonly parsing = new Turns(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
 
@@ -55,7 +64,7 @@ export class CollectorService {
     private readonly telemetry: Telemetry,
   ) {
     this.limits = collector;
-    this.budget = new Budget(collector.maxInFlightBytes);
+    this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
       { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
@@ -64,26 +73,24 @@ export class CollectorService {
   }
 
   startup(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('startup', source, request, (body, context) =>
-      parseStartup(body.toString(), context),
-    );
+    return this.counted('startup', source, request, (body, context) => parseStartup(body, context));
   }
 
   sync(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('sync', source, request, (body, context) => parseSync(body.toString(), context));
+    return this.counted('sync', source, request, (body, context) => parseSync(body, context));
   }
 
   logFile(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('log', source, request, (body, context, share) => {
+    return this.counted('log', source, request, (body, context) => {
       const uuid = checked(asUuid, rawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
-      return parseLogFile(body, uuid, context, this.unpacking(share));
+      return parseLogFile(body, uuid, context, this.limits.maxLogFileBytes);
     });
   }
 
-  private async counted(kind: string, source: Source, request: Request, read: Read): Promise<Receipt> {
+  private async counted(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
     const { metrics } = this.telemetry;
     try {
-      const receipt = await this.receive(kind, source, request, read);
+      const receipt = await this.receive(kind, source, request, parse);
       metrics?.countMessage(kind, 'accepted');
       return receipt;
     } catch (error) {
@@ -92,14 +99,13 @@ export class CollectorService {
     }
   }
 
-  private async receive(kind: string, source: Source, request: Request, read: Read): Promise<Receipt> {
+  private async receive(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
     const app = await this.require(source.clientId, request.ip);
+    if (app.disabled) throw appDisabled();
     await this.admit(app);
-    const share = this.budget.open();
+    const reservation = this.budget.open(app.id);
     try {
-      const context = { env: checked(asEnv, source.env, 'env'), now: Date.now() };
-      const body = await readBody(request, this.limits.maxBodyBytes, share);
-      const message = await this.read(() => read(body, context, share));
+      const message = await this.readMessage(source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
       if (count > 0)
@@ -110,7 +116,7 @@ export class CollectorService {
         this.rejections.reportMessage({ app_id: app.id, env: source.env, kind }, error.detail);
       throw error;
     } finally {
-      share.release();
+      reservation.release();
     }
   }
 
@@ -135,12 +141,22 @@ export class CollectorService {
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
-  private async read(read: () => Message | Promise<Message>): Promise<Message> {
-    try {
-      return await read();
-    } catch (error) {
-      throw error instanceof Rejection ? unprocessable(error.message) : error;
-    }
+  /** While it is read a message holds its bytes, and once it is parsed what its rows will weigh. */
+  private async readMessage(
+    source: Source,
+    request: Request,
+    parse: Parse,
+    reservation: Reservation,
+  ): Promise<Message> {
+    const context = { env: checked(asEnv, source.env, 'env'), now: Date.now() };
+    const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
+      reservation.resize(bytes);
+    });
+    const message = await this.parsing.take(new AbortController().signal, () =>
+      parseOr422(() => parse(body, context)),
+    );
+    reservation.resize(weighMessage(message));
+    return message;
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {
@@ -158,17 +174,14 @@ export class CollectorService {
       throw serviceUnavailable();
     }
   }
+}
 
-  /** A log file becomes what it is when unpacked: that counts as well, and has a bound of its own. */
-  private unpacking(share: Share) {
-    let unpacked = 0;
-    return {
-      take: (bytes: number) => {
-        unpacked += bytes;
-        if (unpacked > this.limits.maxLogFileBytes) throw payloadTooLarge();
-        share.take(bytes);
-      },
-    };
+async function parseOr422(parse: () => Message | Promise<Message>): Promise<Message> {
+  try {
+    return await parse();
+  } catch (error) {
+    if (error instanceof LogFileTooLarge) throw payloadTooLarge();
+    throw error instanceof Rejection ? unprocessable(error.message) : error;
   }
 }
 

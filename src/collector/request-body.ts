@@ -1,49 +1,73 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../common/http/api-error.js';
 import { isBrokenOff } from '../common/http/client-error.js';
-import type { Share } from './budget.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
+const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
+
+/** A body must arrive at this rate on average, and no pause in it may be as long as the grace. */
+const LEAST_BYTES_PER_SECOND = 10_000;
+const GRACE_MS = 5_000;
+const CHECK_MS = 1_000;
 
 /**
- * The bytes of a body, at most `max` of them. Each is taken from the budget before it is kept.
+ * The bytes of a body, at most `max` of them.
  *
- * @throws ApiError 413 when there are more, 400 when the client left, or what the budget says
+ * @param reserve called with the bytes so far, before they are kept; may throw
+ * @throws ApiError 413 when there are more, 408 when they arrive too slowly, 400 when the client left, or what `reserve`
+ *   throws
  */
-export async function readBody(request: IncomingMessage, max: number, share: Share): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  max: number,
+  reserve: (bytes: number) => void,
+): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks: Buffer[] = [];
   let length = 0;
   const keep = (chunk: Buffer) => {
     length += chunk.length;
     if (length > max) throw payloadTooLarge();
-    share.take(chunk.length);
+    reserve(length);
     chunks.push(chunk);
   };
   try {
     await readTo(request, keep);
   } finally {
-    // What is not wanted is read all the same, or the connection could not take the next message.
+    // The rest is read and dropped, or the connection could not take the next message.
     request.removeAllListeners('data').resume();
   }
   return Buffer.concat(chunks, length);
 }
 
-/** Rejects with what `keep` throws, or when the body breaks off: on a broken connection, or in broken HTTP. */
+/** Rejects with what `keep` throws, or when the body stalls or breaks off: on a broken connection, or in broken HTTP. */
 function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
+  const startedAt = performance.now();
+  let [received, receivedAt] = [0, startedAt];
+  let check: NodeJS.Timeout | undefined;
+  const read = new Promise<void>((resolve, reject) => {
     const breakOff = () => {
       reject(new ApiError(400, 'Bad Request'));
     };
     for (const event of ['aborted', 'error', 'close']) request.once(event, breakOff);
     request.once('end', resolve);
     request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      receivedAt = performance.now();
       try {
         keep(chunk);
       } catch (error) {
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     });
+    check = setInterval(() => {
+      const now = performance.now();
+      const expected = ((now - startedAt - GRACE_MS) / 1_000) * LEAST_BYTES_PER_SECOND;
+      if (received < expected || now - receivedAt > GRACE_MS) reject(requestTimeout());
+    }, CHECK_MS);
     if (isBrokenOff(request)) breakOff();
+  });
+  return read.finally(() => {
+    clearInterval(check);
   });
 }

@@ -198,7 +198,7 @@ export class Config {
       maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
       /** Longest log file, unpacked. */
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
-      /** Bytes of all messages that have no answer yet; what comes beyond it is answered with 503. */
+      /** Bytes of all messages that have no answer yet. An app that holds a quarter is answered 429; beyond it all get 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
     };
   }

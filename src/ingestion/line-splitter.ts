@@ -19,22 +19,32 @@ export class LineSplitter {
   private pieces: Buffer[] = [];
   private length = 0;
 
-  constructor(private readonly maxLineBytes: number) {}
+  /** @param maxLines blank lines count; what follows the last one is not looked at */
+  constructor(
+    private readonly maxLineBytes: number,
+    private readonly maxLines = Infinity,
+  ) {}
+
+  /** Whether there are more lines than the limit. */
+  get isExceeded(): boolean {
+    return this.number > this.maxLines;
+  }
 
   /** The lines that end in these bytes. */
   *push(bytes: Buffer): Generator<SourceLine> {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      if (this.isExceeded) return;
       this.keep(bytes.subarray(start, end));
       start = end + 1;
       yield* this.take();
     }
-    this.keep(bytes.subarray(start));
+    if (!this.isExceeded) this.keep(bytes.subarray(start));
   }
 
   /** The last line, when no line end closed it. */
   *end(): Generator<SourceLine> {
-    if (this.length > 0) yield* this.take();
+    if (this.length > 0 && !this.isExceeded) yield* this.take();
   }
 
   private keep(piece: Buffer) {
@@ -45,6 +55,7 @@ export class LineSplitter {
 
   private *take(): Generator<SourceLine> {
     this.number++;
+    if (this.isExceeded) return;
     const text = this.length > this.maxLineBytes ? null : this.text();
     this.pieces = [];
     this.length = 0;

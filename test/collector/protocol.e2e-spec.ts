@@ -11,6 +11,12 @@ import { aCount, aSync, anItem } from './setup/messages.js';
 const MIB = 1024 * 1024;
 const RATE_LIMIT = 60;
 
+const tallied = (answers: { status: number }[]) => {
+  const tally: Record<number, number> = {};
+  for (const { status } of answers) tally[status] = (tally[status] ?? 0) + 1;
+  return tally;
+};
+
 describe('the collection interface', () => {
   let service: TestService;
   let client: Client;
@@ -226,15 +232,20 @@ describe('the collection interface', () => {
       expect(process.memoryUsage().rss - before).toBeLessThan(200 * MIB);
     });
 
-    it('503 and Retry-After for what is more than may be under way, until it no longer is', async () => {
-      const body = logFile(Array.from({ length: 100 }, () => anItem({ padding: 'x'.repeat(70_000) })));
-      const file = () => service.collector.post(`${client.path('log')}?uuid=${randomUUID()}`, body);
-      const answers = await Promise.all(Array.from({ length: 6 }, file));
-      const refused = answers.filter(({ status }) => status === 503);
-      expect(refused.length).toBeGreaterThan(0);
-      expect(refused[0]?.headers.get('retry-after')).toBe('1');
-      expect(answers.filter(({ status }) => status === 202).length).toBe(6 - refused.length);
-      expect((await file()).status).toBe(202);
+    it('429 for what is more than the share of one app, 503 for more than all may have, until it is less', async () => {
+      const body = Buffer.alloc(45_000, 'x').toString('base64');
+      const items = Array.from({ length: 60 }, () => anItem({ request: { body } }));
+      const post = (sender: Client) =>
+        service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, logFile(items));
+      const senders = await Promise.all(Array.from({ length: 8 }, () => service.tenant()));
+      const [ofOne, ofMany] = [Array.from({ length: 6 }, () => client), senders];
+      const one = await Promise.all(ofOne.map(post));
+      expect(tallied(one)).toEqual({ 202: expect.any(Number), 429: expect.any(Number) });
+      const many = await Promise.all(ofMany.map(post));
+      expect(tallied(many)).toEqual({ 202: expect.any(Number), 503: expect.any(Number) });
+      for (const { status, headers } of [...one, ...many])
+        expect(headers.get('retry-after')).toBe(status === 202 ? null : '1');
+      expect((await post(client)).status).toBe(202);
     });
 
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {

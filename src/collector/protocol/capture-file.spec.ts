@@ -21,11 +21,13 @@ const [SYNC, STARTUP, IDLE_SYNC, LOG] = readFileSync(
 /** A minute after they were sent. */
 const NOW = 1_795_220_221_000;
 const CONTEXT = { env: 'prod', now: NOW };
-const NO_LIMITS = { take: () => undefined };
+const MAX_BYTES = 1024 * 1024;
+
+const bytesOf = ({ body }: Captured) => Buffer.from(JSON.stringify(body));
 
 describe('the messages of a real library', () => {
   it('are read: sync', () => {
-    const message = parseSync(JSON.stringify(SYNC.body), CONTEXT);
+    const message = parseSync(bytesOf(SYNC), CONTEXT);
     const common = { timestamp: 1_795_220_151_780, env: 'prod' };
     expect(message).toMatchObject({
       uuid: '0ddde971-5a5c-4215-9086-8a4e553a4448',
@@ -68,12 +70,12 @@ describe('the messages of a real library', () => {
   });
 
   it('are read: a sync with nothing in it', () => {
-    const message = parseSync(JSON.stringify(IDLE_SYNC.body), CONTEXT);
+    const message = parseSync(bytesOf(IDLE_SYNC), CONTEXT);
     expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, rejected: { count: 0 } });
   });
 
   it('are read: startup', () => {
-    const message = parseStartup(JSON.stringify(STARTUP.body), CONTEXT);
+    const message = parseStartup(bytesOf(STARTUP), CONTEXT);
     expect(message).toMatchObject({
       framework: 'express',
       syncedAt: null,
@@ -90,7 +92,7 @@ describe('the messages of a real library', () => {
   it('are read: log', async () => {
     const lines = (LOG.body as object[]).map((item) => `${JSON.stringify(item)}\n`).join('');
     const uuid = 'e1b1ccce-f4b7-412b-8240-8a934c086462';
-    const { logs, rejected } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, NO_LIMITS);
+    const { logs, rejected } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, MAX_BYTES);
     expect(rejected.count).toBe(0);
     expect(logs.map(({ path, status_code }) => [path, status_code])).toEqual([
       ['/users/{id}', 200],

@@ -1,5 +1,8 @@
 import { type Check, Rejection } from '../../ingestion/checks.js';
 
+/** Entries of a list that are looked at: an application has some hundred endpoints and consumers a minute. */
+const MAX_ENTRIES = 20_000;
+
 /** Entries of a message that were rejected while the rest of it was accepted. */
 export class RejectedEntries {
   count = 0;
@@ -8,11 +11,11 @@ export class RejectedEntries {
   /** How many by the field that was wrong; the fields' names are the protocol's. */
   readonly byField = new Map<string, number>();
 
-  add(reason: string): void {
-    this.count += 1;
+  add(reason: string, entries = 1): void {
+    this.count += entries;
     this.reason ??= reason;
     const field = rejectedField(reason);
-    this.byField.set(field, (this.byField.get(field) ?? 0) + 1);
+    this.byField.set(field, (this.byField.get(field) ?? 0) + entries);
   }
 }
 
@@ -33,6 +36,10 @@ export function parseList<T>(value: unknown, name: string, decode: Check<T>, rej
   if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
   const accepted: T[] = [];
   for (const [index, item] of value.entries()) {
+    if (index === MAX_ENTRIES) {
+      rejected.add(`${name}: more than ${MAX_ENTRIES} entries`, value.length - MAX_ENTRIES);
+      break;
+    }
     try {
       accepted.push(decode(item, `${name}[${index}]`));
     } catch (error) {

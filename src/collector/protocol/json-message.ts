@@ -10,11 +10,11 @@ import { memberOf } from './members.js';
  * @throws Rejection when it can never be accepted
  */
 export function messageOf(
-  text: string,
+  body: Buffer,
   context: MessageContext,
   read: (source: Members, context: MessageContext) => Partial<Message>,
 ): Message {
-  const source = objectOf(text);
+  const source = objectOf(body);
   const uuid = asUuid(memberOf(source, 'message_uuid'), 'message_uuid');
   return { ...emptyMessage(uuid, context.env), ...read(source, context) };
 }
@@ -33,10 +33,27 @@ export function emptyMessage(uuid: string, env: string): Message {
   };
 }
 
-function objectOf(text: string): Members {
+/**
+ * Members and items that a message may have. What a parser makes of eight million bytes is hundreds of megabytes where they
+ * are `{},{},{}`; a message of 20,000 counts with their distributions has a million.
+ */
+const MAX_VALUES = 1_500_000;
+const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
+
+function objectOf(body: Buffer): Members {
+  if (hasMoreValues(body, MAX_VALUES)) throw new Rejection(`body: must have at most ${MAX_VALUES} values`);
   try {
-    return asObject(JSON.parse(text), 'body');
+    return asObject(JSON.parse(body.toString()), 'body');
   } catch (error) {
     throw new Rejection(reasonOf(error, 'body'));
   }
+}
+
+/** By an upper bound that needs no parser: characters within texts count as well. */
+function hasMoreValues(body: Buffer, max: number): boolean {
+  if (body.length <= max) return false;
+  let values = 0;
+  for (const byte of body)
+    if (byte === COMMA || byte === OPENING_BRACKET || byte === OPENING_BRACE) values += 1;
+  return values > max;
 }

@@ -12,32 +12,38 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** Small enough that what gzip makes of it, up to a thousand times as much, can be looked at before it is too much. */
 const SLICE_BYTES = 4 * 1024;
 
-/** What a log file may take; `take` is told of bytes before they are kept, and throws when they are too many. */
-export interface FileLimits {
-  take(bytes: number): void;
+/** The file has more bytes, unpacked, than it may have. */
+export class LogFileTooLarge extends Error {
+  override readonly name = 'LogFileTooLarge';
 }
 
 /**
- * Reads a `log` file: NDJSON, as a rule in gzip. Lines that cannot be taken are left over, and so is what follows the
- * damage in a damaged file: a library would send it again for ever, and lose what else it has.
+ * Reads a `log` file: NDJSON, as a rule in gzip. Lines that cannot be decoded are rejected, and so is what follows the
+ * damage in a damaged file, or the last line that is allowed: a library would send it again for ever, and lose what else it
+ * has.
  *
- * @throws Rejection when it is no log file: not one line is JSON; and whatever `limits` throws
+ * @param maxBytes of the file unpacked
+ * @throws Rejection when it is no log file: not one line is JSON; LogFileTooLarge
  */
 export async function parseLogFile(
   bytes: Buffer,
   uuid: string,
   context: MessageContext,
-  limits: FileLimits,
+  maxBytes: number,
 ): Promise<Message> {
   const reader = new LogFileReader(uuid, context);
   const { message } = reader;
-  const splitter = new LineSplitter(MAX_LINE_BYTES);
+  const splitter = new LineSplitter(MAX_LINE_BYTES, MAX_LINES);
+  let unpackedBytes = 0;
   try {
     for await (const piece of unpacked(bytes)) {
-      limits.take(piece.length);
+      unpackedBytes += piece.length;
+      if (unpackedBytes > maxBytes) throw new LogFileTooLarge();
       reader.add(splitter.push(piece));
+      if (splitter.isExceeded) break;
     }
     reader.add(splitter.end());
+    if (splitter.isExceeded) message.rejected.add(`lines behind the first ${MAX_LINES}`);
   } catch (error) {
     if (!isDamage(error)) throw error;
     message.rejected.add('the gzip data is damaged');
@@ -51,7 +57,6 @@ class LogFileReader {
   readonly message: Message;
   /** Whether a line was JSON, be it a request or not. */
   isReadable = false;
-  private lines = 0;
 
   constructor(
     uuid: string,
@@ -62,9 +67,7 @@ class LogFileReader {
 
   add(lines: Iterable<SourceLine>) {
     for (const { number, text } of lines) {
-      this.lines += 1;
-      if (this.lines > MAX_LINES) this.reject(number, `there are more than ${MAX_LINES}`);
-      else if (text === null) this.reject(number, 'too long');
+      if (text === null) this.reject(number, 'too long');
       else this.take(number, text);
     }
   }

@@ -16,8 +16,8 @@ const MAX_FRAMEWORK = 64;
  *
  * @throws Rejection when it can never be accepted
  */
-export function parseStartup(text: string, context: MessageContext): Message {
-  return messageOf(text, context, startupOf);
+export function parseStartup(body: Buffer, context: MessageContext): Message {
+  return messageOf(body, context, startupOf);
 }
 
 function startupOf(source: Members, { env, now }: MessageContext): Partial<Message> {

@@ -7,7 +7,7 @@ const UUID = '63d524d0-e69c-47aa-818c-ab3ada75b277';
 const COUNT = { method: 'GET', path: '/a', request_count: 2 };
 
 const sync = (members: object) =>
-  parseSync(JSON.stringify({ timestamp: NOW / 1000, message_uuid: UUID, ...members }), CONTEXT);
+  parseSync(Buffer.from(JSON.stringify({ timestamp: NOW / 1000, message_uuid: UUID, ...members })), CONTEXT);
 
 describe('parseSync', () => {
   it('takes missing lists for empty ones, and ignores what it does not know', () => {
@@ -114,6 +114,17 @@ describe('parseSync', () => {
     expect(() => sync({ requests: [bad] })).toThrow('requests[0].request_count: must be an integer');
   });
 
+  it('refuses more values than it can parse, before it parses them', () => {
+    const body = Buffer.from(`{"requests":[${'{},'.repeat(1_000_000)}{}]}`);
+    expect(() => parseSync(body, CONTEXT)).toThrow('body: must have at most 1500000 values');
+  });
+
+  it('rejects the entries behind the last that is allowed', () => {
+    const { counts, rejected } = sync({ requests: Array.from({ length: 20_003 }, () => COUNT) });
+    expect(counts).toHaveLength(20_000);
+    expect(rejected).toMatchObject({ count: 3 });
+  });
+
   it.each([
     [{ message_uuid: 'x' }, 'message_uuid: must be a UUID'],
     [{ message_uuid: undefined }, 'message_uuid: must be a string'],
@@ -128,7 +139,7 @@ describe('parseSync', () => {
   });
 
   it.each(['', '{', 'null', '[]', '7', '"a"'])('refuses the body %p for good', (body) => {
-    expect(() => parseSync(body, CONTEXT)).toThrow('body: must be ');
+    expect(() => parseSync(Buffer.from(body), CONTEXT)).toThrow('body: must be ');
   });
 });
 
@@ -140,8 +151,8 @@ describe('parseStartup', () => {
     ['js:', null],
     [undefined, null],
   ])('learns from the client %p the framework %p', (client, framework) => {
-    const text = JSON.stringify({ message_uuid: UUID, client });
-    expect(parseStartup(text, CONTEXT).framework).toBe(framework);
+    const body = Buffer.from(JSON.stringify({ message_uuid: UUID, client }));
+    expect(parseStartup(body, CONTEXT).framework).toBe(framework);
   });
 
   it('writes paths in braces', () => {
@@ -149,7 +160,7 @@ describe('parseStartup', () => {
       { method: 'get', path: '/users/:id' },
       { method: 'GET', path: '/users/<int:id>/posts' },
     ];
-    const { names } = parseStartup(JSON.stringify({ message_uuid: UUID, paths }), CONTEXT);
+    const { names } = parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, paths })), CONTEXT);
     expect(names.slice(1).map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /users/{id}',
       'GET /users/{id}/posts',

@@ -31,8 +31,8 @@ const METHODS = new Set(METHOD_NAMES);
  *
  * @throws Rejection when it can never be accepted
  */
-export function parseSync(text: string, context: MessageContext): Message {
-  return messageOf(text, context, decodeSync);
+export function parseSync(body: Buffer, context: MessageContext): Message {
+  return messageOf(body, context, decodeSync);
 }
 
 function decodeSync(source: Members, { env, now }: MessageContext): Partial<Message> {
