@@ -1,3 +1,4 @@
+import { parseJson } from '../../common/parse-json.js';
 import { type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
 import { asUuid } from '../../ingestion/request-checks.js';
 import type { Message, MessageContext } from '../message.js';
@@ -25,7 +26,7 @@ export function emptyMessage(uuid: string, env: string): Message {
 
 function objectOf(text: string): Members {
   try {
-    return asObject(JSON.parse(text), 'body');
+    return asObject(parseJson(text), 'body');
   } catch (error) {
     throw new Rejection(reasonOf(error, 'body'));
   }
