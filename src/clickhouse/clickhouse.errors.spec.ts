@@ -1,17 +1,36 @@
 import { ClickHouseError } from '@clickhouse/client';
-import { QueryTimedOut, StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
+import {
+  QueryTimedOut,
+  StoreUnavailable,
+  StoredDataDamaged,
+  isClosedConnection,
+  isOpen,
+  storeError,
+} from './clickhouse.errors.js';
 
 const ofEngine = (code: string) => new ClickHouseError({ message: 'words', code, type: 'NAME' });
 const ofNetwork = (code: string) => Object.assign(new Error('words'), { code });
 
 describe('storeError', () => {
-  it.each(['202', '241', '516', '60', '81', '164', '452', '999'])(
+  it.each(['76', '202', '241', '516', '60', '81', '164', '452', '999'])(
     'the engine’s %s: not available',
     (code) => {
       expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
       expect(storeError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
     },
   );
+
+  it.each(['40', '33', '246', '107', '740'])('the engine’s %s: stored data is damaged', (code) => {
+    for (const kind of ['server', 'embedded'] as const) {
+      const error = storeError(ofEngine(code), kind);
+      expect(error).toBeInstanceOf(StoredDataDamaged);
+      expect(error).toMatchObject({ message: `stored data is damaged (${code})` });
+    }
+  });
+
+  it('damage leaves nothing open about a write', () => {
+    expect([isOpen(storeError(ofEngine('40'))), isOpen(storeError(ofEngine('241')))]).toEqual([false, true]);
+  });
 
   it.each(['159', '160'])('the engine’s %s: timed out', (code) => {
     expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(QueryTimedOut);

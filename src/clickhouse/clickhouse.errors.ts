@@ -8,6 +8,20 @@ export class ResultTooLarge extends StoreUnavailable {
   override readonly name = 'ResultTooLarge';
 }
 
+/** The engine cannot read what it stored: 503 as well, but no restart and no waiting cures it. */
+export class StoredDataDamaged extends StoreUnavailable {
+  override readonly name = 'StoredDataDamaged';
+
+  /** @param query the name of the query that met the damage. */
+  constructor(
+    readonly code: string,
+    options: ErrorOptions & { query?: string } = {},
+  ) {
+    const { query } = options;
+    super(`stored data is damaged (${code})${query === undefined ? '' : `, query ${query}`}`, options);
+  }
+}
+
 /** A query ran past its time limit: 504 (contract, section 3). */
 export class QueryTimedOut extends Error {
   override readonly name = 'QueryTimedOut';
@@ -33,7 +47,7 @@ const TIMED_OUT = new Set(['159', '160']);
 /**
  * The engine's own words for "not now" and "not you": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a store that is not yet
  * migrated), TOO_MANY_ROWS 158, READONLY 164 and SETTING_CONSTRAINT_VIOLATION 452 (a limit that the account may not set),
- * CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198,
+ * CANNOT_OPEN_FILE 76 (too many are open), CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198,
  * QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
  * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, NOT_ENOUGH_SPACE 243,
  * TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307,
@@ -44,9 +58,21 @@ const TIMED_OUT = new Set(['159', '160']);
  */
 const REFUSED = new Set(
   (
-    '60 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 415 439 452 ' +
+    '60 76 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 415 439 452 ' +
     '497 499 516 700 720 735 745 749 762 904 999'
   ).split(' '),
+);
+
+/**
+ * What the engine finds when it reads damaged files: ATTEMPT_TO_READ_AFTER_EOF 32, CANNOT_READ_ALL_DATA 33,
+ * TOO_LARGE_SIZE_COMPRESSED 39, CHECKSUM_DOESNT_MATCH 40, CANNOT_READ_FROM_FILE_DESCRIPTOR 74, CANNOT_SEEK_THROUGH_FILE 87,
+ * SIZES_OF_MARKS_FILES_ARE_INCONSISTENT 91, FILE_DOESNT_EXIST 107, NO_FILE_IN_DATA_PART 226, UNEXPECTED_FILE_IN_DATA_PART 227,
+ * BAD_SIZE_OF_FILE_IN_DATA_PART 228, NOT_FOUND_EXPECTED_DATA_PART 230, TOO_MANY_UNEXPECTED_DATA_PARTS 231,
+ * BAD_DATA_PART_NAME 233, CORRUPTED_DATA 246, CANNOT_DECOMPRESS 271, AIO_READ_ERROR 274, SEEK_POSITION_OUT_OF_BOUND 361,
+ * UNKNOWN_CODEC 432, POTENTIALLY_BROKEN_DATA_PART 740.
+ */
+const DAMAGED = new Set(
+  '32 33 39 40 74 87 91 107 226 227 228 230 231 233 246 271 274 361 432 740'.split(' '),
 );
 
 /** A connection that the other side closed: the request may never have been seen. */
@@ -64,6 +90,7 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
   if (ofEngine && TIMED_OUT.has(code))
     return new QueryTimedOut(`query timed out (${code})`, { cause: error });
   if (code === TOO_LARGE) return new ResultTooLarge(`store not available (${code})`, { cause: error });
+  if (ofEngine && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
   if (ofEngine ? REFUSED.has(code) : kind === 'server')
     return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
       cause: error,
@@ -73,6 +100,7 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
 
 /** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
 export function isOpen(error: unknown): boolean {
+  if (error instanceof StoredDataDamaged) return false;
   return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
 }
 

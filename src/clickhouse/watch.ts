@@ -1,6 +1,6 @@
 import type { QueryOutcome } from '../metrics/metrics.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
-import { QueryTimedOut, StoreUnavailable } from './clickhouse.errors.js';
+import { QueryTimedOut, StoreUnavailable, StoredDataDamaged } from './clickhouse.errors.js';
 import { type Reads, addReads } from './reads.js';
 
 /** A statement as it is told of: its name and kind, never its text or values. */
@@ -52,7 +52,9 @@ export class Watch {
       return await work(reads);
     } catch (error) {
       outcome = outcomeOf(error, asker);
-      throw error;
+      throw error instanceof StoredDataDamaged
+        ? new StoredDataDamaged(error.code, { query: name, cause: error.cause })
+        : error;
     } finally {
       if (asker) addReads(asker, reads);
       metrics?.observeQuery(name, outcome, (performance.now() - startedAt) / 1000, reads.rows, reads.bytes);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { LosslessNumber, stringify } from 'lossless-json';
+import { parseJson } from '../common/parse-json.js';
 
 /** Text that may hold a number whose digits count: a long one, or any in a span's free-form attributes. */
 const DIGITS_COUNT = /\d{16}|"attributes"/;
@@ -27,9 +28,9 @@ const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
  * @throws SyntaxError when it is not JSON, RangeError when it is nested too deeply
  */
 export function parseExact(text: string): unknown {
-  if (!DIGITS_COUNT.test(text)) return JSON.parse(text);
+  if (!DIGITS_COUNT.test(text)) return parseJson(text);
   const wrapped = wrap(text);
-  const value: unknown = JSON.parse(wrapped);
+  const value = parseJson(wrapped);
   return wrapped === text ? value : unwrap(value);
 }
 

@@ -1,3 +1,4 @@
+import { parseJson } from '../../common/parse-json.js';
 import { type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
 import { asUuid } from '../../ingestion/request-checks.js';
 import type { Message, MessageContext } from '../message.js';
@@ -43,7 +44,7 @@ const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => te
 function objectOf(body: Buffer): Members {
   if (hasMoreValues(body, MAX_VALUES)) throw new Rejection(`body: must have at most ${MAX_VALUES} values`);
   try {
-    return asObject(JSON.parse(body.toString()), 'body');
+    return asObject(parseJson(body.toString()), 'body');
   } catch (error) {
     throw new Rejection(reasonOf(error, 'body'));
   }

@@ -1,3 +1,4 @@
+import { parseJson } from '../../common/parse-json.js';
 import { captureText, headerOf } from '../../ingestion/capture.js';
 import {
   type Check,
@@ -44,7 +45,7 @@ export function parseLogItem(line: string, context: MessageContext): LogItem {
   let item: unknown;
   try {
     // Only spans have numbers whose digits count, and reading them is slower.
-    item = line.includes('"spans"') ? parseExact(line) : JSON.parse(line);
+    item = line.includes('"spans"') ? parseExact(line) : parseJson(line);
     return { record: recordOf(asObject(item, 'item'), context) };
   } catch (error) {
     return { reason: reasonOf(error, 'item'), isJson: item !== undefined };

@@ -14,6 +14,7 @@ const FAILURES: Record<string, () => unknown> = {
   unavailable: () => new StoreUnavailable(SECRET),
   overloaded: () => engineError('202'),
   refused: () => storeError(Object.assign(new Error(SECRET), { code: 'ECONNREFUSED' })),
+  damaged: () => engineError('40'),
   timeout: () => new QueryTimedOut(SECRET),
   slow: () => engineError('159'),
   bug: () => new TypeError(SECRET),
@@ -54,6 +55,7 @@ describe('ApiExceptionFilter', () => {
     ['unavailable', 503, 'Service temporarily unavailable', '1'],
     ['overloaded', 503, 'Service temporarily unavailable', '1'],
     ['refused', 503, 'Service temporarily unavailable', '1'],
+    ['damaged', 503, 'Service temporarily unavailable', '1'],
     ['timeout', 504, 'Query timed out', undefined],
     ['slow', 504, 'Query timed out', undefined],
     ['bug', 500, 'Internal Server Error', undefined],
@@ -65,6 +67,12 @@ describe('ApiExceptionFilter', () => {
     expect([response.status, response.text]).toEqual([status, JSON.stringify({ detail })]);
     expect(response.headers['retry-after']).toBe(retryAfter);
     expect(JSON.stringify(response.headers)).not.toContain(SECRET);
+  });
+
+  it('reports damage at level error', async () => {
+    const logged = jest.spyOn(Logger.prototype, 'error');
+    await request(app.getHttpServer()).get('/damaged');
+    expect(logged).toHaveBeenLastCalledWith('stored data is damaged (40)');
   });
 
   it('keeps what went wrong for the log', async () => {
