@@ -11,8 +11,8 @@ import { PUBLIC } from './public.decorator.js';
 /**
  * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (contract, sections 2 and 3).
  *
- * An address that sent too many invalid keys gets 429 for a while, without its keys being judged; keys lately found
- * good still pass, so that one guesser does not lock out a whole office behind the same address.
+ * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key passes whatever
+ * others guess, so that one guesser does not lock out a whole office behind the same address.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -36,7 +36,8 @@ export class ApiKeyGuard implements CanActivate {
     const identifier = identifierOf(key);
     const address = request.ip ?? '';
     if (identifier === undefined || !this.keys.isKnown(identifier)) {
-      const refused = await this.failures.refused(address);
+      const exists = async () => identifier !== undefined && (await this.keys.exists(identifier));
+      const refused = await this.failures.refused(address, exists);
       if (refused !== null) throw rateLimitExceeded(refused);
     }
     const row = identifier === undefined ? null : await this.keys.find(identifier, request.patience);

@@ -15,6 +15,7 @@ export interface ApiKeyRow {
   plan: Plan;
 }
 
+const IDENTIFIERS_TTL_MS = 1_000;
 const FIND = `
 SELECT k.identifier AS identifier, k.key_sha256 AS key_sha256,
   toUnixTimestamp64Milli(k.expires_at) AS expires_at_ms, k.revoked_at IS NOT NULL AS revoked,
@@ -23,10 +24,13 @@ FROM api_keys_v1 AS k FINAL
 INNER JOIN teams_v1 AS t FINAL ON t.id = k.team_id
 WHERE k.identifier = {identifier:String}`;
 
+const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
+
 /** Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s (contract, section 9). */
 @Injectable()
 export class ApiKeyRepository {
   private readonly cache: CachedLookup<ApiKeyRow | null>;
+  private readonly identifiers = new CachedLookup<Set<string>>(IDENTIFIERS_TTL_MS);
 
   constructor(
     private readonly store: ClickHouse,
@@ -47,6 +51,15 @@ export class ApiKeyRepository {
   /** Whether the key was found lately, without asking the store. */
   isKnown(identifier: string): boolean {
     return this.cache.peek(identifier) != null;
+  }
+
+  /** Whether there is a key with this identifier, of a list that is at most a second old: a flood costs no query each. */
+  async exists(identifier: string): Promise<boolean> {
+    const identifiers = await this.identifiers.find('', async () => {
+      const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>('api_keys.identifiers', IDENTIFIERS);
+      return new Set(rows.map((row) => row.identifier));
+    });
+    return identifiers.has(identifier);
   }
 
   private async load(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {

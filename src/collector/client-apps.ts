@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
@@ -13,6 +12,8 @@ export interface ClientApp {
   disabled: boolean;
 }
 
+const CLIENT_IDS_TTL_MS = 1_000;
+const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
 const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /** A changed row is the whole row again, copied inside the engine with the change in place. */
 const SET_FRAMEWORK = `
@@ -25,8 +26,7 @@ WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framewor
 @Injectable()
 export class ClientApps {
   private readonly cache: CachedLookup<ClientApp | undefined>;
-  /** Client IDs that were known at some time: libraries report too seldom to be found in the cache. */
-  private readonly seen = new LRUCache<string, true>({ max: 100_000 });
+  private readonly clientIds = new CachedLookup<Set<string>>(CLIENT_IDS_TTL_MS);
 
   constructor(
     private readonly store: ClickHouse,
@@ -40,9 +40,18 @@ export class ClientApps {
     return this.cache.find(clientId, () => this.load(clientId));
   }
 
-  /** Whether the app was found before, without asking the store. */
-  wasFound(clientId: string): boolean {
-    return this.seen.has(clientId);
+  /** Whether the app was found lately, without asking the store. */
+  isKnown(clientId: string): boolean {
+    return this.cache.peek(clientId) !== undefined;
+  }
+
+  /** Whether an app has this client ID, of a list that is at most a second old: a flood costs no query each. */
+  async exists(clientId: string): Promise<boolean> {
+    const clientIds = await this.clientIds.find('', async () => {
+      const rows = await this.store.rows<{ client_id: string }>('client_apps.client_ids', CLIENT_IDS);
+      return new Set(rows.map(({ client_id }) => client_id));
+    });
+    return clientIds.has(clientId);
   }
 
   /** Changes the app's framework where it is another. */
@@ -53,7 +62,6 @@ export class ClientApps {
 
   private async load(clientId: string): Promise<ClientApp | undefined> {
     const [app] = await this.store.rows<ClientApp>('client_apps.find', FIND, { client_id: clientId });
-    if (app) this.seen.set(clientId, true);
     return app;
   }
 }

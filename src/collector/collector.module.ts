@@ -8,7 +8,9 @@ import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
 import type { SharedRedis } from '../ingestion/shared-redis.js';
+import { AuthFailures } from '../rate-limit/auth-failures.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
+import { WindowCounter } from '../rate-limit/window.counter.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { ClientApps } from './client-apps.js';
 import { CollectorController } from './collector.controller.js';
@@ -43,6 +45,11 @@ export class CollectorModule {
       inject: [ClientApps],
       useFactory: (apps: ClientApps) => createCommitter({ config, store, redis, telemetry }, apps),
     };
+    const failures = {
+      provide: AuthFailures,
+      inject: [WindowCounter],
+      useFactory: (counter: WindowCounter) => new AuthFailures(counter, config, telemetry, 'client_id'),
+    };
     return {
       module: CollectorModule,
       imports: [
@@ -57,7 +64,7 @@ export class CollectorModule {
         FallbackModule,
       ],
       controllers: [CollectorController],
-      providers: [ClientApps, CollectorService, committer],
+      providers: [ClientApps, CollectorService, committer, failures],
     };
   }
 }

@@ -124,8 +124,9 @@ export class CollectorService {
   private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
-    if (id === null || !this.apps.wasFound(id)) {
-      const refused = await this.failures.refused(address);
+    if (id === null || !this.apps.isKnown(id)) {
+      const exists = async () => id !== null && (await this.available(this.apps.exists(id)));
+      const refused = await this.failures.refused(address, exists);
       if (refused !== null) throw rateLimitExceeded(refused);
     }
     const app = id === null ? undefined : await this.available(this.apps.find(id));

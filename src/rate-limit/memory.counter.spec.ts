@@ -86,4 +86,12 @@ describe('MemoryCounter', () => {
     expect(await counter.look('a')).toBeNull();
     expect(await counter.look('b')).not.toBeNull();
   });
+
+  it('keeps the windows of a key, however many of another kind there are', async () => {
+    const { counter } = counterAt(0, 3);
+    await counter.hit('key:a');
+    for (let n = 0; n < 100; n++) await counter.hit(`guess:${n}`);
+    expect(await counter.hit('key:a')).toMatchObject({ hits: 2 });
+    expect(counter.size).toBe(4);
+  });
 });

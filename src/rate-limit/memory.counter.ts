@@ -11,7 +11,7 @@ interface OpenWindow {
 interface MemoryCounterOptions {
   /** Length of a window in milliseconds. */
   windowMs?: number;
-  /** Windows held at most; the oldest gives way to a new one. */
+  /** Windows held at most of one kind of key; the oldest gives way to a new one. */
   maxWindows?: number;
   /** Milliseconds since the Unix epoch. */
   now?: () => number;
@@ -20,10 +20,15 @@ interface MemoryCounterOptions {
 /** Old windows looked at for each new one: more than one, so that ended windows get fewer, and never many at once. */
 const SWEPT_PER_NEW = 2;
 
-/** Fixed windows in this process. */
+type Windows = Map<string, OpenWindow>;
+
+/**
+ * Fixed windows in this process. The kind of a key is what stands before its colon; windows of one kind never give way to those
+ * of another, so that addresses that guess cannot displace the counts of keys.
+ */
 export class MemoryCounter extends WindowCounter {
   readonly state = 'memory';
-  private readonly windows = new Map<string, OpenWindow>();
+  private readonly windowsByKind = new Map<string, Windows>();
   private readonly windowMs: number;
   private readonly maxWindows: number;
   private readonly now: () => number;
@@ -37,7 +42,7 @@ export class MemoryCounter extends WindowCounter {
 
   /** Windows held, ended ones that were not swept yet included. */
   get size() {
-    return this.windows.size;
+    return [...this.windowsByKind.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   hit(key: string): Promise<RateWindow> {
@@ -62,8 +67,15 @@ export class MemoryCounter extends WindowCounter {
     return Promise.resolve(window ? seen(window, now) : null);
   }
 
+  private windowsLike(key: string): Windows {
+    const kind = key.slice(0, Math.max(0, key.indexOf(':')));
+    const windows = this.windowsByKind.get(kind) ?? new Map<string, OpenWindow>();
+    this.windowsByKind.set(kind, windows);
+    return windows;
+  }
+
   private open(key: string, now: number) {
-    const window = this.windows.get(key);
+    const window = this.windowsLike(key).get(key);
     return window && this.isOpen(window, now) ? window : undefined;
   }
 
@@ -73,20 +85,21 @@ export class MemoryCounter extends WindowCounter {
   }
 
   private begin(key: string, window: OpenWindow, now: number) {
+    const windows = this.windowsLike(key);
     // Deleted first, so that a key's new window stands behind all older ones.
-    this.windows.delete(key);
-    this.sweep(now);
-    this.windows.set(key, window);
+    windows.delete(key);
+    this.sweep(windows, now);
+    windows.set(key, window);
     return window;
   }
 
   /** All windows are of one length, so the map's order, oldest first, is the order in which they end (or nearly). */
-  private sweep(now: number) {
+  private sweep(windows: Windows, now: number) {
     let swept = 0;
-    for (const [key, window] of this.windows) {
-      const isNeeded = this.isOpen(window, now) && this.windows.size < this.maxWindows;
+    for (const [key, window] of windows) {
+      const isNeeded = this.isOpen(window, now) && windows.size < this.maxWindows;
       if (isNeeded || swept === SWEPT_PER_NEW) return;
-      this.windows.delete(key);
+      windows.delete(key);
       swept += 1;
     }
   }

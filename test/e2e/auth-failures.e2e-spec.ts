@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { TestApp } from '../setup/app.js';
 import type { Answer } from '../setup/conforms.js';
 import { BELOW_V1, detail, seen } from '../setup/contract.js';
@@ -43,12 +44,33 @@ async function guesses(...forwardedFor: string[]): Promise<number[]> {
 }
 
 describe('guessing keys', () => {
-  it('is refused after so many wrong keys, without a look at the key or a word about the limit of a key', async () => {
+  it('is refused after so many wrong keys, without a word about the limit of a key', async () => {
     const key = await start('false');
     expect(await guesses('', '', '')).toEqual([401, 401, 401]);
     expect(seen(await ask(WRONG_KEY))).toEqual(REFUSED);
     expect(seen(await ask('no form of a key', undefined, '/v1/nothing'))).toEqual(REFUSED);
-    expect(seen(await ask(key))).toEqual(REFUSED);
+    expect(await ask(key)).toMatchObject({ status: 200 });
+  });
+
+  it('does not lock out a key that was never used before, nor one that is made meanwhile', async () => {
+    const key = await start('false');
+    expect(await guesses('', '', '', '', '')).toEqual([401, 401, 401, 429, 429]);
+    expect(await ask(key)).toMatchObject({ status: 200 });
+    const { key: later } = await app.team();
+    await setTimeout(1_100);
+    expect(await ask(later)).toMatchObject({ status: 200 });
+    expect(await ask(WRONG_KEY)).toMatchObject({ status: 429 });
+  });
+
+  it('costs the store no query each, once it is refused', async () => {
+    await start('false');
+    await guesses('', '', '', '');
+    const queries = jest.spyOn(app.store, 'rows');
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => ask(`guess${n.toString().padStart(2)}.${'z'.repeat(32)}`)),
+    );
+    expect(answers.every(({ status }) => status === 429)).toBe(true);
+    expect(queries.mock.calls.length).toBeLessThan(5);
   });
 
   it('locks out nobody whose key was lately found good, and nobody without a key', async () => {
@@ -103,6 +125,12 @@ describe('whose guesses they are, by TRUST_PROXY', () => {
       expect(await guesses(`${ann}, ${bob}`)).toEqual([401]);
     },
   );
+
+  it('false: a warning says that requests are forwarded, once', async () => {
+    await start('false');
+    for (let n = 0; n < 3; n++) await guesses(ann);
+    expect(app.logged.match(/TRUST_PROXY is false/g)).toHaveLength(1);
+  });
 
   it('true: the far end of the chain', async () => {
     await start('true');

@@ -74,6 +74,7 @@ export class TestApp {
   private constructor(
     readonly app: NestExpressApplication,
     private readonly testStore: TestStore,
+    private readonly lines: readonly string[],
   ) {
     this.store = app.get(ClickHouse);
     this.admin = new AdminService(this.store);
@@ -96,11 +97,12 @@ export class TestApp {
       bodyParser: false,
       logger: false,
     });
-    // Nobody reads it, but it is searched for secrets.
+    const lines: string[] = [];
     const logger = pino(
       { level: 'trace' },
       {
         write: (line) => {
+          lines.push(line);
           keepOutput('app', line);
         },
       },
@@ -108,7 +110,12 @@ export class TestApp {
     app.useLogger(new PinoLogger(logger));
     setUp(app, config, logger);
     await app.listen(0, '127.0.0.1');
-    return new TestApp(app, testStore);
+    return new TestApp(app, testStore, lines);
+  }
+
+  /** What it logged so far, a line each. */
+  get logged(): string {
+    return this.lines.join('');
   }
 
   get url(): string {

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
@@ -9,6 +10,22 @@ import { requireHost } from './host.middleware.js';
 import { keepPathDecodable } from './raw-query.js';
 import { requestId } from './request-id.middleware.js';
 
+/** One warning, at the first request that came through a proxy: the addresses that are counted and logged are the proxy's. */
+function warnOfForwarding(logger: Logger) {
+  let isTold = false;
+  return (request: IncomingMessage, _response: unknown, next: () => void) => {
+    const header = ['x-forwarded-for', 'forwarded'].find((name) => name in request.headers);
+    if (header !== undefined && !isTold) {
+      isTold = true;
+      logger.warn(
+        { header, from: request.socket.remoteAddress },
+        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on wrong credentials',
+      );
+    }
+    next();
+  };
+}
+
 /** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
@@ -19,6 +36,7 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   app.set('query parser', false);
   app.disable('x-powered-by');
   const log = requestLog(logger, app.get(Telemetry));
+  if (config.trustProxy === false) app.use(warnOfForwarding(logger));
   app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost);
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;
