@@ -4,7 +4,7 @@ import { setUp } from './app.setup.js';
 import { warnOfSharedDirectory } from './clickhouse/data-directory.js';
 import { createApp } from './common/http/create-app.js';
 import { listen } from './common/http/listen.js';
-import { type LogDestination, createPino } from './common/logging/logger.js';
+import { type LogDestination, createServerLogger } from './common/logging/logger.js';
 import { Config } from './config/config.js';
 
 /** A server that listens. */
@@ -23,7 +23,7 @@ export interface RunningServer {
  */
 export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
-  const logger = createPino(config.logLevel, logs);
+  const logger = createServerLogger(config.logLevel, logs);
   const app = await createApp(AppModule, logger);
   const drain = setUp(app, config, logger);
   try {

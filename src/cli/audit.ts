@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { AdminError } from '../admin/admin.service.js';
-import { createPino } from '../common/logging/logger.js';
+import { createCommandLogger } from '../common/logging/logger.js';
 
 /** What a command was done to: IDs, choices, paths. Never a key, nor a name, as which one could be given by mistake. */
 export type AuditTarget = Readonly<Record<string, string | number | boolean | null | undefined>>;
@@ -23,7 +23,7 @@ export async function audited(
   const write = (outcome: 'ok' | 'refused' | 'failed', more: AuditTarget) => {
     const duration_ms = Math.round((performance.now() - startedAt) * 10) / 10;
     const fields = { audit: action, ...actor(), ...target, ...more, outcome, duration_ms };
-    createPino('info', 'stderr')[outcome === 'ok' ? 'info' : 'warn'](fields, 'audit');
+    createCommandLogger('stderr')[outcome === 'ok' ? 'info' : 'warn'](fields, 'audit');
   };
   try {
     write('ok', await work());

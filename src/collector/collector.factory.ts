@@ -6,7 +6,7 @@ import { type RunningServer, startServer } from '../app.factory.js';
 import { createApp } from '../common/http/create-app.js';
 import { listen } from '../common/http/listen.js';
 import { setUpHttp } from '../common/http/set-up-http.js';
-import { type LogDestination, createPino } from '../common/logging/logger.js';
+import { type LogDestination, createServerLogger } from '../common/logging/logger.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
@@ -63,7 +63,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   const close = () => store.close().finally(() => telemetry.close());
   try {
     await prepareStore(store);
-    const logger = createPino(config.logLevel, logs);
+    const logger = createServerLogger(config.logLevel, logs);
     warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return { ...collector, stop: () => collector.stop().finally(close) };
@@ -81,7 +81,7 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
   try {
     const store = server.app.get(ClickHouse);
     const telemetry = server.app.get(Telemetry);
-    const logger = createPino(config.logLevel, logs);
+    const logger = createServerLogger(config.logLevel, logs);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return {
       app: server.app,

@@ -1,3 +1,4 @@
+import { countDroppedLines } from '../common/logging/logger.js';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { Counter, Gauge, Histogram, type Metric, type MetricSpec, type Sample } from './instruments.js';
 import { ProcessMetrics } from './process-metrics.js';
@@ -88,6 +89,10 @@ export class Metrics {
     this.gauge(
       { name: 'build_info', help: 'Always 1; the labels tell what runs', labels: ['version', 'node'] },
       () => [{ values: [PRODUCT_VERSION, process.versions.node], value: 1 }],
+    );
+    this.gauge(
+      { name: 'log_dropped_lines', help: 'Log lines dropped because nothing read the output' },
+      () => [{ value: countDroppedLines() }],
     );
     this.gauge(
       {

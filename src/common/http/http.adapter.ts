@@ -3,6 +3,9 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
+/** Of one port; what comes beyond is closed at once. A process may open far more files than that. */
+const MAX_CONNECTIONS = 5_000;
+
 /**
  * Express on a server that takes the longest URL the contract allows (1,024 characters of path filter are 12 KiB when
  * percent-encoded), outlasts the idle time of the usual load balancer (60 s), and answers broken HTTP in our shape.
@@ -28,6 +31,7 @@ export class HttpAdapter extends ExpressAdapter {
       { maxHeaderSize: 65_536, keepAliveTimeout: 65_000, requestTimeout: 30_000, requireHostHeader: false },
       this.getInstance<RequestListener>(),
     );
+    server.maxConnections = MAX_CONNECTIONS;
     server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
     // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -6,8 +6,43 @@ export type LogDestination = 'stdout' | 'stderr';
 
 const FILE_DESCRIPTOR = { stdout: 1, stderr: 2 } as const;
 
-export function createPino(level: string, to: LogDestination): Pino {
-  return pino({ level, base: null }, destination({ fd: FILE_DESCRIPTOR[to], sync: true }));
+/** Lines that nobody has read yet, in bytes; what comes beyond is dropped. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+const servers = new Map<LogDestination, Pino>();
+let dropped = 0;
+
+/** The log of a command: each line is written before the command goes on. */
+export function createCommandLogger(to: LogDestination): Pino {
+  return pino({ base: null }, destination({ fd: FILE_DESCRIPTOR[to], sync: true }));
+}
+
+/**
+ * The log of a server, one in a process for each destination, or lines of two would mix. It never waits for its reader: lines
+ * beyond 4 MiB that nobody read are dropped, and counted in a line of their own once the reader goes on.
+ */
+export function createServerLogger(level: string, to: LogDestination): Pino {
+  const logger = servers.get(to) ?? openServerLogger(to);
+  servers.set(to, logger);
+  logger.level = level;
+  return logger;
+}
+
+/** Lines that servers dropped since the process started. */
+export function countDroppedLines(): number {
+  return dropped;
+}
+
+function openServerLogger(to: LogDestination): Pino {
+  const output = destination({ fd: FILE_DESCRIPTOR[to], sync: false, maxLength: MAX_UNREAD_BYTES });
+  const logger = pino({ base: null }, output);
+  let told = dropped;
+  output.on('drop', () => dropped++);
+  output.on('drain', () => {
+    const lines = dropped - told;
+    told = dropped;
+    if (lines > 0) logger.warn({ lines }, 'log lines were dropped, because nothing read the output');
+  });
+  return logger;
 }
 
 /** Contexts in which the framework lists what it sets up: the same at every start. */
