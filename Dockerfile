@@ -8,7 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No package needs its install script. The engine is here in any case, for its types.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json nest-cli.json ./
+COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 RUN npm run build
 ARG EMBEDDED=

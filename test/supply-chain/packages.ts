@@ -6,6 +6,8 @@ export interface Manifest {
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;
+  engines: { node: string };
+  scripts: Record<string, string>;
   /** Whose install scripts may run, by name. */
   allowScripts: Record<string, boolean>;
 }
@@ -15,6 +17,7 @@ interface Locked {
   integrity?: string;
   license?: string;
   deprecated?: string;
+  engines?: { node?: string };
   dev?: boolean;
   devOptional?: boolean;
   optional?: boolean;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { minVersion, satisfies } from 'semver';
 import { licencesText } from './licences.js';
 import { manifest, packages, shipped } from './packages.js';
 
@@ -40,6 +41,24 @@ describe('the supply chain', () => {
   it('has no package that its makers gave up', () => {
     const deprecated = packages.filter((one) => one.deprecated !== undefined);
     expect(deprecated.map(({ name, version, deprecated }) => [name, version, deprecated])).toEqual([]);
+  });
+
+  it('has no package that npm warns of on the oldest Node it is for, or on the one that runs this', () => {
+    const oldest = minVersion(manifest.engines.node)!.version;
+    for (const node of [oldest, process.versions.node]) {
+      const unfit = packages.filter(({ engines }) => !satisfies(node, engines?.node ?? '*'));
+      expect(unfit.map(({ name, version, engines }) => [node, name, version, engines?.node])).toEqual([]);
+    }
+  });
+
+  it('builds what nest-cli.json says', () => {
+    const { compilerOptions } = JSON.parse(readFileSync('nest-cli.json', 'utf8'));
+    expect(compilerOptions).toEqual({
+      builder: 'tsc',
+      tsConfigPath: 'tsconfig.build.json',
+      deleteOutDir: true,
+    });
+    expect(manifest.scripts.build).toMatch(/rmSync\('dist'.* && tsc -p tsconfig\.build\.json$/);
   });
 
   it('ships nothing but permissive licences', () => {
