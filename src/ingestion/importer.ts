@@ -3,7 +3,7 @@ import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Retention, trafficRetention, whyNotInTime } from './instant.js';
 import type { SourceLine } from './line-splitter.js';
 import type { ParsedRequest } from './parsed-request.js';
-import { type RequestFormat, guessFormat, parseLine } from './request-format.js';
+import { LineParser, type RequestFormat } from './request-format.js';
 import type { RequestRecord } from './request-record.js';
 import type { RequestsWriter } from './requests.writer.js';
 
@@ -11,7 +11,7 @@ export interface ImportOptions {
   appId: number;
   /** Environment of the requests that name none. */
   env: string;
-  /** Not given: guessed from the first line. */
+  /** Not given: that of the first line that is a request. */
   format?: RequestFormat | undefined;
   /** Milliseconds by which all times are moved. */
   shiftMs: number;
@@ -54,6 +54,7 @@ export class Importer {
   readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
   /** The first lines that were rejected. */
   readonly rejected: RejectedLine[] = [];
+  private readonly parser: LineParser;
   private readonly logsFrom: number;
   private readonly kept: Retention;
   private batch: RequestRecord[] = [];
@@ -63,6 +64,7 @@ export class Importer {
     private readonly writer: RequestsWriter,
     private readonly options: ImportOptions,
   ) {
+    this.parser = new LineParser(options.format, options);
     this.logsFrom = logsRetainedFrom(options.now);
     this.kept = trafficRetention(options.now);
   }
@@ -88,8 +90,7 @@ export class Importer {
   private take({ number, text }: SourceLine): RequestRecord | { reason: string } | undefined {
     if (text === null) return { reason: 'line: too long' };
     if (text.trim() === '') return undefined;
-    this.options.format ??= guessFormat(text);
-    const parsed = parseLine(this.options.format, text, this.options.shiftMs);
+    const parsed = this.parser.parse(text);
     if ('reason' in parsed) return parsed;
     const reason = whyNotInTime(parsed.record.timestamp, this.kept, this.options.now);
     return reason === undefined ? this.identified(parsed.record, number, text) : { reason };
@@ -127,15 +128,14 @@ export class Importer {
 /** The latest time in a source, or undefined when none of its lines can be taken. */
 export async function latestTimestamp(
   batches: AsyncIterable<readonly SourceLine[]>,
-  given?: RequestFormat,
+  format?: RequestFormat,
 ): Promise<number | undefined> {
-  let format = given;
+  const parser = new LineParser(format);
   let latest: number | undefined;
   for await (const lines of batches)
     for (const { text } of lines) {
       if (text === null || text.trim() === '') continue;
-      format ??= guessFormat(text);
-      const parsed = parseLine(format, text);
+      const parsed = parser.parse(text);
       if ('record' in parsed) latest = Math.max(latest ?? -Infinity, parsed.record.timestamp);
     }
   return latest;

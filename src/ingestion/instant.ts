@@ -5,7 +5,7 @@ import {
   trafficRetainedFrom,
 } from '../common/time/retention.js';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type Check, Rejection } from './checks.js';
+import { createDecoder } from './checks.js';
 
 /** What the store's times can hold with room to spare: the years 1970 to 2099. */
 const END_MS = Date.UTC(2100, 0, 1);
@@ -19,22 +19,26 @@ export function instantOf(text: string): number | null {
   const timestamp = parseTimestamp(text);
   if (timestamp.kind === 'invalid') return null;
   const epochMs = resolveTimestamp(timestamp);
-  return epochMs >= 0 && epochMs < END_MS ? epochMs : null;
+  return isStorable(epochMs) ? epochMs : null;
+}
+
+/** Whether the store's times can hold it, in milliseconds since the Unix epoch. */
+export function isStorable(epochMs: number): boolean {
+  return epochMs >= 0 && epochMs < END_MS;
 }
 
 /** An ISO 8601 date and time in milliseconds since the Unix epoch; see `instantOf`. */
-export const asInstant: Check<number> = (value, name) => {
-  const epochMs = typeof value === 'string' ? instantOf(value) : null;
-  if (epochMs === null) throw new Rejection(`${name}: must be an ISO 8601 date and time from 1970 to 2099`);
-  return epochMs;
-};
+export const instantDecoder = createDecoder('must be an ISO 8601 date and time from 1970 to 2099', (value) =>
+  typeof value === 'string' ? (instantOf(value) ?? undefined) : undefined,
+);
 
 /** The same in whole microseconds. */
-export const asMicroseconds: Check<number> = (value, name) => {
-  const epochMs = asInstant(value, name);
+export const microsecondsDecoder = createDecoder(instantDecoder.ruleFor(''), (value) => {
+  const epochMs = instantDecoder.decode(value);
+  if (epochMs === undefined) return undefined;
   const rest = BEYOND_MILLISECONDS.exec(value as string)?.[1] ?? '';
   return epochMs * 1000 + Number(rest.padEnd(3, '0'));
-};
+});
 
 /** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
 const MAX_AHEAD_MS = 24 * 3_600_000;
