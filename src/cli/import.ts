@@ -10,6 +10,8 @@ import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { Importer, type ImportSummary, latestTimestamp } from '../ingestion/importer.js';
 import { LineSource } from '../ingestion/line-source.js';
+import type { RejectedLines } from '../ingestion/rejected-lines.js';
+import { envDecoder } from '../ingestion/request-checks.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/request-format.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
@@ -22,14 +24,36 @@ import { withStore } from './with-store.js';
 interface ImportCommandOptions {
   app: number;
   env: string;
+  source: string;
   format?: RequestFormat;
+  baseUrl?: string;
+  consumerFrom?: 'user';
   /** Milliseconds since the epoch. */
   shiftTo?: number;
+}
+
+/** Not one line could be imported; the reasons have been printed. */
+class NothingImportedError extends Error {
+  override readonly name = 'NothingImportedError';
 }
 
 const STANDARD_INPUT = '-';
 /** How far the heap may grow before it is collected again: lines are garbage soon, and the engine needs the room. */
 const HEAP_GROWING = '--heap-growing-percent=40';
+const REASONS_SHOWN = 10;
+
+const IDENTITY =
+  'A request without request_uuid is known by its environment, its source, the text of its line and how often that\n' +
+  'text occurred before. Name the source with --source when several nodes log for one app: their lines can be equal.';
+const EXAMPLES = `
+Examples:
+  request-analytics import access.log.gz --app 1
+  request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
+  request-analytics import requests.ndjson --app 1 --env staging
+  zstd -dc access.log.zst | request-analytics import - --app 1
+  request-analytics import old-sample.log --app 1 --shift-to now
+
+${IDENTITY}`;
 
 export function importCommand(program: Command): void {
   program
@@ -37,11 +61,19 @@ export function importCommand(program: Command): void {
     .description(
       'bring requests from a file into the store; can be repeated, what is there already is left alone',
     )
-    .argument('<file>', 'NDJSON or an Apache/nginx combined log, plain or gzip; - for standard input')
+    .argument('<file>', 'NDJSON or an Apache/nginx access log, plain or gzip; - for standard input')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of the requests that name none', env, 'prod')
+    .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
     .addOption(new Option('--format <format>', 'format; guessed when not given').choices(REQUEST_FORMATS))
+    .option('--base-url <url>', 'completes URLs that are a path alone, as in access logs', baseUrl)
+    .addOption(
+      new Option('--consumer-from <field>', 'field of an access log that names the consumer').choices([
+        'user',
+      ]),
+    )
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this one', shiftTarget)
+    .addHelpText('after', EXAMPLES)
     .action((file: string, options: ImportCommandOptions) =>
       audited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
     );
@@ -58,7 +90,8 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
       // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
       for (const [batch, why] of refused) tell(`batch ${batch} cannot be completed: ${String(why)}`);
-      return { ...(await importFile(file, options, writer)) };
+      const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
+      return { read, imported, duplicates, rejected, logged };
     } finally {
       redis?.close();
     }
@@ -87,15 +120,25 @@ async function importFrom(
   options: ImportCommandOptions,
   writer: RequestsWriter,
 ): Promise<ImportSummary> {
-  const { app, env, format, shiftTo } = options;
+  const { app, env, source, format, baseUrl, consumerFrom, shiftTo } = options;
   const shiftMs = shiftTo === undefined ? 0 : await shiftFor(file, shiftTo, format);
-  const importer = new Importer(writer, { appId: app, env, format, shiftMs, now: Date.now() });
-  const source = await LineSource.open(file);
-  const progress = new ImportProgress(source.totalBytes);
+  const now = Date.now();
+  const importer = new Importer(writer, {
+    appId: app,
+    env,
+    source,
+    format,
+    baseUrl,
+    consumerFrom,
+    shiftMs,
+    now,
+  });
+  const lineSource = await LineSource.open(file);
+  const progress = new ImportProgress(lineSource.totalBytes);
   try {
-    for await (const lines of source) {
+    for await (const lines of lineSource) {
       await importer.add(lines);
-      progress.update(source.bytesRead, importer.summary.read);
+      progress.update(lineSource.bytesRead, importer.summary.read);
     }
   } finally {
     // Also of a source that broke off: what was read of it is in the store.
@@ -103,12 +146,38 @@ async function importFrom(
       progress.stop();
     });
     print(summary);
-    for (const { number, reason } of importer.rejected) tell(`line ${number} rejected: ${reason}`);
-    const untold = summary.rejected - importer.rejected.length;
-    if (untold > 0) tell(`and ${untold} more rejected`);
+    report(summary, importer.rejections.list());
   }
+  const { read, rejected } = importer.summary;
+  if (read > 0 && rejected === read)
+    throw new NothingImportedError(`nothing was imported: all lines were rejected (${count(read)})`);
   return importer.summary;
 }
+
+/** Prints what a person should know of an import beyond its numbers. */
+function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
+  const { imported, duplicates, ignored_members } = summary;
+  for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
+    const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}`;
+    if (lines === 1) tell(`1 line rejected: ${reason} (line ${numbers})`);
+    else tell(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
+  }
+  const others = rejections.slice(REASONS_SHOWN);
+  if (others.length > 0) {
+    const lines = others.reduce((sum, group) => sum + group.count, 0);
+    tell(`${count(lines)} more lines rejected, for ${others.length} other reasons`);
+  }
+  if (ignored_members) {
+    const members = Object.entries(ignored_members).map(([name, times]) => `${name} (${count(times)})`);
+    tell(`left out of requests, because they could not be read: ${members.join(', ')}`);
+  }
+  if (imported > 0) return;
+  if (duplicates > 0) tell(`All requests were in the store already. ${IDENTITY}`);
+  if (rejections.some(({ reason }) => reason.startsWith('timestamp: older')))
+    tell('If this is an old sample, --shift-to now moves its times.');
+}
+
+const count = (number: number) => number.toLocaleString('en');
 
 async function shiftFor(file: string, target: number, format?: RequestFormat): Promise<number> {
   const latest = await latestTimestamp(await LineSource.open(file), format);
@@ -122,7 +191,23 @@ function shiftTarget(value: string): number {
 }
 
 function env(value: string): string {
-  if (!/^[\w-]{1,32}$/.test(value))
+  if (envDecoder.decode(value) === undefined)
     throw new InvalidArgumentError('It must be 1 to 32 letters, digits, hyphens or underscores.');
   return value;
+}
+
+function source(value: string): string {
+  if (!/^[A-Za-z0-9._/:-]{1,64}$/.test(value))
+    throw new InvalidArgumentError(
+      'It must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons.',
+    );
+  return value;
+}
+
+/** Without the slash at its end: what it completes begins with one. */
+function baseUrl(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+    throw new InvalidArgumentError('It must be an http or https URL of scheme, host, port and path.');
+  return `${url.origin}${url.pathname}`.replace(/\/$/, '');
 }

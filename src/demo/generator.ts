@@ -67,6 +67,7 @@ function requestOf(random: Random, timestamp: number, visitor: Visitor, incident
     env,
     consumer: visitor.consumer,
     ...asked,
+    is_path_inferred: false,
     ...outcome,
     client_ip: visitor.address,
     client_country_iso_code: visitor.country,

@@ -42,6 +42,7 @@ function requestOf(random: Random, slot: number, routine: Routine): DemoRequest 
     consumer: null,
     method,
     path,
+    is_path_inferred: false,
     url,
     status_code: isDown ? 503 : responseBytes === 0 ? 204 : 200,
     request_size_bytes: requestBytes,

@@ -59,6 +59,9 @@ export const NOTHING_CAPTURED: Capture = {
 /** The JSON text of a request of which nothing was captured. */
 export const EMPTY_CAPTURE = textOf(NOTHING_CAPTURED);
 
+/** What follows the request headers of a request of which nothing else was captured. */
+const NO_MORE = EMPTY_CAPTURE.slice('{"request_headers":[]'.length);
+
 const SPAN_KINDS = new Set(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']);
 const SPAN_STATUSES = new Set(['UNSET', 'OK', 'ERROR']);
 /** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
@@ -75,6 +78,15 @@ export function captureText(capture: Capture): string {
   if (capture === NOTHING_CAPTURED) return '';
   const text = textOf(capture);
   return text === EMPTY_CAPTURE ? '' : text;
+}
+
+/**
+ * The same of a request of which request headers alone are known, each as the JSON text of a pair without NUL and lone
+ * surrogates.
+ */
+export function requestHeadersText(pairs: readonly string[]): string {
+  // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector more.
+  return ['{"request_headers":[', pairs.join(','), ']', NO_MORE].join('');
 }
 
 /** The first header of that name (in lower case), or null. */

@@ -26,6 +26,14 @@ export function reasonOf(error: unknown, what: string): string {
   throw error;
 }
 
+/** Reads one kind of value. Neither function throws. */
+export interface Decoder<T> {
+  /** The value as it is stored; undefined when it breaks the rule. */
+  readonly decode: (value: unknown) => T | undefined;
+  /** The rule that such a value breaks, as an error message says it: `must be a string`. */
+  readonly ruleFor: (value: unknown) => string;
+}
+
 /** Reads one value, or rejects it under the name given. */
 export type Check<T> = (value: unknown, name: string) => T;
 export type Members = Readonly<Record<string, unknown>>;
@@ -43,16 +51,116 @@ export function optional<T>(value: unknown, name: string, check: Check<T>): T | 
   return isAbsent(value) ? null : check(value, name);
 }
 
-export const asText: Check<string> = (value, name) => {
-  if (typeof value !== 'string') throw new Rejection(`${name}: must be a string`);
-  return clean(value);
-};
+/**
+ * Reads the optional members of one request. A member that cannot be read is left out and named in `ignored`: it costs
+ * neither the request nor its other members, and it can be reported.
+ */
+export class LenientReader {
+  /** Names of the members that were left out, one entry for each time. */
+  readonly ignored: string[] = [];
 
-export const asObject: Check<Members> = (value, name) => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || isLosslessNumber(value))
-    throw new Rejection(`${name}: must be an object`);
-  return value as Members;
-};
+  /** The value of a member; null when the member is absent or cannot be read. */
+  read<T>(value: unknown, name: string, decoder: Decoder<T>): T | null {
+    if (isAbsent(value)) return null;
+    const decoded = decoder.decode(value);
+    if (decoded === undefined) this.ignored.push(name);
+    return decoded ?? null;
+  }
+
+  /** The items of a list that can be read; none when the member is absent or no list. */
+  readList<T>(value: unknown, name: string, decodeItem: (item: unknown) => T | undefined): T[] {
+    if (isAbsent(value)) return [];
+    if (!Array.isArray(value)) {
+      this.ignored.push(name);
+      return [];
+    }
+    const decoded: T[] = [];
+    for (const item of value) {
+      const one = decodeItem(item);
+      if (one === undefined) this.ignored.push(name);
+      else decoded.push(one);
+    }
+    return decoded;
+  }
+}
+
+/** A decoder of one rule. */
+export function createDecoder<T>(rule: string, decode: (value: unknown) => T | undefined): Decoder<T> {
+  return { decode, ruleFor: () => rule };
+}
+
+/** A decoder of texts that keep a rule. */
+export function createTextDecoder<T>(rule: string, decode: (text: string) => T | undefined): Decoder<T> {
+  return {
+    decode: (value) => (typeof value === 'string' ? decode(clean(value)) : undefined),
+    ruleFor: (value) => (typeof value === 'string' ? rule : textDecoder.ruleFor(value)),
+  };
+}
+
+export const textDecoder = createDecoder('must be a string', (value) =>
+  typeof value === 'string' ? clean(value) : undefined,
+);
+
+/** Text, or a number, whose digits are the text. */
+export const textOrNumberDecoder = createDecoder('must be a string', (value) =>
+  isNumber(value) ? value.toString() : textDecoder.decode(value),
+);
+
+export const objectDecoder = createDecoder('must be an object', (value): Members | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value)
+    ? (value as Members)
+    : undefined,
+);
+
+/** An integer within bounds that a number can hold exactly. */
+export function createIntegerDecoder(min: number, max: number): Decoder<number> {
+  return createDecoder(`must be an integer from ${min} to ${max}`, (value) => {
+    const number = numberOf(value);
+    return Number.isInteger(number) && isWithin(number, min, max) ? number : undefined;
+  });
+}
+
+/** A number within bounds. */
+export function createNumberDecoder(min: number, max: number): Decoder<number> {
+  return createDecoder(`must be a number from ${min} to ${max}`, (value) => {
+    const number = numberOf(value);
+    return isWithin(number, min, max) ? number : undefined;
+  });
+}
+
+/** A number within bounds, rounded to an integer. */
+export function createRoundedDecoder(min: number, max: number): Decoder<number> {
+  const { decode, ruleFor } = createNumberDecoder(min, max);
+  return {
+    decode: (value) => {
+      const number = decode(value);
+      return number === undefined ? undefined : Math.round(number);
+    },
+    ruleFor,
+  };
+}
+
+/** Nanoseconds: a non-negative integer of at most 63 bits, digit by digit. */
+export const nanosecondsDecoder = createDecoder(`must be an integer from 0 to ${MAX_INT64}`, (value) => {
+  const digits = isNumber(value) ? value.toString() : '';
+  const nanoseconds = /^\d{1,19}$/.test(digits) ? BigInt(digits) : undefined;
+  return nanoseconds !== undefined && nanoseconds <= MAX_INT64 ? nanoseconds : undefined;
+});
+
+/** The decoder as a check, which throws what cannot be read. */
+export function toCheck<T>(decoder: Decoder<T>): Check<T> {
+  return (value, name) => {
+    const decoded = decoder.decode(value);
+    if (decoded === undefined) throw new Rejection(`${name}: ${decoder.ruleFor(value)}`);
+    return decoded;
+  };
+}
+
+export const asText = toCheck(textDecoder);
+export const asObject = toCheck(objectDecoder);
+export const asNanoseconds = toCheck(nanosecondsDecoder);
+export const integerFrom = (min: number, max: number) => toCheck(createIntegerDecoder(min, max));
+export const numberFrom = (min: number, max: number) => toCheck(createNumberDecoder(min, max));
 
 /** An array of which each item passes the check. */
 export function listOf<T>(check: Check<T>): Check<T[]> {
@@ -62,41 +170,6 @@ export function listOf<T>(check: Check<T>): Check<T[]> {
   };
 }
 
-/** An integer within bounds that a number can hold exactly. */
-export function integerFrom(min: number, max: number): Check<number> {
-  return (value, name) => {
-    const number = numberOf(value);
-    if (number === undefined || !Number.isInteger(number) || number < min || number > max)
-      throw new Rejection(`${name}: must be an integer from ${min} to ${max}`);
-    return number;
-  };
-}
-
-/** A number within bounds. */
-export function numberFrom(min: number, max: number): Check<number> {
-  return (value, name) => {
-    const number = numberOf(value);
-    if (number === undefined || !(number >= min && number <= max))
-      throw new Rejection(`${name}: must be a number from ${min} to ${max}`);
-    return number;
-  };
-}
-
-/** A number within bounds, rounded to an integer. */
-export function roundedFrom(min: number, max: number): Check<number> {
-  const check = numberFrom(min, max);
-  return (value, name) => Math.round(check(value, name));
-}
-
-/** Nanoseconds: a non-negative integer of at most 63 bits, digit by digit. */
-export const asNanoseconds: Check<bigint> = (value, name) => {
-  const digits = isNumber(value) ? value.toString() : '';
-  const nanoseconds = /^\d{1,19}$/.test(digits) ? BigInt(digits) : undefined;
-  if (nanoseconds === undefined || nanoseconds > MAX_INT64)
-    throw new Rejection(`${name}: must be an integer from 0 to ${MAX_INT64}`);
-  return nanoseconds;
-};
-
 function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return isLosslessNumber(value) ? Number(value.toString()) : undefined;
@@ -104,4 +177,8 @@ function numberOf(value: unknown): number | undefined {
 
 function isNumber(value: unknown): value is number | LosslessNumber {
   return typeof value === 'number' || isLosslessNumber(value);
+}
+
+function isWithin(number: number | undefined, min: number, max: number): number is number {
+  return number !== undefined && number >= min && number <= max;
 }

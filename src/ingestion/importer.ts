@@ -1,21 +1,22 @@
-import { hashUuid } from '../common/hash-uuid.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Retention, trafficRetention, whyNotInTime } from './instant.js';
+import { LineIdentities } from './line-identity.js';
 import type { SourceLine } from './line-splitter.js';
-import type { ParsedRequest } from './parsed-request.js';
-import { type RequestFormat, guessFormat, parseLine } from './request-format.js';
+import type { ParseOptions } from './parsed-request.js';
+import { Rejections } from './rejected-lines.js';
+import { LineParser, type RequestFormat } from './request-format.js';
 import type { RequestRecord } from './request-record.js';
 import type { RequestsWriter } from './requests.writer.js';
 import { weighRequest } from './rows.js';
 
-export interface ImportOptions {
+export interface ImportOptions extends ParseOptions {
   appId: number;
   /** Environment of the requests that name none. */
   env: string;
-  /** Not given: guessed from the first line. */
+  /** Where the lines come from: part of the identity of the requests that bring none. Empty for none. */
+  source: string;
+  /** Not given: that of the first line that is a request. */
   format?: RequestFormat | undefined;
-  /** Milliseconds by which all times are moved. */
-  shiftMs: number;
   now: number;
 }
 
@@ -29,11 +30,11 @@ export interface ImportSummary {
   rejected: number;
   /** Those of the imported that are in the request logs as well. */
   logged: number;
-}
-
-export interface RejectedLine {
-  number: number;
-  reason: string;
+  /**
+   * By name, how often an optional member could not be read and was left out of its request, duplicates included. Not
+   * there when all could be read.
+   */
+  ignored_members?: Record<string, number>;
 }
 
 /**
@@ -45,18 +46,18 @@ const BATCH_ROWS = 6_000;
 const BATCH_CHARACTERS = 16 * 1024 * 1024;
 /** Batches on their way: while one waits for the engine, the next is looked up and the one after it is read. */
 const UNDER_WAY = 2;
-const REJECTED_SHOWN = 10;
 
 /**
- * Brings the lines of a source into the store. A line that cannot be taken is counted and told, and stops nothing.
+ * Brings the lines of a source into the store. A line that cannot be read is counted and reported, and stops nothing.
  *
- * Identities come from the lines and their numbers, never from when or in what pieces they were read, so that a second
- * import of the same lines, whole or after a crash, finds what is there.
+ * Identities come from the lines, never from when or in what pieces they were read, so that a second import of the same
+ * lines, whole or after a crash, finds what is there.
  */
 export class Importer {
   readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
-  /** The first lines that were rejected. */
-  readonly rejected: RejectedLine[] = [];
+  readonly rejections = new Rejections();
+  private readonly parser: LineParser;
+  private readonly identities: LineIdentities;
   private readonly logsFrom: number;
   private readonly kept: Retention;
   private batch: RequestRecord[] = [];
@@ -67,6 +68,8 @@ export class Importer {
     private readonly writer: RequestsWriter,
     private readonly options: ImportOptions,
   ) {
+    this.parser = new LineParser(options.format, options);
+    this.identities = new LineIdentities(options.source);
     this.logsFrom = logsRetainedFrom(options.now);
     this.kept = trafficRetention(options.now);
   }
@@ -75,7 +78,6 @@ export class Importer {
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
       const outcome = this.take(line);
-      if (outcome === undefined) continue;
       this.summary.read += 1;
       if ('reason' in outcome) this.reject(line.number, outcome.reason);
       else await this.push(outcome);
@@ -90,25 +92,29 @@ export class Importer {
     return this.summary;
   }
 
-  private take({ number, text }: SourceLine): RequestRecord | { reason: string } | undefined {
+  private take({ text }: SourceLine): RequestRecord | { reason: string } {
     if (text === null) return { reason: 'line: too long' };
-    if (text.trim() === '') return undefined;
-    this.options.format ??= guessFormat(text);
-    const parsed = parseLine(this.options.format, text, this.options.shiftMs);
+    const parsed = this.parser.parse(text);
     if ('reason' in parsed) return parsed;
-    const reason = whyNotInTime(parsed.record.timestamp, this.kept, this.options.now);
-    return reason === undefined ? this.identified(parsed.record, number, text) : { reason };
+    const { record, ignored } = parsed;
+    const reason = whyNotInTime(record.timestamp, this.kept, this.options.now);
+    if (reason !== undefined) return { reason };
+    this.countIgnored(ignored);
+    const env = record.env ?? this.options.env;
+    const request_uuid = record.request_uuid ?? this.identities.next(env, text);
+    return { ...record, env, request_uuid };
   }
 
-  private identified(parsed: ParsedRequest, number: number, text: string): RequestRecord {
-    const env = parsed.env ?? this.options.env;
-    const request_uuid = parsed.request_uuid ?? hashUuid(`${env}\n${number}\n${text}`);
-    return { ...parsed, env, request_uuid };
+  private countIgnored(names: readonly string[]) {
+    for (const name of names) {
+      const counts = (this.summary.ignored_members ??= {});
+      counts[name] = (counts[name] ?? 0) + 1;
+    }
   }
 
   private reject(number: number, reason: string) {
     this.summary.rejected += 1;
-    if (this.rejected.length < REJECTED_SHOWN) this.rejected.push({ number, reason });
+    this.rejections.add(number, reason);
   }
 
   private async push(record: RequestRecord) {
@@ -136,19 +142,17 @@ export class Importer {
   }
 }
 
-/** The latest time in a source, or undefined when none of its lines can be taken. */
+/** The latest time in a source, or undefined when none of its lines is a request. */
 export async function latestTimestamp(
   batches: AsyncIterable<readonly SourceLine[]>,
-  given?: RequestFormat,
+  format?: RequestFormat,
 ): Promise<number | undefined> {
-  let format = given;
+  const parser = new LineParser(format);
   let latest: number | undefined;
   for await (const lines of batches)
     for (const { text } of lines) {
-      if (text === null || text.trim() === '') continue;
-      format ??= guessFormat(text);
-      const parsed = parseLine(format, text);
-      if ('record' in parsed) latest = Math.max(latest ?? -Infinity, parsed.record.timestamp);
+      const parsed = text === null ? undefined : parser.parse(text);
+      if (parsed && 'record' in parsed) latest = Math.max(latest ?? -Infinity, parsed.record.timestamp);
     }
   return latest;
 }

@@ -10,6 +10,13 @@ const LINES = Array.from({ length: 5_000 }, (_, index) => `${index} ${randomByte
 const PLAIN = Buffer.from(`${LINES.join('\n')}\n`);
 const GZIP = gzipSync(PLAIN);
 
+const TAR = Buffer.concat([
+  Buffer.from('access.log'.padEnd(257, '\0')),
+  Buffer.from('ustar\x0000'),
+  Buffer.alloc(248),
+  PLAIN,
+]);
+
 let directory: string;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'lines-'));
@@ -118,6 +125,48 @@ describe('LineSource', () => {
     );
     expect(bomb.length).toBeLessThan(50_000);
     expect(await read(bomb)).toEqual({ texts: ['a', null, 'b'], error: undefined });
+  });
+
+  it.each([
+    [
+      'zstd',
+      Buffer.from('28b52ffd04000900', 'hex'),
+      'it is compressed with zstd; unpack it first, with zstd -d',
+    ],
+    [
+      'UTF-16',
+      Buffer.from('\uFEFFa\nb\n', 'utf16le'),
+      'it is text in UTF-16; convert it first, with iconv -f UTF-16 -t UTF-8',
+    ],
+    ['a tar archive', TAR, 'it is a tar archive; unpack it first, with tar -xf, and import the files in it'],
+    [
+      'a JSON array',
+      Buffer.from('[{"a":1}]'),
+      'it is a JSON array; write one object in each line, as jq -c ".[]" does',
+    ],
+  ])(
+    'gives no line of %s, plain, in gzip, or byte by byte, and says what to do',
+    async (_, content, reason) => {
+      for (const bytes of [content, gzipSync(content)]) {
+        const name = await file(bytes);
+        expect(await drain(await LineSource.open(name))).toEqual({
+          texts: [],
+          error: new LineSourceError(`Cannot read ${name}: ${reason}`),
+        });
+      }
+      const bytes = Readable.from(Array.from(content, (byte) => Buffer.from([byte])));
+      expect(await drain(LineSource.from(bytes))).toEqual({
+        texts: [],
+        error: new LineSourceError(`Cannot read standard input: ${reason}`),
+      });
+    },
+  );
+
+  it('gives the few lines of gzip data that was cut off right behind them; then says so', async () => {
+    const packed = gzipSync(Buffer.from('a\nb\nc'));
+    const { texts, error } = await read(packed.subarray(0, -8));
+    expect(texts).toEqual(['a', 'b']);
+    expect(error).toMatchObject({ message: expect.stringMatching('to its end: the gzip data is cut off$') });
   });
 
   it.each([

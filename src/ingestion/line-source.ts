@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
 
@@ -19,6 +20,9 @@ const READ_BYTES = 64 * 1024;
 export class LineSourceError extends Error {
   override readonly name = 'LineSourceError';
 }
+
+/** The bytes are no text; `message` says what they are and what to do. */
+class NotTextError extends Error {}
 
 /** The lines of a file or of standard input, plain or gzip, in batches and in bounded memory. Read it once. */
 export class LineSource implements AsyncIterable<SourceLine[]> {
@@ -64,6 +68,8 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     try {
       for await (const bytes of this.bytes()) yield* batchesOf(splitter.push(bytes));
     } catch (error) {
+      if (error instanceof NotTextError)
+        throw new LineSourceError(`Cannot read ${this.label}: ${error.message}`);
       throw new LineSourceError(`Cannot read ${this.label} to its end: ${why(error)}`);
     } finally {
       this.input.destroy();
@@ -75,7 +81,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     const chunks = this.chunks();
     const head = await headOf(chunks);
     const whole = joined(head, chunks);
-    yield* isGzip(head) ? gunzip(whole) : whole;
+    yield* checkText(isGzip(head) ? gunzip(whole) : whole);
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
@@ -108,6 +114,38 @@ async function headOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
 async function* joined(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield head;
   yield* rest;
+}
+
+/**
+ * The same bytes, once enough of them have come to see that they are text. Where the source breaks off before, what has
+ * come is given before the error.
+ *
+ * @throws NotTextError
+ */
+async function* checkText(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head = Buffer.alloc(0);
+  let isText = false;
+  try {
+    for await (const chunk of chunks) {
+      if (isText) yield chunk;
+      else head = Buffer.concat([head, chunk]);
+      if (isText || head.length < SIGNATURE_BYTES) continue;
+      assertText(head);
+      isText = true;
+      yield head;
+    }
+  } catch (error) {
+    if (!isText && explainUnreadable(head) === undefined) yield head;
+    throw error;
+  }
+  if (isText) return;
+  assertText(head);
+  yield head;
+}
+
+function assertText(head: Buffer) {
+  const reason = explainUnreadable(head);
+  if (reason !== undefined) throw new NotTextError(reason);
 }
 
 function* batchesOf(lines: Iterable<SourceLine>): Generator<SourceLine[]> {

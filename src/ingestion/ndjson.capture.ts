@@ -11,103 +11,116 @@ import {
   traceId,
 } from './capture.js';
 import {
-  type Check,
+  type LenientReader,
   type Members,
-  Rejection,
-  asNanoseconds,
-  asObject,
-  asText,
-  integerFrom,
+  createDecoder,
+  createIntegerDecoder,
+  createTextDecoder,
   isAbsent,
   listOf,
-  optional,
+  nanosecondsDecoder,
+  objectDecoder,
+  textDecoder,
+  textOrNumberDecoder,
+  toCheck,
 } from './checks.js';
-import { asMicroseconds } from './instant.js';
+import { microsecondsDecoder } from './instant.js';
 
 /** The number of a line of source code. */
-export const asLine = integerFrom(0, Number.MAX_SAFE_INTEGER);
-/** Pairs of name and value. */
-export const asHeaders = listOf(asHeader);
+const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
+
+/** A pair of name and value; a value may be a number. */
+const headerDecoder = createDecoder('must be a pair of name and value', (value): Header | undefined => {
+  if (!Array.isArray(value) || value.length !== 2) return undefined;
+  const name = textDecoder.decode(value[0]);
+  const text = textOrNumberDecoder.decode(value[1]);
+  return name === undefined || text === undefined ? undefined : [name, text];
+});
+
+/** A trace ID in lower case; null where all its digits are zeros. */
+const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>
+  /^[0-9a-f]{32}$/i.test(text) ? traceId(text.toLowerCase()) : undefined,
+);
+
+export const asLine = toCheck(lineDecoder);
+export const asHeaders = listOf(toCheck(headerDecoder));
+export const asTraceId = toCheck(traceIdDecoder);
 
 /**
- * The captured part of a request in the shape of Request Details. Its times are moved by `shiftMs`, so that they
- * stay with the request's.
- *
- * @throws Rejection for a member of another type than the specification's
+ * The captured part of a request in the shape of Request Details, as far as it can be read. Its times are moved by
+ * `shiftMs`, so that they stay with the request's. A log record or a span that lacks something required is left out.
  */
-export function captureOf(source: Members, shiftMs: number): Capture {
+export function readCapture(source: Members, shiftMs: number, reader: LenientReader): Capture {
   const { request_headers, response_headers, request_body_json, response_body_json } = source;
   const { trace_id, exception, logs, spans } = source;
   const texts = request_headers ?? response_headers ?? request_body_json ?? response_body_json;
   // Most lines have nothing: `??` goes on as long as a member is absent.
   if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return NOTHING_CAPTURED;
-  return {
-    request_headers: optional(request_headers, 'request_headers', asHeaders) ?? [],
-    response_headers: optional(response_headers, 'response_headers', asHeaders) ?? [],
-    request_body_json: optional(request_body_json, 'request_body_json', asText),
-    response_body_json: optional(response_body_json, 'response_body_json', asText),
-    trace_id: optional(trace_id, 'trace_id', asTraceId),
-    exception: optional(exception, 'exception', asException),
-    logs: optional(logs, 'logs', listOf(logAt(shiftMs))) ?? [],
-    spans: optional(spans, 'spans', listOf(spanAt(shiftMs))) ?? [],
-  };
-}
-
-function asHeader(value: unknown, name: string): Header {
-  if (!Array.isArray(value) || value.length !== 2)
-    throw new Rejection(`${name}: must be a pair of name and value`);
-  return [asText(value[0], `${name}[0]`), asText(value[1], `${name}[1]`)];
-}
-
-/** A trace ID of 32 lower-case hex digits; null where all are zeros. */
-export function asTraceId(value: unknown, name: string): string | null {
-  const id = asText(value, name);
-  if (!/^[0-9a-f]{32}$/.test(id)) throw new Rejection(`${name}: must be 32 lower-case hex digits`);
-  return traceId(id);
-}
-
-function asException(value: unknown, name: string): CapturedException {
-  const source = asObject(value, name);
-  return {
-    type: asText(source.type, `${name}.type`),
-    message: optional(source.message, `${name}.message`, asText) ?? '',
-    stacktrace: optional(source.stacktrace, `${name}.stacktrace`, asText) ?? '',
-    tracker_event_id: optional(source.tracker_event_id, `${name}.tracker_event_id`, asText),
-  };
-}
-
-function logAt(shiftMs: number): Check<CapturedLog> {
-  return (value, name) => {
-    const source = asObject(value, name);
-    const micros = asMicroseconds(source.timestamp, `${name}.timestamp`);
-    return {
-      timestamp: formatMicroseconds(micros + shiftMs * 1000),
-      message: asText(source.message, `${name}.message`),
-      level: asText(source.level, `${name}.level`),
-      logger: optional(source.logger, `${name}.logger`, asText),
-      file: optional(source.file, `${name}.file`, asText),
-      line: optional(source.line, `${name}.line`, asLine),
-    };
-  };
-}
-
-function spanAt(shiftMs: number): Check<CapturedSpan> {
   const shiftNs = BigInt(shiftMs) * 1_000_000n;
-  return (value, name) => {
-    const source = asObject(value, name);
-    const start = asNanoseconds(source.start_time_ns, `${name}.start_time_ns`);
-    const end = asNanoseconds(source.end_time_ns, `${name}.end_time_ns`);
-    return {
-      span_id: asText(source.span_id, `${name}.span_id`),
-      parent_span_id: optional(source.parent_span_id, `${name}.parent_span_id`, asText),
-      name: asText(source.name, `${name}.name`),
-      kind: spanKind(optional(source.kind, `${name}.kind`, asText)),
-      start_time_ns: start + shiftNs,
-      end_time_ns: end + shiftNs,
-      duration_ns: optional(source.duration_ns, `${name}.duration_ns`, asNanoseconds) ?? between(start, end),
-      status: spanStatus(optional(source.status, `${name}.status`, asText)),
-      attributes: optional(source.attributes, `${name}.attributes`, asObject) ?? {},
-    };
+  return {
+    request_headers: reader.readList(request_headers, 'request_headers', headerDecoder.decode),
+    response_headers: reader.readList(response_headers, 'response_headers', headerDecoder.decode),
+    request_body_json: reader.read(request_body_json, 'request_body_json', textDecoder),
+    response_body_json: reader.read(response_body_json, 'response_body_json', textDecoder),
+    trace_id: reader.read(trace_id, 'trace_id', traceIdDecoder),
+    exception: readException(exception, reader),
+    logs: reader.readList(logs, 'logs', (log) => readLog(log, shiftMs, reader)),
+    spans: reader.readList(spans, 'spans', (span) => readSpan(span, shiftNs, reader)),
+  };
+}
+
+function readException(value: unknown, reader: LenientReader): CapturedException | null {
+  if (isAbsent(value)) return null;
+  const source = objectDecoder.decode(value);
+  const type = textDecoder.decode(source?.type);
+  if (source === undefined || type === undefined) {
+    reader.ignored.push('exception');
+    return null;
+  }
+  return {
+    type,
+    message: reader.read(source.message, 'exception.message', textDecoder) ?? '',
+    stacktrace: reader.read(source.stacktrace, 'exception.stacktrace', textDecoder) ?? '',
+    tracker_event_id: reader.read(source.tracker_event_id, 'exception.tracker_event_id', textDecoder),
+  };
+}
+
+function readLog(value: unknown, shiftMs: number, reader: LenientReader): CapturedLog | undefined {
+  const source = objectDecoder.decode(value);
+  const micros = microsecondsDecoder.decode(source?.timestamp);
+  const message = textDecoder.decode(source?.message);
+  const level = textDecoder.decode(source?.level);
+  if (source === undefined || micros === undefined || message === undefined || level === undefined)
+    return undefined;
+  return {
+    timestamp: formatMicroseconds(micros + shiftMs * 1000),
+    message,
+    level,
+    logger: reader.read(source.logger, 'logs.logger', textDecoder),
+    file: reader.read(source.file, 'logs.file', textDecoder),
+    line: reader.read(source.line, 'logs.line', lineDecoder),
+  };
+}
+
+function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): CapturedSpan | undefined {
+  const source = objectDecoder.decode(value);
+  const span_id = textDecoder.decode(source?.span_id);
+  const name = textDecoder.decode(source?.name);
+  const start = nanosecondsDecoder.decode(source?.start_time_ns);
+  const end = nanosecondsDecoder.decode(source?.end_time_ns);
+  if (source === undefined || span_id === undefined || name === undefined) return undefined;
+  if (start === undefined || end === undefined) return undefined;
+  return {
+    span_id,
+    parent_span_id: reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
+    name,
+    kind: spanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
+    start_time_ns: start + shiftNs,
+    end_time_ns: end + shiftNs,
+    duration_ns:
+      reader.read(source.duration_ns, 'spans.duration_ns', nanosecondsDecoder) ?? between(start, end),
+    status: spanStatus(reader.read(source.status, 'spans.status', textDecoder)),
+    attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
   };
 }
 

@@ -10,13 +10,20 @@ const LEAST = {
 const UUID = '63d524d0-e69c-47aa-818c-ab3ada75b277';
 
 function recordOf(line: string, shiftMs?: number): ParsedRequest {
-  const result = parseNdjsonLine(line, shiftMs);
+  const result = parseNdjsonLine(line, { shiftMs });
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
 }
 const parsed = (members: object, shiftMs?: number) =>
   recordOf(JSON.stringify({ ...LEAST, ...members }), shiftMs);
-const reasonFor = (members: object) => parseNdjsonLine(JSON.stringify({ ...LEAST, ...members }));
+const resultFor = (members: object) => parseNdjsonLine(JSON.stringify({ ...LEAST, ...members }));
+const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphens or underscores';
+
+function accepted(members: object) {
+  const result = resultFor(members);
+  if (!('record' in result)) throw new Error(result.reason);
+  return result;
+}
 
 describe('parseNdjsonLine', () => {
   it('needs only timestamp, method, url and status_code', () => {
@@ -27,6 +34,7 @@ describe('parseNdjsonLine', () => {
       consumer: null,
       method: 'GET',
       path: '/users/{id}',
+      is_path_inferred: true,
       url: 'https://api.example.com/users/7?x=1',
       status_code: 200,
       request_size_bytes: null,
@@ -53,19 +61,20 @@ describe('parseNdjsonLine', () => {
 
   it.each(['timestamp', 'method', 'url', 'status_code'])('rejects a line without %s', (name) => {
     for (const value of [undefined, null])
-      expect(reasonFor({ [name]: value })).toEqual({ reason: expect.stringMatching(`^${name}: must be `) });
+      expect(resultFor({ [name]: value })).toEqual({ reason: expect.stringMatching(`^${name}: must be `) });
   });
 
   it.each([
-    ['', 'line: must be valid JSON'],
+    ['', 'line: must be a JSON object'],
+    ['GET / 200', 'line: must be a JSON object'],
     ['{', 'line: must be valid JSON'],
     ['{"timestamp":NaN}', 'line: must be valid JSON'],
     ['{"attributes":1', 'line: must be valid JSON'],
-    ['null', 'line: must be an object'],
-    ['1', 'line: must be an object'],
-    ['12345678901234567890', 'line: must be an object'],
-    ['"a"', 'line: must be an object'],
-    ['[{}]', 'line: must be an object'],
+    ['null', 'line: must be a JSON object'],
+    ['1', 'line: must be a JSON object'],
+    ['12345678901234567890', 'line: must be a JSON object'],
+    ['"a"', 'line: must be a JSON object'],
+    ['[{}]', 'line: must be a JSON object'],
     [`{"attributes":${'['.repeat(100_000)}`, 'line: nested too deeply'],
   ])('rejects the line %.30p', (line, reason) => {
     expect(parseNdjsonLine(line)).toEqual({ reason });
@@ -78,66 +87,144 @@ describe('parseNdjsonLine', () => {
     ['timestamp', '1969-12-31T23:59:59Z', 'must be an ISO 8601 date and time from 1970 to 2099'],
     ['timestamp', '2099-12-31T23:59:59-01:00', 'must be an ISO 8601 date and time from 1970 to 2099'],
     ['method', 7, 'must be a string'],
-    ['method', 'GE T', 'must be 1 to 16 letters, hyphens or underscores'],
+    ['method', 'GE T', METHOD_RULE],
+    ['method', '7GET', METHOD_RULE],
+    ['method', 'A'.repeat(33), METHOD_RULE],
     ['url', '', 'must have 1 to 65536 characters'],
     ['url', 'a'.repeat(65_537), 'must have 1 to 65536 characters'],
-    ['status_code', '200', 'must be an integer from 100 to 599'],
-    ['status_code', 200.5, 'must be an integer from 100 to 599'],
-    ['status_code', 99, 'must be an integer from 100 to 599'],
-    ['status_code', 600, 'must be an integer from 100 to 599'],
-    ['status_code', true, 'must be an integer from 100 to 599'],
-    ['request_uuid', 'x', 'must be a UUID'],
-    ['request_uuid', 7, 'must be a string'],
-    ['env', '', 'must be 1 to 32 letters, digits, hyphens or underscores'],
-    ['env', 'pre prod', 'must be 1 to 32 letters, digits, hyphens or underscores'],
-    ['env', 'a'.repeat(33), 'must be 1 to 32 letters, digits, hyphens or underscores'],
-    ['consumer', '', 'must not be empty'],
-    ['consumer', ' \t', 'must not be empty'],
-    ['consumer', 7, 'must be an object'],
-    ['consumer', ['a'], 'must be an object'],
-    ['path', 7, 'must be a string'],
-    ['request_size_bytes', -1, 'must be an integer from 0 to 9007199254740991'],
-    ['request_size_bytes', 2 ** 53, 'must be an integer from 0 to 9007199254740991'],
-    ['response_size_bytes', 1.5, 'must be an integer from 0 to 9007199254740991'],
-    ['response_time_ms', -1, 'must be a number from 0 to 4294967295'],
-    ['response_time_ms', '12', 'must be a number from 0 to 4294967295'],
-    ['response_time_ms', 2 ** 32, 'must be a number from 0 to 4294967295'],
-    ['client_ip', 'client.example.com', 'must be an IPv4 or IPv6 address'],
-    ['client_ip', '203.0.113.7:443', 'must be an IPv4 or IPv6 address'],
-    ['client_country_iso_code', 'DEU', 'must be two letters'],
-    ['user_agent', 7, 'must be a string'],
-    ['request_headers', { accept: '*/*' }, 'must be an array'],
-    ['response_headers', 'accept: */*', 'must be an array'],
-    ['request_body_json', { a: 1 }, 'must be a string'],
-    ['response_body_json', ['a'], 'must be a string'],
-    ['trace_id', '4BF92F3577B34DA6A3CE929D0E0E4736', 'must be 32 lower-case hex digits'],
-    ['trace_id', '4bf9', 'must be 32 lower-case hex digits'],
-    ['exception', 'TypeError', 'must be an object'],
-    ['logs', {}, 'must be an array'],
-    ['spans', {}, 'must be an array'],
-  ])('rejects %s %.20p', (name, value, rule) => {
-    expect(reasonFor({ [name]: value })).toEqual({ reason: `${name}: ${rule}` });
+    ['status_code', '200', 'must be an integer from 100 to 999'],
+    ['status_code', 200.5, 'must be an integer from 100 to 999'],
+    ['status_code', 99, 'must be an integer from 100 to 999'],
+    ['status_code', 1000, 'must be an integer from 100 to 999'],
+    ['status_code', true, 'must be an integer from 100 to 999'],
+  ])('rejects the required member %s %p', (name, value, rule) => {
+    expect(resultFor({ [name]: value })).toEqual({ reason: `${name}: ${rule}` });
   });
 
   it.each([
-    ['consumer.identifier', { consumer: {} }, 'must be a string'],
-    ['consumer.identifier', { consumer: { identifier: ' ' } }, 'must not be empty'],
-    ['consumer.group', { consumer: { identifier: 'a', group: { id: 1, name: 'b' } } }, 'must be a string'],
-    ['request_headers[1]', { request_headers: [['a', 'b'], ['c']] }, 'must be a pair of name and value'],
-    ['request_headers[0][1]', { request_headers: [['a', 1]] }, 'must be a string'],
-    ['exception.type', { exception: { message: 'a' } }, 'must be a string'],
-    ['logs[0]', { logs: ['a'] }, 'must be an object'],
-    ['logs[0].level', { logs: [{ timestamp: LEAST.timestamp, message: 'a' }] }, 'must be a string'],
+    ['request_uuid', 'x'],
+    ['request_uuid', 7],
+    ['env', ''],
+    ['env', 'pre prod'],
+    ['env', 'a'.repeat(33)],
+    ['consumer', ''],
+    ['consumer', ' \t'],
+    ['consumer', true],
+    ['consumer', ['a']],
+    ['consumer', {}],
+    ['consumer', { identifier: ' ' }],
+    ['path', 7],
+    ['request_size_bytes', -1],
+    ['request_size_bytes', 2 ** 44 + 1],
+    ['response_size_bytes', 1.5],
+    ['response_size_bytes', '512'],
+    ['response_time_ms', -1],
+    ['response_time_ms', '12'],
+    ['response_time_ms', 2 ** 32],
+    ['client_ip', ''],
+    ['client_ip', 'client.example.com'],
+    ['client_ip', '203.0.113.7:'],
+    ['client_country_iso_code', 'DEU'],
+    ['client_country_iso_code', ''],
+    ['user_agent', 7],
+    ['request_headers', { accept: '*/*' }],
+    ['response_headers', 'accept: */*'],
+    ['request_headers', [['a']]],
+    ['response_headers', [['a', null]]],
+    ['request_body_json', { a: 1 }],
+    ['response_body_json', ['a']],
+    ['trace_id', '4bf9'],
+    ['trace_id', ''],
+    ['exception', 'TypeError'],
+    ['exception', { message: 'a' }],
+    ['logs', {}],
+    ['logs', ['a']],
+    ['logs', [{ timestamp: LEAST.timestamp, message: 'a' }]],
+    ['logs', [{ timestamp: 1, message: 'a', level: 'info' }]],
+    ['spans', {}],
+    ['spans', [null]],
+    ['spans', [{ span_id: 'a', name: 'b', start_time_ns: 1 }]],
+  ])('leaves out the optional member %s %j alone, and names it', (name, value) => {
+    const { record } = accepted({});
+    expect(accepted({ [name]: value })).toEqual({ record, ignored: [name] });
+  });
+
+  it('keeps all that can be read beside what cannot', () => {
+    const members = {
+      consumer: { identifier: 'bob', name: 7, group: { id: 1, name: 'b' } },
+      request_headers: [['accept', '*/*'], ['cut'], ['content-length', 12], ['x-id', 12345678901234567890n]],
+      exception: { type: 'TypeError', message: 7, tracker_event_id: 'e' },
+      logs: ['a', { timestamp: LEAST.timestamp, message: 'kept', level: 'info', line: -1 }],
+      spans: [span({}), span({ attributes: [1], status: 3, duration_ns: -1 }), {}],
+      response_time_ms: 'fast',
+      response_size_bytes: 512,
+    };
+    const text = JSON.stringify({ ...LEAST, ...members }, (_, value: unknown) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    );
+    const result = parseNdjsonLine(text.replace('12345678901234567000', '12345678901234567890'));
+    if (!('record' in result)) throw new Error(result.reason);
+    expect([...result.ignored].sort()).toEqual([
+      'consumer.group',
+      'consumer.name',
+      'exception.message',
+      'logs',
+      'logs.line',
+      'request_headers',
+      'response_time_ms',
+      'spans',
+      'spans.attributes',
+      'spans.duration_ns',
+      'spans.status',
+    ]);
+    expect(result.record).toMatchObject({ consumer: { identifier: 'bob' }, response_size_bytes: 512 });
+    expect(JSON.parse(result.record.capture)).toMatchObject({
+      request_headers: [
+        ['accept', '*/*'],
+        ['content-length', '12'],
+        ['x-id', '12345678901234567890'],
+      ],
+      exception: { type: 'TypeError', message: '', tracker_event_id: 'e' },
+      logs: [{ message: 'kept', line: null }],
+      spans: [{ attributes: {} }, { attributes: {}, status: null, duration_ns: 1 }],
+    });
+  });
+
+  it.each([
+    ['4BF92F3577B34DA6A3CE929D0E0E4736', '4bf92f3577b34da6a3ce929d0e0e4736'],
+    ['4bf92f3577b34da6a3ce929d0e0e4736', '4bf92f3577b34da6a3ce929d0e0e4736'],
+  ])('reads the trace ID %s in lower case', (trace_id, expected) => {
+    const { record, ignored } = accepted({ trace_id });
+    expect([JSON.parse(record.capture).trace_id, ignored]).toEqual([expected, []]);
+  });
+
+  it.each([
+    ['Traefik', { ClientHost: '1.1.1.1', RequestMethod: 'GET', DownstreamStatus: 200 }],
+    ['Cloudflare', { ClientIP: '1.1.1.1', ClientRequestMethod: 'GET', EdgeResponseStatus: 200 }],
+    ['Google Cloud', { timestamp: LEAST.timestamp, httpRequest: { requestMethod: 'GET', status: 200 } }],
+    ['Amazon API Gateway', { requestTime: '17/May/2015', httpMethod: 'GET', status: '200' }],
+    ['Envoy', { start_time: LEAST.timestamp, method: 'GET', path: '/', response_flags: '-' }],
     [
-      'logs[0].timestamp',
-      { logs: [{ timestamp: 1 }] },
-      'must be an ISO 8601 date and time from 1970 to 2099',
+      'Caddy',
+      { ts: 1, logger: 'http.log.access', request: { method: 'GET' }, status: 200, resp_headers: {} },
     ],
-    ['spans[0]', { spans: [null] }, 'must be an object'],
-    ['spans[0].start_time_ns', { spans: [{}] }, 'must be an integer from 0 to 9223372036854775807'],
-    ['spans[1].attributes', { spans: [span({}), span({ attributes: [1] })] }, 'must be an object'],
-  ])('names the member that is wrong inside: %s', (name, members, rule) => {
-    expect(reasonFor(members)).toEqual({ reason: `${name}: ${rule}` });
+    ['nginx', { time: 'x', remote_addr: '1.1.1.1', request_method: 'GET', status: 200 }],
+    ['Apache', { time: 'x', remoteIP: '1.1.1.1', method: 'GET', status: '200' }],
+    ['Elastic Common Schema', { '@timestamp': LEAST.timestamp, http: { request: { method: 'GET' } } }],
+    ['pino-http', { level: 30, time: 1, req: { method: 'GET', url: '/' }, res: { statusCode: 200 } }],
+    ['HTTP Archive', { log: { entries: [] } }],
+  ])('says that a line is JSON of %s and what NDJSON must have', (name, members) => {
+    const reason = `line: is JSON, but not a request (it looks like a log of ${name}): needs timestamp, method, url and status_code`;
+    expect(parseNdjsonLine(JSON.stringify(members))).toEqual({ reason });
+  });
+
+  it.each([
+    '{}',
+    '{"level":"info","msg":"listening"}',
+    '{"timestamp":"2025-05-14","method":"GET","code":200}',
+  ])('says of the JSON %s that it is no request', (line) => {
+    const reason = 'line: is JSON, but not a request: needs timestamp, method, url and status_code';
+    expect(parseNdjsonLine(line)).toEqual({ reason });
   });
 
   it.each([
@@ -163,23 +250,54 @@ describe('parseNdjsonLine', () => {
     ['bob@example.com', { identifier: 'bob@example.com' }],
     ['  bob ', { identifier: 'bob' }],
     ['💥'.repeat(129), { identifier: '💥'.repeat(128) }],
+    [`${'a'.repeat(127)} b`, { identifier: 'a'.repeat(127) }],
+    [7, { identifier: '7' }],
+    [
+      { identifier: 7, name: 'Seven' },
+      { identifier: '7', name: 'Seven' },
+    ],
     [{ identifier: 'bob' }, { identifier: 'bob' }],
     [{ identifier: 'bob', name: null, group: ' ' }, { identifier: 'bob' }],
     [
       { identifier: 'bob', name: ' Bob ', group: 'g'.repeat(65) },
       { identifier: 'bob', name: 'Bob', group: 'g'.repeat(64) },
     ],
+    [
+      { identifier: 'bob', name: `${'n'.repeat(63)}  n`, group: `${'g'.repeat(60)}    \u00a0g` },
+      { identifier: 'bob', name: 'n'.repeat(63), group: 'g'.repeat(60) },
+    ],
   ])('reads the consumer %.40p', (consumer, expected) => {
     expect(parsed({ consumer }).consumer).toEqual(expected);
   });
 
   it.each([
-    ['/users/:id', '/users/{id}'],
-    ['/users/{user_id}', '/users/{user_id}'],
+    ['/users/:id', '/users/:id'],
+    ['/a/[id]', '/a/[id]'],
+    ['/{id:int}/<b>', '/{id:int}/<b>'],
     ['/users/7', '/users/7'],
+    [' ', ' '],
     ['a'.repeat(2000), 'a'.repeat(1024)],
-  ])('writes the path %.20p in braces', (path, expected) => {
-    expect(parsed({ path }).path).toBe(expected);
+  ])('keeps the path %p as it stands', (path, expected) => {
+    expect(parsed({ path })).toMatchObject({ path: expected, is_path_inferred: false });
+  });
+
+  it.each([
+    [{ path: null }, false],
+    [{ path: '' }, false],
+    [{}, true],
+    [{ path: 7 }, true],
+  ])('says of %j whether its path was made from the URL: %p', (members, is_path_inferred) => {
+    expect(parsed(members)).toMatchObject({
+      is_path_inferred,
+      path: is_path_inferred ? '/users/{id}' : null,
+    });
+  });
+
+  it('completes a URL that is a path alone with the base URL', () => {
+    const baseUrl = 'https://api.example.com';
+    const urlOf = (url: string) => parseNdjsonLine(JSON.stringify({ ...LEAST, url }), { baseUrl });
+    expect(urlOf('/a?b')).toMatchObject({ record: { url: 'https://api.example.com/a?b', path: '/a' } });
+    expect(urlOf('http://b.example/a')).toMatchObject({ record: { url: 'http://b.example/a' } });
   });
 
   it('rounds the response time, and takes integers however JSON writes them', () => {
@@ -188,6 +306,11 @@ describe('parseNdjsonLine', () => {
     const rest = `,"timestamp":"2025-05-14","method":"get","url":"/","status_code":2e2}`;
     const expected = { response_time_ms: 0, request_size_bytes: 7, method: 'GET', status_code: 200 };
     expect(recordOf(line + rest)).toMatchObject(expected);
+  });
+
+  it.each(['203.0.113.7', '203.0.113.7:443', '[2001:db8::7]:443'])('reads the address %s', (client_ip) => {
+    const address = client_ip.startsWith('[') ? '2001:db8::7' : '203.0.113.7';
+    expect(accepted({ client_ip })).toMatchObject({ record: { client_ip: address }, ignored: [] });
   });
 
   it('finds the country of the address, unless the line names one', () => {

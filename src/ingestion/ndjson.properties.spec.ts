@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { parseNdjsonLine } from './ndjson.parser.js';
 import type { ParsedRequest } from './parsed-request.js';
+import { MAX_PATH, pathPatternOf } from './path-pattern.js';
+import { clean, cut } from './text.js';
 
 const LEAST = {
   timestamp: '2025-05-14T10:00:00.123Z',
@@ -10,7 +12,7 @@ const LEAST = {
 };
 
 function recordOf(line: string, shiftMs?: number): ParsedRequest {
-  const result = parseNdjsonLine(line, shiftMs);
+  const result = parseNdjsonLine(line, { shiftMs });
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
 }
@@ -65,17 +67,36 @@ describe('a line as the API gives it', () => {
   const captureJson = capture.map(
     ({ spans, ...rest }) => `${JSON.stringify(rest).slice(0, -1)},"spans":[${spans.join(',')}]}`,
   );
+  // Patterns as they may stand in the store: made of URLs, or of routes of any framework.
+  const piece = fc.oneof(
+    fc.constantFrom(
+      '/',
+      '/{id}',
+      '/:id',
+      '/[id]',
+      '/<int:id>',
+      '/{id:int}',
+      '/{:a:b*{[0-9]+}\\:a',
+      '%',
+      '//',
+      '?*',
+    ),
+    fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
+  );
+  const hostilePath = fc
+    .array(piece, { minLength: 1, maxLength: 300 })
+    .map((pieces) => cut(clean(pieces.join('')), MAX_PATH));
   const log_record = fc.record({
     timestamp: instant.map((date) => date.toISOString()),
     request_uuid: fc.uuid(),
     env: fc.stringMatching(/^[\w-]{1,32}$/),
     consumer: fc.option(fc.stringMatching(/^[\w@.]{1,20}$/)),
-    method: fc.constantFrom('GET', 'POST', 'M-SEARCH'),
-    path: fc.constantFrom(null, '/', '/v1/users/{user_id}'),
+    method: fc.constantFrom('GET', 'POST', 'M-SEARCH', 'UPDATEREDIRECTREF', 'X2_Y'),
+    path: fc.option(hostilePath),
     url: fc.webUrl({ withQueryParameters: true }),
-    status_code: fc.integer({ min: 100, max: 599 }),
+    status_code: fc.integer({ min: 100, max: 999 }),
     request_size_bytes: fc.option(fc.nat()),
-    response_size_bytes: fc.option(fc.maxSafeNat()),
+    response_size_bytes: fc.option(fc.nat(2 ** 44)),
     response_time_ms: fc.nat(),
     client_ip: fc.option(fc.oneof(fc.ipV4(), fc.ipV6())),
     client_country_iso_code: fc.constant('DE'),
@@ -85,13 +106,42 @@ describe('a line as the API gives it', () => {
     fc.assert(
       fc.property(log_record, captureJson, (fields, captured) => {
         const record = recordOf(`${JSON.stringify(fields).slice(0, -1)},${captured.slice(1)}`);
-        const { timestamp, consumer, is_noise, capture: text, ...rest } = record;
+        const { timestamp, consumer, is_noise, is_path_inferred, capture: text, ...rest } = record;
         const given = { ...rest, timestamp: new Date(timestamp).toISOString() };
-        expect(typeof is_noise).toBe('boolean');
+        expect([typeof is_noise, is_path_inferred]).toEqual(['boolean', false]);
         expect({ ...given, consumer: consumer?.identifier ?? null }).toEqual(fields);
         expect(text === '' ? isEmpty(captured) : text).toEqual(text === '' ? true : captured);
       }),
       { numRuns: 300 },
+    );
+  });
+
+  it('has the path that was made from its URL when it comes back', () => {
+    fc.assert(
+      fc.property(hostilePath, (url) => {
+        const { path } = recordOf(JSON.stringify({ ...LEAST, url }));
+        expect(path).toBe(pathPatternOf(url));
+        expect(recordOf(JSON.stringify({ ...LEAST, url, path })).path).toBe(path);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('has the consumer that was made of any text when it comes back', () => {
+    const blank = fc.constantFrom(' ', '\t', '\u00a0', '\u2003', '\ufeff', 'a', 'é', '💥');
+    const name = fc.string({
+      unit: fc.oneof(blank, fc.constant('b'.repeat(30))),
+      minLength: 1,
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(name, name, name, (identifier, label, group) => {
+        const { consumer } = recordOf(
+          JSON.stringify({ ...LEAST, consumer: { identifier, name: label, group } }),
+        );
+        expect(recordOf(JSON.stringify({ ...LEAST, consumer })).consumer).toEqual(consumer);
+      }),
+      { numRuns: 1_000 },
     );
   });
 
@@ -109,7 +159,7 @@ describe('a line as the API gives it', () => {
     fc.assert(
       fc.property(line, (text) => {
         const result = parseNdjsonLine(text);
-        if ('reason' in result) expect(result.reason).toMatch(/^[^\n]{1,100}$/);
+        if ('reason' in result) expect(result.reason).toMatch(/^[^\n]{1,150}$/);
       }),
       { numRuns: 1_000 },
     );

@@ -1,61 +1,79 @@
 import { parseUuid } from '../common/validation/uuid.js';
-import { Rejection, asObject, asText, integerFrom, optional, roundedFrom } from './checks.js';
+import {
+  type LenientReader,
+  asObject,
+  createDecoder,
+  createIntegerDecoder,
+  createRoundedDecoder,
+  createTextDecoder,
+  integerFrom,
+  objectDecoder,
+  optional,
+  textOrNumberDecoder,
+  toCheck,
+} from './checks.js';
 import type { ConsumerRecord } from './request-record.js';
-import { MAX_URL, cut, exceeds, methodOf } from './text.js';
+import { MAX_URL, METHOD_RULE, exceeds, methodOf, trimAndCut } from './text.js';
 
 /** Longest texts of a consumer, in code points; the public client libraries cut there too. */
 const MAX_IDENTIFIER = 128;
 const MAX_NAME = 64;
 /** The store keeps response times in 32 bits. */
 const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
+/** 16 TiB: no request or response is larger, and a million of that size still have an exact sum. */
+const MAX_MESSAGE_BYTES = 2 ** 44;
 
-export const asStatusCode = integerFrom(100, 599);
-/** Bytes. */
-export const asSize = integerFrom(0, Number.MAX_SAFE_INTEGER);
+/** Three digits, as the filter allows: Node sends all of them, those above 599 as well. */
+export const statusCodeDecoder = createIntegerDecoder(100, 999);
+/** Bytes of one request or one response. */
+export const sizeDecoder = createIntegerDecoder(0, MAX_MESSAGE_BYTES);
 /** Milliseconds, rounded. */
-export const asResponseTime = roundedFrom(0, MAX_RESPONSE_TIME_MS);
+export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS);
 
-/** A URL, whole: one that is too long is rejected. */
-export function asUrl(value: unknown, name: string): string {
-  const url = asText(value, name);
-  if (url === '' || exceeds(url, MAX_URL))
-    throw new Rejection(`${name}: must have 1 to ${MAX_URL} characters`);
-  return url;
-}
+/** A URL, whole: one that is too long cannot be read. */
+export const urlDecoder = createTextDecoder(`must have 1 to ${MAX_URL} characters`, (url) =>
+  url === '' || exceeds(url, MAX_URL) ? undefined : url,
+);
 
 /** An HTTP method, in upper case. */
-export function asMethod(value: unknown, name: string): string {
-  const method = methodOf(asText(value, name));
-  if (method === null) throw new Rejection(`${name}: must be 1 to 16 letters, hyphens or underscores`);
-  return method;
-}
+export const methodDecoder = createTextDecoder(METHOD_RULE, (text) => methodOf(text) ?? undefined);
 
 /** A UUID in any spelling, as lower-case hex with hyphens. */
-export function asUuid(value: unknown, name: string): string {
-  const uuid = parseUuid(asText(value, name));
-  if (typeof uuid !== 'string') throw new Rejection(`${name}: must be a UUID`);
-  return uuid;
-}
+export const uuidDecoder = createTextDecoder('must be a UUID', (text) => {
+  const uuid = parseUuid(text);
+  return typeof uuid === 'string' ? uuid : undefined;
+});
 
 /** The name of an environment, as the client libraries allow it. */
-export function asEnv(value: unknown, name: string): string {
-  const env = asText(value, name);
-  if (!/^[\w-]{1,32}$/.test(env))
-    throw new Rejection(`${name}: must be 1 to 32 letters, digits, hyphens or underscores`);
-  return env;
-}
+export const envDecoder = createTextDecoder(
+  'must be 1 to 32 letters, digits, hyphens or underscores',
+  (env) => (/^[\w-]{1,32}$/.test(env) ? env : undefined),
+);
 
 /** A consumer's identifier: trimmed, cut, not empty. */
-export function asIdentifier(value: unknown, name: string): string {
-  const identifier = cut(asText(value, name).trim(), MAX_IDENTIFIER);
-  if (identifier === '') throw new Rejection(`${name}: must not be empty`);
-  return identifier;
-}
+export const identifierDecoder = createTextDecoder(
+  'must not be empty',
+  (text) => trimAndCut(text, MAX_IDENTIFIER) || undefined,
+);
+
+/** The same of an identifier that may be a number. */
+const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
+  identifierDecoder.decode(textOrNumberDecoder.decode(value)),
+);
 
 /** The name of a consumer or of a group: trimmed, cut, empty for none. */
-export function asLabel(value: unknown, name: string): string {
-  return cut(asText(value, name).trim(), MAX_NAME);
-}
+export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndCut(text, MAX_NAME));
+
+export const asStatusCode = toCheck(statusCodeDecoder);
+/** Bytes: those of one message, or a sum of many. */
+export const asSize = integerFrom(0, Number.MAX_SAFE_INTEGER);
+export const asResponseTime = toCheck(responseTimeDecoder);
+export const asUrl = toCheck(urlDecoder);
+export const asMethod = toCheck(methodDecoder);
+export const asUuid = toCheck(uuidDecoder);
+export const asEnv = toCheck(envDecoder);
+export const asIdentifier = toCheck(identifierDecoder);
+export const asLabel = toCheck(labelDecoder);
 
 /** A consumer: its identifier, or an object of `identifier`, `name` and `group`. */
 export function asConsumer(value: unknown, name: string): ConsumerRecord {
@@ -64,5 +82,22 @@ export function asConsumer(value: unknown, name: string): ConsumerRecord {
   const identifier = asIdentifier(source.identifier, `${name}.identifier`);
   const label = optional(source.name, `${name}.name`, asLabel);
   const group = optional(source.group, `${name}.group`, asLabel);
-  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
+  return toConsumer(identifier, label, group);
+}
+
+/**
+ * The same as far as it can be read: an identifier may be a number, a name or a group that cannot be read is left out,
+ * and without an identifier there is no consumer.
+ */
+export function readConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord | null {
+  const source = objectDecoder.decode(value);
+  const identifier = reader.read(source ? (source.identifier ?? '') : value, name, looseIdentifierDecoder);
+  if (identifier === null) return null;
+  const label = reader.read(source?.name, `${name}.name`, labelDecoder);
+  const group = reader.read(source?.group, `${name}.group`, labelDecoder);
+  return toConsumer(identifier, label, group);
+}
+
+function toConsumer(identifier: string, name: string | null, group: string | null): ConsumerRecord {
+  return { identifier, ...(name ? { name } : {}), ...(group ? { group } : {}) };
 }

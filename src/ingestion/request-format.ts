@@ -1,22 +1,46 @@
 import { parseCombinedLine } from './combined-log.parser.js';
 import { parseNdjsonLine } from './ndjson.parser.js';
-import type { LineResult } from './parsed-request.js';
+import type { LineResult, ParseOptions } from './parsed-request.js';
 
 export const REQUEST_FORMATS = ['ndjson', 'combined'] as const;
 export type RequestFormat = (typeof REQUEST_FORMATS)[number];
 
 const PARSERS = { ndjson: parseNdjsonLine, combined: parseCombinedLine };
 
-/** The format of a file by its first line that is not blank: no access log begins with a brace. */
-export function guessFormat(line: string): RequestFormat {
-  return line.trimStart().startsWith('{') ? 'ndjson' : 'combined';
-}
+const COMMENT = /^\s*(?:#|\/\/)/;
+const IN_ARRAY =
+  'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it';
 
 /**
- * Reads one line of that format: the request, or the reason for which it is none. Never throws.
- *
- * @param shiftMs whole milliseconds by which all times of the request, those captured with it included, are moved
+ * Reads the lines of one source. Where its format is not given, the first line that is a request decides it: until then
+ * a line that begins with a brace is read as NDJSON and any other as one of an access log, so that a comment or a damaged
+ * line at the beginning costs itself alone.
  */
-export function parseLine(format: RequestFormat, line: string, shiftMs = 0): LineResult {
-  return PARSERS[format](line, shiftMs);
+export class LineParser {
+  /** How the first line begins that is not a comment. */
+  private opening: string | undefined;
+
+  constructor(
+    private format: RequestFormat | undefined,
+    private readonly options: ParseOptions = {},
+  ) {}
+
+  /** The request of a line that is not blank, or the reason for which it is none. Never throws. */
+  parse(line: string): LineResult {
+    if (this.format !== undefined) return PARSERS[this.format](line, this.options);
+    const beginning = line.trimStart().charAt(0);
+    const format = beginning === '{' ? 'ndjson' : 'combined';
+    const result = PARSERS[format](line, this.options);
+    if ('record' in result) this.format = format;
+    else return { reason: this.explain(line, beginning, result.reason) };
+    return result;
+  }
+
+  /** Why a line is no request in a source of which no line was one so far. */
+  private explain(line: string, beginning: string, reason: string): string {
+    if (COMMENT.test(line)) return 'line: is a comment';
+    this.opening ??= beginning;
+    if (this.opening === '[') return IN_ARRAY;
+    return this.opening === '{' && beginning !== '{' ? 'line: must be valid JSON' : reason;
+  }
 }

@@ -20,6 +20,8 @@ export interface RequestRecord {
   method: string;
   /** Pattern with parameters in braces; null when no route matched. */
   path: string | null;
+  /** Whether the path was made from the URL, because its source does not name the route. */
+  is_path_inferred: boolean;
   url: string;
   status_code: number;
   request_size_bytes: number | null;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { addressOf, clean, cut, exceeds, methodOf } from './text.js';
+import { addressOf, clean, cut, exceeds, methodOf, parseAddress, trimAndCut } from './text.js';
 
 const anyText = fc.string({ unit: 'binary' });
 
@@ -52,17 +52,50 @@ describe('addressOf', () => {
   });
 });
 
+describe('parseAddress', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7:80', '203.0.113.7'],
+    ['2001:db8::7', '2001:db8::7'],
+    ['[2001:db8::7]', '2001:db8::7'],
+    ['[2001:db8::7]:443', '2001:db8::7'],
+    ['client.example.com:80', null],
+    ['203.0.113.7:', null],
+    ['', null],
+  ])('reads %p as %p', (text, address) => {
+    expect(parseAddress(text)).toBe(address);
+  });
+});
+
+describe('trimAndCut', () => {
+  it('gives text that trimming and cutting again does not change', () => {
+    const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\u00a0', 'a', '💥') });
+    fc.assert(
+      fc.property(text, fc.nat(40), (given, max) => {
+        const once = trimAndCut(given, max);
+        expect(trimAndCut(once, max)).toBe(once);
+        expect(once).toBe(cut(given.trim(), max).trim());
+      }),
+    );
+  });
+});
+
 describe('methodOf', () => {
   it.each([
     ['GET', 'GET'],
     ['get', 'GET'],
     ['M-SEARCH', 'M-SEARCH'],
     ['BASELINE-CONTROL', 'BASELINE-CONTROL'],
+    ['UPDATEREDIRECTREF', 'UPDATEREDIRECTREF'],
+    ['x2_y', 'X2_Y'],
+    ['A'.repeat(32), 'A'.repeat(32)],
     ['', null],
     ['GE T', null],
     ['G\u00c9T', null],
     ['1GET', null],
-    ['ABCDEFGHIJKLMNOPQ', null],
+    ['-GET', null],
+    ['GET|POST', null],
+    ['A'.repeat(33), null],
   ])('reads the method %p as %p', (text, expected) => {
     expect(methodOf(text)).toBe(expected);
   });

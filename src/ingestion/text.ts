@@ -8,6 +8,15 @@ export const MAX_URL = 65_536;
 
 /** Longest text of an address: IPv6 with an IPv4 tail, and some room for a zone. */
 const MAX_ADDRESS = 64;
+/** An address in brackets or IPv4, with the port that some proxies append. */
+const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
+/**
+ * Methods that are accepted: RFC 9110 allows any token; every registered one consists of letters and hyphens, of 17 at
+ * most. Digits and underscores occur in methods of one's own.
+ */
+const METHOD = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+/** The rule that a method breaks, as an error message says it. */
+export const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphens or underscores';
 
 /**
  * The text as every store and every JSON reader can take it: a lone surrogate, which UTF-8 cannot carry, and NUL,
@@ -25,6 +34,11 @@ export function cut(text: string, max: number): string {
     .join('');
 }
 
+/** The text without blanks around it, at most `max` Unicode code points, so that trimming and cutting it again changes nothing. */
+export function trimAndCut(text: string, max: number): string {
+  return cut(text.trim(), max).trimEnd();
+}
+
 /** Whether the text has more than `max` Unicode code points. */
 export function exceeds(text: string, max: number): boolean {
   return text.length > max && cut(text, max).length < text.length;
@@ -35,7 +49,13 @@ export function addressOf(text: string): string | null {
   return text.length <= MAX_ADDRESS && isIP(text) !== 0 ? text : null;
 }
 
-/** The method in upper case, or null when it is not 1 to 16 letters, hyphens or underscores. */
+/** The address in a text such as `203.0.113.7:443` or `[2001:db8::7]:443`; null when there is none. */
+export function parseAddress(text: string): string | null {
+  const match = WITH_PORT.exec(text);
+  return addressOf(match?.[1] ?? match?.[2] ?? text);
+}
+
+/** The method in upper case; null when it is none that is accepted. */
 export function methodOf(text: string): string | null {
-  return /^[A-Za-z][A-Za-z_-]{0,15}$/.test(text) ? text.toUpperCase() : null;
+  return METHOD.test(text) ? text.toUpperCase() : null;
 }

@@ -10,6 +10,7 @@ export function aRequest(overrides: Partial<RequestRecord> = {}): RequestRecord 
     consumer: null,
     method: 'GET',
     path: '/users/{id}',
+    is_path_inferred: false,
     url: 'https://api.example.com/users/7',
     status_code: 200,
     request_size_bytes: 0,

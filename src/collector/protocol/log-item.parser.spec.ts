@@ -148,7 +148,7 @@ describe('parseLogItem', () => {
     [{ request: { timestamp: SECONDS + 2 * 86_400 } }, 'timestamp: more than a day in the future'],
     [{ request: { url: '' } }, 'request.url: must have 1 to 65536 characters'],
     [{ request: { body: '{}' } }, 'request.body: must be base64'],
-    [{ response: { statusCode: 0 } }, 'response.status_code: must be an integer from 100 to 599'],
+    [{ response: { statusCode: 0 } }, 'response.status_code: must be an integer from 100 to 999'],
     [{ item: { spans: [span({ startTime: '1.5' })] } }, 'spans[0].start_time: must be an integer'],
   ])('refuses %j', (parts, reason) => {
     const parsed = parseLogItem(lineOf(parts), CONTEXT);

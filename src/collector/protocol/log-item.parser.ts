@@ -70,6 +70,7 @@ function recordOf(item: Members, { env, now }: MessageContext): RequestRecord {
     consumer: optional(request.consumer, 'request.consumer', asConsumer),
     method: asMethod(request.method, 'request.method'),
     path,
+    is_path_inferred: false,
     url,
     status_code: asStatusCode(memberOf(response, 'status_code'), 'response.status_code'),
     request_size_bytes: optional(request.size, 'request.size', asSize),

@@ -1,0 +1,102 @@
+import { isGzip } from './gunzip.js';
+
+/** Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
+export const SIGNATURE_BYTES = 512;
+
+/** What a file is when it is no text that can be read line by line, and how to make it such text. */
+interface Signature {
+  readonly is: string;
+  readonly cure: string;
+  readonly matches: (head: Buffer) => boolean;
+}
+
+/** How much of the beginning is looked at. */
+const MAX_HEAD = 4_096;
+const READABLE = 'only NDJSON and access logs can be imported';
+/** Share of control characters from which on bytes are no text: random bytes have a tenth, text has next to none. */
+const MAX_CONTROL_SHARE = 0.05;
+
+/** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
+const SIGNATURES: readonly Signature[] = [
+  packed('gzip, twice', 'gunzip', isGzip),
+  packed('zstd', 'zstd -d', isZstd),
+  packed('xz', 'xz -d', startsWith('fd377a585a00')),
+  packed('bzip2', 'bzip2 -d', (head) => /^BZh[1-9]/.test(head.toString('latin1', 0, 4))),
+  packed('lz4', 'lz4 -d', startsWith('04224d18', '02214c18')),
+  packed('compress', 'uncompress', startsWith('1f9d')),
+  packed('lzip', 'lzip -d', startsWith('4c5a4950')),
+  archive('a ZIP archive', 'unzip', startsWith('504b0304', '504b0506', '504b0708')),
+  archive('a 7z archive', '7z x', startsWith('377abcaf271c')),
+  archive('a RAR archive', 'unrar x', startsWith('526172211a07')),
+  archive('a tar archive', 'tar -xf', (head) => head.toString('latin1', 257, 262) === 'ustar'),
+  encoded('UTF-32', startsWith('fffe0000', '0000feff')),
+  encoded('UTF-16', startsWith('fffe', 'feff')),
+  encoded('UTF-32LE', (head) => hasNulsAt(head, [1, 2, 3])),
+  encoded('UTF-32BE', (head) => hasNulsAt(head, [0, 1, 2])),
+  encoded('UTF-16LE', (head) => hasNulsAt(head, [1, 3])),
+  encoded('UTF-16BE', (head) => hasNulsAt(head, [0, 2])),
+  { is: 'it is Parquet', cure: READABLE, matches: startsWith('50415231') },
+  { is: 'it is an SQLite database', cure: READABLE, matches: startsWith('53514c69746520666f726d6174203300') },
+  {
+    is: 'it is a JSON array',
+    cure: 'write one object in each line, as jq -c ".[]" does',
+    matches: (head) => /^(?:\u00ef\u00bb\u00bf)?[ \t\r\n]*\[[ \t]*\{/.test(head.toString('latin1')),
+  },
+  { is: 'it is binary data', cure: READABLE, matches: isBinary },
+];
+
+/**
+ * Why a file cannot be read line by line, and what to do, as one clause; undefined when it can be. `head` is its
+ * beginning, unpacked if it is gzip: at least `SIGNATURE_BYTES`, or all of it.
+ */
+export function explainUnreadable(head: Buffer): string | undefined {
+  const bytes = head.subarray(0, MAX_HEAD);
+  const signature = SIGNATURES.find(({ matches }) => matches(bytes));
+  return signature && `${signature.is}; ${signature.cure}`;
+}
+
+function packed(name: string, command: string, matches: Signature['matches']): Signature {
+  return { is: `it is compressed with ${name}`, cure: `unpack it first, with ${command}`, matches };
+}
+
+function archive(is: string, command: string, matches: Signature['matches']): Signature {
+  return { is: `it is ${is}`, cure: `unpack it first, with ${command}, and import the files in it`, matches };
+}
+
+function encoded(name: string, matches: Signature['matches']): Signature {
+  return {
+    is: `it is text in ${name}`,
+    cure: `convert it first, with iconv -f ${name} -t UTF-8`,
+    matches,
+  };
+}
+
+function startsWith(...signatures: string[]): Signature['matches'] {
+  const bytes = signatures.map((hex) => Buffer.from(hex, 'hex'));
+  return (head) => bytes.some((signature) => head.subarray(0, signature.length).equals(signature));
+}
+
+/** A frame of data, or one to skip, of which the lowest four bits are free (RFC 8878, section 3.1). */
+function isZstd(head: Buffer): boolean {
+  const first = head.length < 4 ? 0 : head.readUInt32LE();
+  return first === 0xfd2fb528 || (first & 0xfffffff0) === 0x184d2a50;
+}
+
+/** Whether of each four bytes those at the places given are NUL as a rule, and the others are not. */
+function hasNulsAt(head: Buffer, places: readonly number[]): boolean {
+  const share = (place: number) =>
+    head.filter((byte, index) => byte === 0 && index % 4 === place).length / Math.floor(head.length / 4);
+  return (
+    head.length >= 4 &&
+    [0, 1, 2, 3].every((place) => (places.includes(place) ? share(place) > 0.5 : share(place) < 0.1))
+  );
+}
+
+/** Whether there are more control characters than in text. Holes of NUL at the beginning come from rotating a log. */
+function isBinary(head: Buffer): boolean {
+  const start = head.findIndex((byte) => byte !== 0);
+  if (start === -1) return false;
+  const text = head.subarray(start);
+  const controls = text.filter((byte) => byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b);
+  return controls.length > text.length * MAX_CONTROL_SHARE;
+}

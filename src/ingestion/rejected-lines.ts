@@ -1,0 +1,30 @@
+const LINES_SHOWN = 5;
+/** Reasons are few: they name members and rules, and nothing of a line. */
+const MAX_REASONS = 1_000;
+const OTHER_REASONS = 'other reasons';
+
+/** Lines that were rejected for one reason. */
+export interface RejectedLines {
+  readonly reason: string;
+  count: number;
+  /** The numbers of the first of them. */
+  readonly first: number[];
+}
+
+/** Groups rejected lines by their reason. */
+export class Rejections {
+  private readonly groups = new Map<string, RejectedLines>();
+
+  add(number: number, given: string): void {
+    const reason = this.groups.has(given) || this.groups.size < MAX_REASONS ? given : OTHER_REASONS;
+    const group = this.groups.get(reason) ?? { reason, count: 0, first: [] };
+    this.groups.set(reason, group);
+    group.count += 1;
+    if (group.first.length < LINES_SHOWN) group.first.push(number);
+  }
+
+  /** All groups, the one of most lines first. */
+  list(): RejectedLines[] {
+    return [...this.groups.values()].sort((one, other) => other.count - one.count);
+  }
+}

@@ -1,0 +1,257 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { Importer, type ImportOptions, type ImportSummary } from '../../src/ingestion/importer.js';
+import { TestApp } from '../setup/app.js';
+import { type Ended, command, dataDirectory } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+import { type LogBody, Tenant } from '../setup/tenant.js';
+
+const SECOND = 1_000;
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** The time of an access log, so many seconds ago. */
+function ago(seconds: number): string {
+  const date = new Date(Date.now() - seconds * SECOND);
+  const [day, time] = date.toISOString().slice(8, 19).split('T');
+  return `${day}/${MONTHS[date.getUTCMonth()]}/${date.getUTCFullYear()}:${time} +0000`;
+}
+
+const logLine = (seconds: number, target = '/a', user = '-') =>
+  `203.0.113.7 - ${user} [${ago(seconds)}] "GET ${target} HTTP/1.1" 200 512 "https://a.example/" "curl/8" 0.250`;
+
+describe('an import', () => {
+  let app: TestApp;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+
+  afterAll(() => app.stop());
+
+  /** Imports lines, in pieces of a length of their own. */
+  async function bring(
+    tenant: Tenant,
+    lines: readonly string[],
+    options: Partial<ImportOptions> = {},
+    piece = 1_000,
+  ): Promise<ImportSummary> {
+    const defaults = { appId: tenant.appId, env: 'prod', source: '', now: Date.now() };
+    const importer = new Importer(app.writer, { ...defaults, ...options });
+    for (let at = 0; at < lines.length; at += piece)
+      await importer.add(
+        lines.slice(at, at + piece).map((text, index) => ({ number: at + index + 1, text })),
+      );
+    return importer.end();
+  }
+
+  const logged = async (tenant: Tenant) => (await tenant.logs({ limit: 1000 })).data;
+
+  it('finds the lines of a log that lost its first ones, however it is read, and counts equal lines each', async () => {
+    const tenant = await Tenant.create(app);
+    // Four lines in a second are equal.
+    const lines = Array.from({ length: 600 }, (_, index) => logLine(600 - Math.floor(index / 4)));
+    expect(await bring(tenant, lines)).toMatchObject({ imported: 600, duplicates: 0 });
+    for (const [lost, piece] of [
+      [0, 7],
+      [1, 1_000],
+      [2, 64],
+      [333, 1],
+    ] as const)
+      expect(await bring(tenant, lines.slice(lost), {}, piece)).toMatchObject({
+        imported: 0,
+        duplicates: 600 - lost,
+      });
+    expect(await bring(tenant, [...lines, logLine(10)])).toMatchObject({ imported: 1, duplicates: 600 });
+    expect((await logged(tenant)).length).toBe(601);
+  });
+
+  it('counts the equal lines of a second node when its source is named', async () => {
+    const tenant = await Tenant.create(app);
+    const checks = Array.from({ length: 30 }, (_, index) => logLine(300 - index * 10, '/check'));
+    expect(await bring(tenant, checks, { source: 'web-1' })).toMatchObject({ imported: 30 });
+    expect(await bring(tenant, checks, { source: 'web-2' })).toMatchObject({ imported: 30, duplicates: 0 });
+    expect(await bring(tenant, checks, { source: 'web-2' })).toMatchObject({ imported: 0, duplicates: 30 });
+    const { data } = await tenant.traffic();
+    expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(60);
+  });
+
+  it('keeps what an access log knows: host, address, user, user agent, referer, time', async () => {
+    const tenant = await Tenant.create(app);
+    const line = `www.example.com:443 ${logLine(60, '/orders/7?full=1', 'john [x]')}`;
+    expect(await bring(tenant, [line], { consumerFrom: 'user' })).toMatchObject({ imported: 1 });
+    const [log] = await logged(tenant);
+    const { body } = await tenant.get(`request-logs/${log!.request_uuid}`);
+    expect(body).toMatchObject({
+      consumer: 'john [x]',
+      path: '/orders/{id}',
+      url: 'https://www.example.com/orders/7?full=1',
+      client_ip: '203.0.113.7',
+      response_time_ms: 250,
+      request_headers: [
+        ['user-agent', 'curl/8'],
+        ['referer', 'https://a.example/'],
+      ],
+    });
+  });
+
+  it('gives back each hostile path that came out of it, whatever it was made of', async () => {
+    const [tenant, other] = [await Tenant.create(app), await Tenant.create(app)];
+    const piece = fc.oneof(
+      fc.constantFrom(
+        '/',
+        '/{id}',
+        '/:id',
+        '/[id]',
+        '/<int:id>',
+        '/{a:int}',
+        '/{:a:b*{[0-9]+}\\:a',
+        '%',
+        ' ',
+      ),
+      fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
+    );
+    const paths = fc.sample(
+      fc.array(piece, { minLength: 1, maxLength: 40 }).map((pieces) => pieces.join('')),
+      500,
+    );
+    const timestamp = new Date(Date.now() - 60 * SECOND).toISOString();
+    const request = (members: object) =>
+      JSON.stringify({ timestamp, method: 'GET', status_code: 200, ...members });
+    const lines = paths.flatMap((path) => [
+      request({ url: `https://a.example/${path}` }),
+      request({ url: 'https://a.example/', path }),
+    ]);
+    await bring(tenant, lines);
+    const exported = await logged(tenant);
+    await bring(
+      other,
+      exported.map((log) => JSON.stringify(log)),
+    );
+    expect(exported.length).toBeGreaterThan(500);
+    const byUuid = (logs: LogBody[]) => new Map(logs.map((log) => [log.request_uuid, log]));
+    expect(byUuid(await logged(other))).toEqual(byUuid(exported));
+    expect(exported.filter(({ path }) => path?.includes('[id]')).length).toBeGreaterThan(10);
+  });
+
+  it('leaves out what cannot be read, and counts it by name', async () => {
+    const tenant = await Tenant.create(app);
+    const timestamp = new Date(Date.now() - 60 * SECOND).toISOString();
+    const required = { timestamp, method: 'GET', url: 'https://a.example/a', status_code: 999 };
+    const lines = [
+      { ...required, client_ip: '' },
+      { ...required, client_ip: 'unknown', consumer: '', env: 'pre prod' },
+      { ...required, response_size_bytes: -1, trace_id: 'A'.repeat(32) },
+      { ...required, url: '', client_ip: '' },
+      { ...required, timestamp: '2019-01-01', client_ip: '' },
+    ];
+    expect(
+      await bring(
+        tenant,
+        lines.map((line) => JSON.stringify(line)),
+      ),
+    ).toEqual({
+      read: 5,
+      imported: 3,
+      duplicates: 0,
+      rejected: 2,
+      logged: 3,
+      ignored_members: { client_ip: 2, consumer: 1, env: 1, response_size_bytes: 1 },
+    });
+    const logs = await logged(tenant);
+    expect(logs).toMatchObject([1, 2, 3].map(() => ({ status_code: 999, env: 'prod', consumer: null })));
+  });
+});
+
+// Each process has the engine in it.
+describeEmbedded('import, as a command', () => {
+  const data = dataDirectory();
+  const run = (...args: string[]) => command(args, { ...data.env, LOG_LEVEL: 'silent' });
+  const files = mkdtempSync(join(tmpdir(), 'request-analytics-files-'));
+  const fileOf = (name: string, content: string | Buffer) => {
+    writeFileSync(join(files, name), content);
+    return join(files, name);
+  };
+  const summaryOf = ({ out }: Ended) => JSON.parse(out.join('\n')) as ImportSummary;
+  const auditOf = ({ err }: Ended) => JSON.parse(err.find((line) => line.startsWith('{"level"'))!) as object;
+
+  beforeAll(async () => {
+    await run('team', 'create', '--name', 'Acme');
+    await run('app', 'create', '--team', '1', '--name', 'Shop');
+  });
+
+  afterAll(() => {
+    data.remove();
+    rmSync(files, { recursive: true });
+  });
+
+  it('fails when it rejected every line, and groups the reasons', async () => {
+    const old = Array.from({ length: 40 }, (_, index) => logLine(index).replace(/20\d\d:/, '2019:'));
+    const text = ['root:x:0:0:root:/root:/bin/sh', ...old, 'daemon:x:1:1::/:/bin/false'].join('\n');
+    const ended = await run('import', fileOf('passwd', text), '--app', '1');
+    expect(ended.code).toBe(1);
+    expect(summaryOf(ended)).toEqual({ read: 42, imported: 0, duplicates: 0, rejected: 42, logged: 0 });
+    expect(ended.err.filter((line) => !line.startsWith('{'))).toEqual([
+      '40 lines rejected: timestamp: older than the 13 months for which traffic is kept (lines 2, 3, 4, 5, 6, …)',
+      '2 lines rejected: line: must begin with host, identity, user, [time] and "request" (lines 1, 42)',
+      'If this is an old sample, --shift-to now moves its times.',
+      'error: nothing was imported: all lines were rejected (42)',
+    ]);
+    expect(auditOf(ended)).toMatchObject({ outcome: 'failed', error: 'NothingImportedError' });
+  });
+
+  it('rejects no line of what is no text, and says what it is', async () => {
+    const file = fileOf('access.log.zst', Buffer.from('28b52ffd04580900', 'hex'));
+    const ended = await run('import', file, '--app', '1');
+    expect(ended.code).toBe(1);
+    expect(summaryOf(ended)).toMatchObject({ read: 0, rejected: 0 });
+    expect(ended.err.at(-1)).toBe(
+      `error: Cannot read ${file}: it is compressed with zstd; unpack it first, with zstd -d`,
+    );
+    expect(auditOf(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
+  });
+
+  it('completes URLs, reports what it left out, and explains why a file is nothing new', async () => {
+    const timestamp = new Date(Date.now() - 60 * SECOND).toISOString();
+    const line = { timestamp, method: 'GET', url: '/a', status_code: 200, client_ip: '' };
+    const args = [
+      'import',
+      fileOf('lines', JSON.stringify(line)),
+      '--app',
+      '1',
+      '--base-url',
+      'HTTPS://a.Example:443/',
+    ];
+    const first = await run(...args, '--source', 'web-1/access.log');
+    expect([first.code, summaryOf(first)]).toMatchObject([
+      0,
+      { imported: 1, ignored_members: { client_ip: 1 } },
+    ]);
+    expect(first.err).toContain('left out of requests, because they could not be read: client_ip (1)');
+    expect(auditOf(first)).toMatchObject({ outcome: 'ok', imported: 1 });
+    const again = await run(...args, '--source', 'web-1/access.log');
+    expect([again.code, summaryOf(again)]).toMatchObject([0, { imported: 0, duplicates: 1 }]);
+    expect(again.err.join(' ')).toContain('Name the source with --source when several nodes log for one app');
+    expect(summaryOf(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
+  });
+
+  it.each([
+    ['--source', 'a b'],
+    ['--source', ''],
+    ['--source', 'a'.repeat(65)],
+    ['--base-url', 'api.example.com'],
+    ['--base-url', 'ftp://api.example.com'],
+    ['--base-url', 'https://api.example.com/?a=b'],
+    ['--base-url', 'https://me:secret@api.example.com'],
+    ['--consumer-from', 'referer'],
+  ])('does not take %s %p', async (option, value) => {
+    const { code, err } = await run('import', '-', '--app', '1', option, value);
+    expect([code, err.join('\n')]).toEqual([1, expect.stringContaining(`'${option} <`)]);
+  });
+
+  it('shows examples in its help', async () => {
+    const { code, out } = await run('import', '--help');
+    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('zstd -dc access.log.zst | ')]);
+  });
+});
