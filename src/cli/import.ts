@@ -156,7 +156,7 @@ async function importFrom(
 
 /** Prints what a person should know of an import beyond its numbers. */
 function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
-  const { imported, duplicates, ignored_members } = summary;
+  const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
     const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}`;
     if (lines === 1) tell(`1 line rejected: ${reason} (line ${numbers})`);
@@ -170,6 +170,10 @@ function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   if (ignored_members) {
     const members = Object.entries(ignored_members).map(([name, times]) => `${name} (${count(times)})`);
     tell(`left out of requests, because they could not be read: ${members.join(', ')}`);
+  }
+  if (over_limits) {
+    const kinds = Object.entries(over_limits).map(([kind, times]) => `${kind} (${count(times)})`);
+    tell(`counted under *, because the app has as many names as it may have: ${kinds.join(', ')}`);
   }
   if (imported > 0) return;
   if (duplicates > 0) tell(`All requests were in the store already. ${IDENTITY}`);

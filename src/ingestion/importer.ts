@@ -35,6 +35,8 @@ export interface ImportSummary {
    * there when all could be read.
    */
   ignored_members?: Record<string, number>;
+  /** By kind of name, requests counted under `*` because the app has as many names as it may have. Not there when none is. */
+  over_limits?: Record<string, number>;
 }
 
 /**
@@ -99,17 +101,15 @@ export class Importer {
     const { record, ignored } = parsed;
     const reason = whyNotInTime(record.timestamp, this.kept, this.options.now);
     if (reason !== undefined) return { reason };
-    this.countIgnored(ignored);
+    for (const name of ignored) this.count('ignored_members', name);
     const env = record.env ?? this.options.env;
     const request_uuid = record.request_uuid ?? this.identities.next(env, text);
     return { ...record, env, request_uuid };
   }
 
-  private countIgnored(names: readonly string[]) {
-    for (const name of names) {
-      const counts = (this.summary.ignored_members ??= {});
-      counts[name] = (counts[name] ?? 0) + 1;
-    }
+  private count(what: 'ignored_members' | 'over_limits', name: string) {
+    const counts = (this.summary[what] ??= {});
+    counts[name] = (counts[name] ?? 0) + 1;
   }
 
   private reject(number: number, reason: string) {
@@ -138,7 +138,10 @@ export class Importer {
     const written = await this.writer.write(this.options.appId, records);
     this.summary.imported += written.length;
     this.summary.duplicates += records.length - written.length;
-    this.summary.logged += written.filter((one) => !one.is_noise && one.timestamp > this.logsFrom).length;
+    for (const { record, overflow = [] } of written) {
+      if (!record.is_noise && record.timestamp > this.logsFrom) this.summary.logged += 1;
+      for (const kind of overflow) this.count('over_limits', kind);
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
 import { DEFAULT_LIMITS } from './names/name-limits.js';
-import { NameRegistry } from './names/name-registry.js';
+import { NameRegistry, type Resolved } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { countRow, encodePieces, requestRow, weighRequest } from './rows.js';
@@ -36,17 +36,17 @@ export class RequestsWriter {
   }
 
   /**
-   * Writes those of the requests that the store does not have and resolves to them once they are acknowledged.
+   * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they are
+   * acknowledged.
    *
    * They are appended to the batch log before they are inserted, so that a process that dies in between leaves nothing
    * doubled and nothing missing, in whichever batches the same requests come again.
    */
-  async write(appId: number, records: readonly RequestRecord[]): Promise<RequestRecord[]> {
+  async write(appId: number, records: readonly RequestRecord[]): Promise<Resolved<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) => record);
-      if (unknown.length > 0) await this.writeUnknown(appId, unknown);
-      return unknown;
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown) : [];
     });
   }
 
@@ -77,8 +77,14 @@ export class RequestsWriter {
     await this.log.markApplied();
   }
 
-  private async writeUnknown(appId: number, records: readonly RequestRecord[]): Promise<void> {
-    const resolved = await this.names.resolve(appId, records);
+  private async writeUnknown(
+    appId: number,
+    records: readonly RequestRecord[],
+  ): Promise<Resolved<RequestRecord>[]> {
+    const resolved = await this.names.resolve(
+      appId,
+      records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
+    );
     const pieces = encodePieces(
       'requests',
       resolved,
@@ -94,5 +100,11 @@ export class RequestsWriter {
     };
     await this.log.append(batch);
     await this.log.apply(batch);
+    return resolved;
   }
+}
+
+/** Whether nothing says that the application has the path: it was made from a URL that the application refused. */
+function isProbe({ is_path_inferred, status_code }: RequestRecord): boolean {
+  return is_path_inferred && (status_code === 404 || status_code === 405);
 }

@@ -137,6 +137,35 @@ describe('NameRegistry', () => {
     ]);
   });
 
+  describe('a path that was made from a URL', () => {
+    const probe = (path: string, status_code: number) =>
+      aRequest({ path, is_path_inferred: true, status_code, env: 'prod' });
+    const traffic = async () =>
+      rows(`SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM traffic_per_day_v1 AS t
+            LEFT JOIN endpoints_v1 AS e FINAL ON e.app_id = t.app_id AND e.id = t.endpoint_id
+            WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`);
+
+    it('makes no endpoint while all its responses are 404 or 405; its requests are counted', async () => {
+      await writer.write(appId, [probe('/wp-login.php', 404), probe('/.env', 405), probe('/users', 200)]);
+      expect(await traffic()).toEqual([
+        { path: '', requests: 2 },
+        { path: '/users', requests: 1 },
+      ]);
+    });
+
+    it('counts 404 under an endpoint that is known, also when it becomes known in the same batch', async () => {
+      await writer.write(appId, [probe('/users/{id}', 404), probe('/users/{id}', 200)]);
+      await restart();
+      await writer.write(appId, [probe('/users/{id}', 404)]);
+      expect(await traffic()).toEqual([{ path: '/users/{id}', requests: 3 }]);
+    });
+
+    it('is an endpoint whatever its status when the source names the route', async () => {
+      await writer.write(appId, [aRequest({ path: '/named', status_code: 404 })]);
+      expect(await traffic()).toEqual([{ path: '/named', requests: 1 }]);
+    });
+  });
+
   describe('beyond the limits of its app', () => {
     const LIMITS = { endpoints: 3, consumers: 2, consumer_groups: 1, environments: 2 };
     const request = (n: number) =>
@@ -158,6 +187,11 @@ describe('NameRegistry', () => {
         Array.from({ length: 10 }, (_, n) => request(n)),
       );
       expect(written).toHaveLength(10);
+      expect(written.slice(1, 4).map(({ overflow }) => overflow)).toEqual([
+        ['consumerGroups'],
+        ['environments', 'consumers', 'consumerGroups'],
+        ['environments', 'endpoints', 'consumers', 'consumerGroups'],
+      ]);
       expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '*']);
       expect(await names('consumers_v1', 'identifier')).toEqual(['c0', 'c1', '*']);
       expect(await names('consumer_groups_v1', 'name')).toEqual(['g0', '*']);

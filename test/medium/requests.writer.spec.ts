@@ -60,6 +60,8 @@ describe('RequestsWriter', () => {
     writer = new RequestsWriter(store);
     await writer.recover(0);
   };
+  const write = async (app: number, records: readonly RequestRecord[]) =>
+    (await writer.write(app, records)).map(({ record }) => record);
   const rows = (sql: string, app_id = appId) => store.rows<object>('test.traces', sql, { app_id });
   const traces = async () => {
     const found = Object.entries(TRACES).map(async ([name, sql]) => [name, await rows(sql)] as const);
@@ -80,20 +82,20 @@ describe('RequestsWriter', () => {
   describe('the same requests again', () => {
     it('change nothing: not the logs, the details, the traffic, nor the activity', async () => {
       const records = some(20);
-      expect(await writer.write(appId, records)).toEqual(records);
+      expect(await write(appId, records)).toEqual(records);
       const before = await traces();
       expect([before.logs!.length, before.details!.length]).toEqual([20, 20]);
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(20);
-      expect(await writer.write(appId, records)).toEqual([]);
+      expect(await write(appId, records)).toEqual([]);
       await restart();
-      expect(await writer.write(appId, [...records].reverse())).toEqual([]);
+      expect(await write(appId, [...records].reverse())).toEqual([]);
       expect(await traces()).toEqual(before);
     });
 
     it('count once where they come in other batches, beside new ones', async () => {
       const records = some(30);
       await writer.write(appId, records.slice(0, 20));
-      expect(await writer.write(appId, records.slice(10))).toEqual(records.slice(20));
+      expect(await write(appId, records.slice(10))).toEqual(records.slice(20));
       expect((await traces()).logs).toHaveLength(30);
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(30);
     });
@@ -101,7 +103,7 @@ describe('RequestsWriter', () => {
     it('count once where they stand twice in one batch: the first', async () => {
       const [one, other] = some(2);
       const twice = { ...one!, url: 'again' };
-      expect(await writer.write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
+      expect(await write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
       const { logs } = await traces();
       const urls = logs!.map(
         (row) => (JSON.parse(`{${(row as { record: string }).record}`) as RequestRecord).url,
@@ -122,7 +124,7 @@ describe('RequestsWriter', () => {
       await store.command(create);
       expect(await requestsIn('traffic_per_day')).toBe(0);
       await restart();
-      expect(await writer.write(appId, records.slice(3))).toEqual(records.slice(20));
+      expect(await write(appId, records.slice(3))).toEqual(records.slice(20));
       expect((await traces()).logs).toHaveLength(25);
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(25);
     });
@@ -137,7 +139,7 @@ describe('RequestsWriter', () => {
       await expect(writer.write(appId, records)).rejects.toThrow('killed');
       killed.mockRestore();
       await restart();
-      expect(await writer.write(appId, [...records, ...some(5)])).toHaveLength(5);
+      expect(await write(appId, [...records, ...some(5)])).toHaveLength(5);
       for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(15);
     });
 
@@ -158,14 +160,14 @@ describe('RequestsWriter', () => {
       const records = some(3);
       await writer.write(appId, records);
       const { id } = await new AdminService(store).createApp(1, 'Other', 'express');
-      expect(await writer.write(id, records)).toEqual(records);
+      expect(await write(id, records)).toEqual(records);
       expect(await rows(TRACES.logs!, id)).toHaveLength(3);
     });
 
     it('are known however many there are', async () => {
       const records = some(11_000);
-      expect(await writer.write(appId, records)).toHaveLength(11_000);
-      expect(await writer.write(appId, records)).toEqual([]);
+      expect(await write(appId, records)).toHaveLength(11_000);
+      expect(await write(appId, records)).toEqual([]);
       expect(await requestsIn('traffic_per_day')).toBe(11_000);
     });
   });
@@ -177,7 +179,7 @@ describe('RequestsWriter', () => {
   });
 
   it('writes nothing for nothing', async () => {
-    expect(await writer.write(appId, [])).toEqual([]);
+    expect(await write(appId, [])).toEqual([]);
   });
 
   it('counts static assets and health checks, and logs neither', async () => {

@@ -49,6 +49,8 @@ interface MetNames {
   consumers: Map<string, MetConsumer>;
 }
 
+const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
+
 /** By what makes writers agree: Redis, else the store itself. */
 const shared = new WeakMap<ClickHouse | SharedRedis, NameRegistry>();
 
@@ -145,7 +147,15 @@ export class NameRegistry {
         consumer_id: consumerRow?.id ?? 0,
       };
       if (path !== null && !endpointRow) return { record: { ...record, path: null }, ids };
-      if (!envRow?.isOverflow && !endpointRow?.isOverflow && !consumerRow?.isOverflow) return { record, ids };
+      const groupRow = consumer?.group === undefined ? undefined : groups.get(consumer.group);
+      const rowsByKind = {
+        environments: envRow,
+        endpoints: endpointRow,
+        consumers: consumerRow,
+        consumerGroups: groupRow,
+      };
+      const overflow = NAME_KINDS.filter((kind) => rowsByKind[kind]?.isOverflow);
+      if (overflow.length === 0) return { record, ids };
       return {
         record: {
           ...record,
@@ -154,11 +164,7 @@ export class NameRegistry {
           ...(consumerRow?.isOverflow && { consumer: { identifier: OVERFLOW_NAME } }),
         },
         ids,
-        overflow: [
-          ...(envRow?.isOverflow ? (['environments'] as const) : []),
-          ...(endpointRow?.isOverflow ? (['endpoints'] as const) : []),
-          ...(consumerRow?.isOverflow ? (['consumers'] as const) : []),
-        ],
+        overflow,
       };
     });
   }
