@@ -13,28 +13,39 @@ const FROM_2024 = seconds('2024-01-01T00:00Z');
 const TO_2028 = seconds('2028-01-01T00:00Z');
 
 const zones = fc.constantFrom(...ZONES);
-const intervals = fc.constantFrom<Interval>('hour', 'day');
+const intervals = fc.constantFrom<Interval>('minute', 'hour', 'day', 'month');
 const instants = fc.integer({ min: FROM_2024, max: TO_2028 });
 const windows = fc
   .tuple(instants, fc.integer({ min: 1, max: 8 * DAY }))
   .map(([from, length]) => ({ from, to: from + length }));
 
+type WalkedInterval = Exclude<Interval, 'month'>;
+const walked = fc.constantFrom<WalkedInterval>('minute', 'hour', 'day');
+/** How far before a window its first period can begin, at least; and the step in which a walk finds each beginning. */
+const LEAD: Record<WalkedInterval, number> = { minute: 5 * 60, hour: 2 * HOUR, day: 30 * HOUR };
+const STEP: Record<WalkedInterval, number> = { minute: 60, hour: QUARTER, day: QUARTER };
+/** How far around a change of offset a walk looks, and how long a window may be: few steps each. */
+const AROUND: Record<WalkedInterval, number> = { minute: 10 * 60, hour: 3 * HOUR, day: 3 * HOUR };
+const LONGEST: Record<WalkedInterval, number> = { minute: 3 * HOUR, hour: 8 * DAY, day: 8 * DAY };
+
+const begins: Record<WalkedInterval, (now: DateTime, before: DateTime) => boolean> = {
+  minute: (now, before) => now.minute !== before.minute || begins.hour(now, before),
+  hour: (now, before) => now.hour !== before.hour || now.offset < before.offset || begins.day(now, before),
+  day: (now, before) => now.day !== before.day,
+};
+
 /**
- * The rule of the contract, the slow way: walk the window by quarter-hours, look at luxon's local clock, and begin
- * a period where the date or hour changes or (for hours) where the clock was put back.
+ * The rule of the contract, the slow way: walk the window in small steps, look at luxon's local clock, and begin a period
+ * where its unit changes or (for minutes and hours) where the clock was put back.
  */
-function walkedBounds(from: number, to: number, zone: string, interval: Interval): number[] {
+function walkedBounds(from: number, to: number, zone: string, interval: WalkedInterval): number[] {
   const starts: number[] = [];
-  const lead = interval === 'hour' ? 2 * HOUR : 30 * HOUR;
   let before: DateTime | undefined;
-  for (let at = Math.floor(from / QUARTER) * QUARTER - lead; ; at += QUARTER) {
+  for (let at = Math.floor(from / STEP[interval]) * STEP[interval] - LEAD[interval]; ; at += STEP[interval]) {
     const now = DateTime.fromSeconds(at, { zone });
-    const begins =
-      before &&
-      (now.day !== before.day ||
-        (interval === 'hour' && (now.hour !== before.hour || now.offset < before.offset)));
-    if (begins) starts.push(at);
-    if (begins && at >= to) break;
+    const hasBegun = before && begins[interval](now, before);
+    if (hasBegun) starts.push(at);
+    if (hasBegun && at >= to) break;
     before = now;
   }
   return starts.slice(starts.findLastIndex((start) => start <= from));
@@ -55,7 +66,8 @@ function transitions(zone: string): number[] {
 describe('periodBounds', () => {
   it('agrees with a walk along the local clock', () => {
     fc.assert(
-      fc.property(zones, windows, intervals, (zone, { from, to }, interval) => {
+      fc.property(zones, instants, walked, fc.nat(), (zone, from, interval, length) => {
+        const to = from + 1 + (length % LONGEST[interval]);
         expect(periodBounds(from, to, zone, interval)).toEqual(walkedBounds(from, to, zone, interval));
       }),
       { numRuns: 100 },
@@ -65,8 +77,8 @@ describe('periodBounds', () => {
   it('agrees with that walk at every change of offset from 2024 to 2027', () => {
     const checked = ZONES.flatMap((zone) =>
       transitions(zone).map((at) => {
-        for (const interval of ['hour', 'day'] as const) {
-          const [from, to] = [at - 3 * HOUR, at + 3 * HOUR];
+        for (const interval of ['minute', 'hour', 'day'] as const) {
+          const [from, to] = [at - AROUND[interval], at + AROUND[interval]];
           expect([zone, ...periodBounds(from, to, zone, interval)]).toEqual([
             zone,
             ...walkedBounds(from, to, zone, interval),
@@ -121,30 +133,32 @@ describe('periodBounds', () => {
       fc.property(zones, wild, wild, intervals, (zone, a, b, interval) => {
         const bounds = periodBounds(Math.min(a, b), Math.max(a, b), zone, interval);
         expect(bounds.every((bound, i) => i === 0 || bound > bounds[i - 1]!)).toBe(true);
-        expect(bounds.length).toBeLessThan(800 * 24 + 100);
+        expect(bounds.length).toBeLessThan(interval === 'minute' ? 800 * 1_440 + 100 : 800 * 24 + 100);
         expect(a === b || bounds.length > 1).toBe(true);
       }),
       { numRuns: 100 },
     );
   });
 
-  it('begins days where Temporal does, also in years to come', () => {
+  it('begins days and months where Temporal does, also in years to come', () => {
     fc.assert(
       fc.property(
         zones,
         fc.integer({ min: seconds('2012-01-01T00:00Z'), max: seconds('2100-01-01T00:00Z') }),
-        (zone, instant) => {
+        fc.constantFrom('day' as const, 'month' as const),
+        (zone, instant, interval) => {
           const date = Temporal.Instant.fromEpochMilliseconds(instant * 1000)
             .toZonedDateTimeISO(zone)
             .toPlainDate();
+          const first = interval === 'month' ? date.with({ day: 1 }) : date;
           const begin = (day: Temporal.PlainDate) => day.toZonedDateTime(zone).epochMilliseconds / 1000;
-          expect(periodBounds(instant, instant + 1, zone, 'day')).toEqual([
-            begin(date),
-            begin(date.add({ days: 1 })),
+          expect(periodBounds(instant, instant + 1, zone, interval)).toEqual([
+            begin(first),
+            begin(first.add({ [`${interval}s`]: 1 })),
           ]);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 300 },
     );
   });
 });

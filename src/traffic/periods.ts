@@ -1,11 +1,39 @@
 import { offsetSpans, type OffsetSpan } from './zone-offsets.js';
 
-/** How Get Traffic groups its records: by calendar hour or by calendar day of the zone. */
-export type Interval = 'hour' | 'day';
+/** How records are grouped: by a unit of the zone's calendar. */
+export type Interval = 'minute' | 'hour' | 'day' | 'month';
 
-const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 86_400;
-const UNIT_SECONDS: Readonly<Record<Interval, number>> = { hour: HOUR_SECONDS, day: DAY_SECONDS };
+
+/** A unit of a local calendar: each has a number, and they follow each other without gaps. */
+interface CalendarUnit {
+  /** The number of the unit that contains a local time, in seconds since the local epoch. */
+  indexAt(local: number): number;
+  /** The local time at which a unit begins. */
+  startOf(index: number): number;
+  /** Whether the unit counts again when a clock that was put back shows it again. */
+  isRepeated: boolean;
+}
+
+const fixedUnit = (seconds: number, isRepeated: boolean): CalendarUnit => ({
+  indexAt: (local) => Math.floor(local / seconds),
+  startOf: (index) => index * seconds,
+  isRepeated,
+});
+
+const UNITS: Readonly<Record<Interval, CalendarUnit>> = {
+  minute: fixedUnit(60, true),
+  hour: fixedUnit(3_600, true),
+  day: fixedUnit(DAY_SECONDS, false),
+  month: {
+    indexAt: (local) => {
+      const date = new Date(local * 1000);
+      return date.getUTCFullYear() * 12 + date.getUTCMonth();
+    },
+    startOf: (index) => new Date(0).setUTCFullYear(Math.floor(index / 12), ((index % 12) + 12) % 12) / 1000,
+    isRepeated: false,
+  },
+};
 
 // 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z: the timestamps that a client can write.
 const EARLIEST = -62_135_596_800;
@@ -14,16 +42,21 @@ const LATEST = 253_402_300_799;
 /** Well over the 13 months for which traffic is kept; bounds the work that a hostile window can ask for. */
 const LONGEST_WINDOW_SECONDS = 800 * DAY_SECONDS;
 
-/** More than the longest calendar day: 48 hours, where a zone changed sides of the date line. */
-const MARGIN_SECONDS = 3 * DAY_SECONDS;
+/** More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date line. */
+const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
+  minute: 3 * DAY_SECONDS,
+  hour: 3 * DAY_SECONDS,
+  day: 3 * DAY_SECONDS,
+  month: 34 * DAY_SECONDS,
+};
 
 /**
  * The bounds `[b0, b1, … bn]` of consecutive periods, in whole seconds since the Unix epoch, ascending: period
  * `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains `from`; every
  * period that begins before `to` is included, whole (contract, section 4). Empty when `from` is not before `to`.
  *
- * A day is a calendar day of the zone, of whatever length. An hour is a calendar hour of the zone's clock, and
- * hours that the clock shows again after it was put back are periods of their own.
+ * A day or month is one of the zone's calendar, of whatever length. A minute or hour is one of the zone's clock, and those
+ * that the clock shows again after it was put back are periods of their own.
  *
  * `from` and `to` are held within the years 1 to 9999, and `to` within 800 days of `from`.
  *
@@ -33,8 +66,8 @@ export function periodBounds(from: number, to: number, zone: string, interval: I
   if (from >= to) return [];
   const first = clamp(from, EARLIEST, LATEST);
   const last = clamp(to, EARLIEST + 1, Math.min(LATEST + 1, first + LONGEST_WINDOW_SECONDS));
-  const spans = offsetSpans(first - MARGIN_SECONDS, last + MARGIN_SECONDS, zone);
-  const starts = periodStarts(spans, interval);
+  const margin = MARGIN_SECONDS[interval];
+  const starts = periodStarts(offsetSpans(first - margin, last + margin, zone), UNITS[interval]);
   return starts.slice(
     starts.findLastIndex((start) => start <= first),
     starts.findIndex((start) => start >= last) + 1,
@@ -71,22 +104,21 @@ function periodAt(instant: number, zone: string, interval: Interval): readonly [
  * The beginnings of the periods in `spans`. The first one may be cut short by where the spans begin, and so may
  * not be a beginning at all.
  */
-function periodStarts(spans: readonly OffsetSpan[], interval: Interval): number[] {
-  const unit = UNIT_SECONDS[interval];
+function periodStarts(spans: readonly OffsetSpan[], unit: CalendarUnit): number[] {
   const starts: number[] = [];
-  // The latest local hour or day that has begun, counted from the local epoch.
+  // The number of the latest local unit that has begun.
   let begun = -Infinity;
   let offsetBefore = -Infinity;
   for (const { start, end, offset } of spans) {
     // A clock put back shows hours again, and they count again; a day that shows midnight twice stays one day.
-    if (interval === 'hour' && offset < offsetBefore) begun = -Infinity;
+    if (unit.isRepeated && offset < offsetBefore) begun = -Infinity;
     offsetBefore = offset;
-    for (let unitIndex = Math.max(begun + 1, Math.floor((start + offset) / unit)); ; unitIndex++) {
+    for (let index = Math.max(begun + 1, unit.indexAt(start + offset)); ; index++) {
       // A clock put forward skips the unit's first minutes: then it begins with the span.
-      const beginning = Math.max(start, unitIndex * unit - offset);
+      const beginning = Math.max(start, unit.startOf(index) - offset);
       if (beginning >= end) break;
       starts.push(beginning);
-      begun = unitIndex;
+      begun = index;
     }
   }
   return starts;

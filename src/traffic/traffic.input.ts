@@ -13,8 +13,11 @@ import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;
 
+/** The units that Get Traffic groups by. */
+export type TrafficInterval = Extract<Interval, 'hour' | 'day'>;
+
 /** Without a start, the window begins this long before now (specification, Get Traffic). */
-export const DEFAULT_SPAN_MS: Readonly<Record<Interval, number>> = {
+export const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   hour: 24 * HOUR_MS,
   day: 30 * 24 * HOUR_MS,
 };
@@ -47,7 +50,7 @@ export class GetTrafficInput extends AppInput implements CheckedInput {
     description: 'Grouping of the records',
     examples: ['day'],
   })
-  interval: Interval;
+  interval: TrafficInterval;
 
   @TimezoneField({
     default: 'UTC',

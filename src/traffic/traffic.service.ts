@@ -7,9 +7,9 @@ import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/wa
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { type Interval, firstWholePeriod, periodBounds, periodStart } from './periods.js';
+import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
 import { chooseRollup } from './rollup.js';
-import { DEFAULT_SPAN_MS, type GetTrafficInput } from './traffic.input.js';
+import { DEFAULT_SPAN_MS, type GetTrafficInput, type TrafficInterval } from './traffic.input.js';
 import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
 
 const DAY_MS = 86_400_000;
@@ -45,7 +45,7 @@ export class TrafficService {
 }
 
 /** The token's window for the whole walk, cut again to what may be shown now. */
-function windowOf({ now, sent, resumed }: WindowWalk, interval: Interval): Window {
+function windowOf({ now, sent, resumed }: WindowWalk, interval: TrafficInterval): Window {
   const [start, end] = resumed ? resumed.window : sent;
   return resolveWindow({
     start: start ?? undefined,
@@ -64,7 +64,7 @@ function windowOf({ now, sent, resumed }: WindowWalk, interval: Interval): Windo
 function boundsOf(
   { start, end }: Window,
   { now, resumed }: WindowWalk,
-  interval: Interval,
+  interval: TrafficInterval,
   timezone: string,
 ): number[] {
   const retainedFrom = Math.ceil(trafficRetainedFrom(now) / 1000);
