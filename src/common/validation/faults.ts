@@ -9,16 +9,32 @@ export class Refusal {
   ) {}
 }
 
+/** The way to a part of a JSON value: names of members and indexes of items. */
+export type JsonPath = readonly (string | number)[];
+
+/** A part of a JSON value that was refused. */
+export interface RefusedPart {
+  readonly path: JsonPath;
+  /** The part as it was sent. */
+  readonly input: unknown;
+  readonly refusal: Refusal;
+}
+
+/** Why a JSON value was refused: each of its parts that was. */
+export class PartRefusals {
+  constructor(readonly parts: readonly RefusedPart[]) {}
+}
+
 /** Where a parameter stands in a request. */
-export type Place = 'path' | 'query';
+export type Place = 'path' | 'query' | 'body';
 
 /** One member of the 422 body's `detail`. */
 export interface Fault {
   readonly type: string;
-  readonly loc: readonly [Place, string];
+  readonly loc: readonly [Place, ...JsonPath];
   readonly msg: string;
-  /** The value as it was sent; null where none was. */
-  readonly input: string | null;
+  /** The value as it was sent: a text, in the body any JSON; null where there was none. */
+  readonly input: unknown;
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
@@ -32,11 +48,12 @@ export class ValidationFailure extends HttpException {
 /** The members stand in the order in which FastAPI writes them. */
 export function faultAt(
   place: Place,
-  name: string,
-  input: string | null,
+  path: string | JsonPath,
+  input: unknown,
   { type, msg, ctx }: Refusal,
 ): Fault {
-  return { type, loc: [place, name], msg, input, ...(ctx && { ctx }) };
+  const loc = [place, ...(typeof path === 'string' ? [path] : path)] as const;
+  return { type, loc, msg, input, ...(ctx && { ctx }) };
 }
 
 /** The bytes that were sent are no text: a percent sign that is not an escape, or not UTF-8. */
@@ -88,11 +105,40 @@ export function notOneOf(values: readonly string[]): Refusal {
   return new Refusal('literal_error', `Input should be ${expected}`, { expected });
 }
 
-const valueError = (why: string) => new Refusal('value_error', `Value error, ${why}`, { error: {} });
+/** A member of the body that must be there. */
+export const missing = new Refusal('missing', 'Field required');
+export const notAString = new Refusal('string_type', 'Input should be a valid string');
+/** Not an integer in JSON; in a text it is `notAnInteger`. */
+export const notAJsonInteger = new Refusal('int_type', 'Input should be a valid integer');
+export const notAList = new Refusal('list_type', 'Input should be a valid list');
+export const notAnObject = new Refusal(
+  'model_attributes_type',
+  'Input should be a valid dictionary or object to extract fields from',
+);
+
+export const invalidJson = (why: string) => new Refusal('json_invalid', 'JSON decode error', { error: why });
+
+export const tooFewItems = (minLength: number, actualLength: number) =>
+  new Refusal(
+    'too_short',
+    `List should have at least ${minLength} item${minLength === 1 ? '' : 's'} after validation, not ${actualLength}`,
+    { field_type: 'List', min_length: minLength, actual_length: actualLength },
+  );
+
+export const tooManyItems = (maxLength: number, actualLength: number) =>
+  new Refusal(
+    'too_long',
+    `List should have at most ${maxLength} item${maxLength === 1 ? '' : 's'} after validation, not ${actualLength}`,
+    { field_type: 'List', max_length: maxLength, actual_length: actualLength },
+  );
+
+export const valueError = (why: string) => new Refusal('value_error', `Value error, ${why}`, { error: {} });
 
 export const unknownTimezone = valueError('unknown timezone');
 /** Belongs at `start`. */
 export const startNotBeforeEnd = valueError('start must be before end');
+/** The same of a body's window; belongs at `since`. */
+export const sinceNotBeforeUntil = valueError('since must be before until');
 /** A page token that is not ours, was altered, or is of another query. */
 export const invalidToken = valueError('invalid next_token');
 /** No text of the store holds NUL, and the engine's own text functions stop at one. */

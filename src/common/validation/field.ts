@@ -1,18 +1,21 @@
+import type { SchemaObject } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { decodePathText, decodeQueryText } from '../http/raw-query.js';
-import { type Place, Refusal, notUnicode } from './faults.js';
+import { PartRefusals, type Place, Refusal, missing, notUnicode } from './faults.js';
 
 /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
 export interface FieldSchema {
-  readonly type: 'integer' | 'string';
+  readonly type: 'integer' | 'string' | 'array';
   readonly format?: 'uuid';
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
   readonly enum?: string[];
-  readonly examples?: (number | string)[];
+  readonly items?: SchemaObject;
+  readonly minItems?: number;
+  readonly maxItems?: number;
 }
 
 /** What every kind of field is told. */
@@ -20,16 +23,20 @@ export interface FieldOptions<Value> {
   /** Default: `query`. */
   readonly in?: Place;
   readonly description: string;
+  /** Whether a member of the body must be there; a part of the path always is. */
+  readonly required?: boolean;
   /** The value when none is sent. Without one, it is `undefined`. */
   readonly default?: Value;
-  readonly examples?: (number | string)[];
+  readonly examples?: unknown[];
 }
 
-/** A kind of field: how its text is read, and how it is documented. */
+/** A kind of field: how its value is read, and how it is documented. */
 export interface FieldKind<Value> {
   readonly schema: FieldSchema;
   /** The value that a text stands for; `undefined` when it says the same as no value at all. */
   read(text: string): Value | Refusal | undefined;
+  /** The value that a member of a JSON body stands for. */
+  readonly readJson: (value: unknown) => Value | Refusal | PartRefusals | undefined;
 }
 
 /** One declared parameter of an input class. */
@@ -38,8 +45,8 @@ export interface Field extends FieldKind<unknown>, FieldOptions<unknown> {
   readonly name: string;
 }
 
-/** What the property of a field can hold: `undefined` too, unless the path or a default always gives a value. */
-export type Held<Value, Options> = Options extends { in: 'path' } | { default: unknown }
+/** What the property of a field can hold: `undefined` too, unless there is always a value. */
+export type Held<Value, Options> = Options extends { in: 'path' } | { default: unknown } | { required: true }
   ? Value
   : Value | undefined;
 
@@ -49,7 +56,7 @@ export type FieldDecorator<Value> = <Class, Name extends keyof Class & string>(
   name: Name,
 ) => void;
 
-/** What class-transformer makes an input of: the fields that were sent, each still escaped. */
+/** What class-transformer makes an input of: the fields that were sent, each still escaped, those of the body as JSON text. */
 export type RawFields = Readonly<Record<string, string | undefined>>;
 
 const declared = new Map<unknown, Map<string, Field>>();
@@ -71,34 +78,45 @@ export function field<Value, Options extends FieldOptions<Value>>(
   };
 }
 
-/** The fields of an input class in the order in which they are judged: path before query, inherited before own. */
+/** The fields of an input class in the order in which they are judged: by place, inherited before own. */
 export function fieldsOf(inputClass: object): readonly Field[] {
   const known = collected.get(inputClass);
   if (known) return known;
   const fields = [...inherited(inputClass).values()];
-  const ordered = (['path', 'query'] as const).flatMap((place) => fields.filter((one) => one.in === place));
+  const ordered = (['path', 'query', 'body'] as const).flatMap((place) =>
+    fields.filter((one) => one.in === place),
+  );
   collected.set(inputClass, ordered);
   return ordered;
 }
 
-/** The text that was sent for a field, or undefined when what was sent is no text. */
-export function decodeFor(place: Place, raw: string): string | undefined {
+/** The text that was sent in a URL, or undefined when what was sent is no text. */
+export function decodeFor(place: Exclude<Place, 'body'>, raw: string): string | undefined {
   return place === 'path' ? decodePathText(raw) : decodeQueryText(raw);
 }
 
-/** Reading is checking: a value that could not be read is a `Refusal`, and that is all there is to validate. */
+/** Reading is checking: a value that could not be read is a refusal, and that is all there is to validate. */
 const accepted = ValidateBy({
   name: 'accepted',
   validator: {
-    validate: (value) => !(value instanceof Refusal),
+    validate: (value) => !(value instanceof Refusal || value instanceof PartRefusals),
     defaultMessage: () => '$property was refused',
   },
 });
 
 function valueOf(field: Field, raw: string | undefined): unknown {
+  if (field.in === 'body') return memberValue(field, raw);
   if (raw === undefined) return field.default;
   const text = decodeFor(field.in, raw);
   return text === undefined ? notUnicode : (field.read(text) ?? field.default);
+}
+
+function memberValue(field: Field, json: string | undefined): unknown {
+  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  const isRequired = field.required === true;
+  if (value === undefined) return isRequired ? missing : field.default;
+  // Clients write null for what they leave out.
+  return value === null && !isRequired ? field.default : (field.readJson(value) ?? field.default);
 }
 
 function inherited(inputClass: unknown): Map<string, Field> {

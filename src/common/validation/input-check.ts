@@ -1,9 +1,10 @@
 import type { Type } from '@nestjs/common';
 import type { Account } from '../../auth/account.js';
-import { type Fault, faultAt, type Place, type Refusal } from './faults.js';
+import { type Fault, faultAt, type PartRefusals, type Place, type Refusal } from './faults.js';
+import { refusedParts } from './json-list.js';
 import { decodeFor, type Field } from './field.js';
 
-/** The parameters of a request by name, each still escaped as it was sent. */
+/** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
 
 /** An input class whose fields must also fit together, or fit the account. */
@@ -17,7 +18,7 @@ export interface CheckedInput {
 
 /** What is known of a request while its input is judged, and where more faults are told. */
 export class InputCheck<Input = Record<string, unknown>> {
-  private readonly refusals = new Map<string, Refusal>();
+  private readonly refusals = new Map<string, Refusal | PartRefusals>();
 
   constructor(
     private readonly fields: readonly Field[],
@@ -27,8 +28,8 @@ export class InputCheck<Input = Record<string, unknown>> {
     readonly resolve: <Provider>(type: Type<Provider>) => Provider,
   ) {}
 
-  /** Refuses the value of a field, unless it was refused already: a field has one fault at most. */
-  refuse(name: keyof Input & string, refusal: Refusal): void {
+  /** Refuses the value of a field, or parts of it, unless it was refused already. */
+  refuse(name: keyof Input & string, refusal: Refusal | PartRefusals): void {
     if (!this.refusals.has(name)) this.refusals.set(name, refusal);
   }
 
@@ -40,14 +41,21 @@ export class InputCheck<Input = Record<string, unknown>> {
   /** All faults so far in the contract's order (section 2). */
   faults(): Fault[] {
     return this.fields.flatMap((field) => {
-      const refusal = this.refusals.get(field.name);
-      return refusal ? [faultAt(field.in, field.name, this.sent(field), refusal)] : [];
+      const parts = refusedParts(this.refusals.get(field.name), [field.name], this.sent(field));
+      return parts.map(({ path, input, refusal }) => faultAt(field.in, path, input, refusal));
     });
   }
 
-  /** Decoded where it can be: that is what a client recognizes. */
-  private sent(field: Field): string | null {
-    const raw = this.raw[field.in].get(field.name);
-    return raw === undefined ? null : (decodeFor(field.in, raw) ?? raw);
+  /** Decoded where it can be: that is what a client recognizes. Of a member that is missing, the whole body. */
+  private sent({ in: place, name }: Field): unknown {
+    const raw = this.raw[place].get(name);
+    if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
+    return raw === undefined ? this.body() : JSON.parse(raw);
+  }
+
+  private body(): unknown {
+    return Object.fromEntries(
+      Array.from(this.raw.body, ([name, json]) => [name, JSON.parse(json) as unknown]),
+    );
   }
 }

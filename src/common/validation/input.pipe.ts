@@ -3,13 +3,15 @@ import { ModuleRef } from '@nestjs/core';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../../auth/account.js';
-import { type Refusal, ValidationFailure } from './faults.js';
+import { type PartRefusals, type Refusal, ValidationFailure } from './faults.js';
 import { type Field, fieldsOf, type RawFields } from './field.js';
 import { type CheckedInput, InputCheck, type RawValues } from './input-check.js';
+import { type JsonBody, NO_BODY } from './json-body.js';
 
 /** What `@Input()` hands to the pipe. */
-export interface RawInput {
-  readonly raw: RawValues;
+export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
+  /** Called where the input class has members of a body. */
+  readonly readBody: () => Promise<JsonBody>;
   readonly account: Account;
 }
 
@@ -20,17 +22,25 @@ type Instance = Record<string, unknown>;
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
   constructor(private readonly modules: ModuleRef) {}
 
-  /** @throws ValidationFailure */
-  async transform({ raw, account }: RawInput, { metatype }: ArgumentMetadata): Promise<object> {
+  /** @throws ValidationFailure, or what the body's reading throws */
+  async transform(
+    { path, query, readBody, account }: RawInput,
+    { metatype }: ArgumentMetadata,
+  ): Promise<object> {
     const inputClass = metatype as Type<Instance>;
-    const fields = fieldsOf(inputClass);
+    const declared = fieldsOf(inputClass);
     // A class that was imported as a type only is `Object` here: nothing of it would be checked.
-    if (fields.length === 0) throw new Error(`${inputClass.name} declares no fields`);
+    if (declared.length === 0) throw new Error(`${inputClass.name} declares no fields`);
+    const hasBody = declared.some((field) => field.in === 'body');
+    const { members, fault } = hasBody ? await readBody() : NO_BODY;
+    // Of a body that cannot be read, its members are not judged.
+    const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
+    const raw = { path, query, body: members };
     const input = plainToInstance(inputClass, sourceOf(fields, raw));
     const check = new InputCheck(fields, raw, account, this.resolve);
     refuseUnread(input, check);
-    if (isChecked(input)) await input.check(check);
-    const faults = check.faults();
+    if (isChecked(input) && !fault) await input.check(check);
+    const faults = [...check.faults(), ...(fault ? [fault] : [])];
     if (faults.length > 0) throw new ValidationFailure(faults);
     return input;
   }
@@ -46,7 +56,7 @@ function sourceOf(fields: readonly Field[], raw: RawValues): RawFields {
 
 function refuseUnread(input: Instance, check: InputCheck): void {
   for (const { property, value } of validateSync(input, { validationError: { target: false } })) {
-    check.refuse(property, value as Refusal);
+    check.refuse(property, value as Refusal | PartRefusals);
     input[property] = undefined;
   }
 }

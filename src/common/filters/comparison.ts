@@ -1,0 +1,91 @@
+import type { Filter, FilterField, FilterOperator } from './filter.js';
+import type { Predicate } from './predicates.js';
+
+/** Where the values of a field are in the store. */
+export interface FilterColumn {
+  /** An expression of columns. */
+  readonly sql: string;
+  /** The condition that holds where a record has no value; without one there always is. */
+  readonly isNull?: string;
+}
+
+/** Operators that hold wherever another one does not, records without a value included. */
+const NEGATED: Partial<Readonly<Record<FilterOperator, FilterOperator>>> = {
+  neq: 'eq',
+  not_in: 'in',
+  not_like: 'like',
+  not_ilike: 'ilike',
+  not_contains: 'contains',
+  is_not_null: 'is_null',
+};
+
+const SYMBOLS: Partial<Readonly<Record<FilterOperator, string>>> = {
+  eq: '=',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+  in: 'IN',
+  like: 'LIKE',
+  ilike: 'ILIKE',
+};
+
+/** Whether the filter holds where another operator does not, and that operator. */
+export function splitNegation(op: FilterOperator): { op: FilterOperator; isNegated: boolean } {
+  const positive = NEGATED[op];
+  return { op: positive ?? op, isNegated: positive !== undefined };
+}
+
+/** The opposite of a condition. */
+export function not({ sql, params }: Predicate): Predicate {
+  return { sql: `NOT (${sql})`, params };
+}
+
+/**
+ * A filter on a column. Positive operators never match records without a value, their negations always do.
+ *
+ * @param param name of the placeholder, another one for each filter of a statement
+ */
+export function compare(
+  { sql, isNull }: FilterColumn,
+  { type }: FilterField,
+  filter: Filter,
+  param: string,
+): Predicate {
+  const { op, isNegated } = splitNegation(filter.op);
+  const positive =
+    op === 'is_null'
+      ? { sql: isNull ?? 'false', params: {} }
+      : comparePresent({ sql, isNull }, type, op, filter.value ?? '', param);
+  return isNegated ? not(positive) : positive;
+}
+
+function comparePresent(
+  { sql, isNull }: { sql: string; isNull: string | undefined },
+  type: FilterField['type'],
+  op: FilterOperator,
+  value: NonNullable<Filter['value']>,
+  param: string,
+): Predicate {
+  const placeholder = `{${param}:${Array.isArray(value) ? `Array(${type})` : type}}`;
+  const symbol = SYMBOLS[op];
+  const condition = symbol
+    ? `${sql} ${symbol} ${placeholder}`
+    : `positionCaseInsensitiveUTF8(${sql}, ${placeholder}) > 0`;
+  const isPattern = (op === 'like' || op === 'ilike') && typeof value === 'string';
+  return {
+    sql: isNull === undefined ? condition : `(${condition} AND NOT (${isNull}))`,
+    params: { [param]: isPattern ? toEnginePattern(value) : value },
+  };
+}
+
+/**
+ * A pattern in which `\\` takes the meaning from any character behind it, as the engine reads it: there only `%`, `_` and `\\`
+ * can be escaped. Runs of `%` become one, since each costs time.
+ */
+export function toEnginePattern(pattern: string): string {
+  return pattern.replace(/\\(.)|%+/gsu, (token, escaped?: string) => {
+    if (escaped === undefined) return token.startsWith('%') ? '%' : token;
+    return /[\\%_]/.test(escaped) ? token : escaped;
+  });
+}

@@ -1,0 +1,220 @@
+import type { SchemaObject } from '@nestjs/swagger';
+import {
+  PartRefusals,
+  type RefusedPart,
+  Refusal,
+  missing,
+  notAnObject,
+  notAString,
+  notOneOf,
+  valueError,
+} from '../validation/faults.js';
+import { type FieldDecorator, type FieldOptions, type Held, field } from '../validation/field.js';
+import { jsonInteger, notInUrl } from '../validation/fields.js';
+import { readList, refusedParts } from '../validation/json-list.js';
+import { textFault } from '../validation/text.js';
+
+const MAX_FILTERS = 100;
+const MAX_VALUES = 1_000;
+const MAX_LENGTH = 4_096;
+
+const OPERATORS = [
+  'eq',
+  'neq',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'not_in',
+  'like',
+  'not_like',
+  'ilike',
+  'not_ilike',
+  'contains',
+  'not_contains',
+  'is_null',
+  'is_not_null',
+  'exists',
+  'not_exists',
+] as const;
+
+export type FilterOperator = (typeof OPERATORS)[number];
+export type FilterScalar = string | number;
+
+const LISTS: ReadonlySet<FilterOperator> = new Set(['in', 'not_in']);
+const PATTERNS: ReadonlySet<FilterOperator> = new Set(['like', 'not_like', 'ilike', 'not_ilike']);
+const WITHOUT_VALUE: ReadonlySet<FilterOperator> = new Set([
+  'is_null',
+  'is_not_null',
+  'exists',
+  'not_exists',
+]);
+
+/** Other names of a filter's members, which public clients use as well. */
+const ALIASES = {
+  field: ['field', 'column', 'col'],
+  op: ['op', 'operator'],
+  value: ['value', 'val'],
+} as const;
+
+/** What a field of records can be compared with, and how. */
+export interface FilterField {
+  readonly operators: readonly FilterOperator[];
+  /** The type of its values in the store. */
+  readonly type: 'String' | 'Int64';
+  readonly schema: SchemaObject;
+  /** Reads one value; of a list each item. */
+  readonly readValue: (value: unknown) => FilterScalar | Refusal;
+}
+
+/** The fields that an operation filters by, by name. */
+export type FilterFields<Name extends string = string> = Readonly<Record<Name, FilterField>>;
+
+/** One condition on the records. All filters of a request must hold. */
+export interface Filter<Name extends string = string> {
+  readonly field: Name;
+  readonly op: FilterOperator;
+  /** A list for `in` and `not_in`; none for operators that compare with nothing. */
+  readonly value?: FilterScalar | readonly FilterScalar[];
+}
+
+/** A field of text. @param normalize brings a value into the form in which the store has it */
+export function textFilter(
+  operators: readonly FilterOperator[],
+  normalize = (text: string) => text,
+): FilterField {
+  return {
+    operators,
+    type: 'String',
+    schema: { type: 'string', maxLength: MAX_LENGTH },
+    readValue: (value) =>
+      typeof value === 'string'
+        ? (textFault(value, MAX_LENGTH) ?? normalize(value))
+        : valueError('value must be a string'),
+  };
+}
+
+/** A field of whole numbers. */
+export function integerFilter(operators: readonly FilterOperator[]): FilterField {
+  return {
+    operators,
+    type: 'Int64',
+    schema: { type: 'integer' },
+    readValue: (value) => {
+      const integer = jsonInteger(value);
+      return integer instanceof Refusal ? valueError('value must be an integer') : integer;
+    },
+  };
+}
+
+/** A list of conditions on `fields`, joined with AND. */
+export function FiltersField<
+  const Name extends string,
+  const Options extends FieldOptions<readonly Filter<NoInfer<Name>>[]> & { readonly in: 'body' },
+>(fields: FilterFields<Name>, options: Options): FieldDecorator<Held<readonly Filter<Name>[], Options>> {
+  return field<readonly Filter<Name>[], Options>(
+    {
+      schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
+      read: notInUrl,
+      readJson: (value) => readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item)),
+    },
+    options,
+  );
+}
+
+function readFilter<Name extends string>(
+  fields: FilterFields<Name>,
+  item: unknown,
+): Filter<Name> | Refusal | PartRefusals {
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return notAnObject;
+  const members = item as Readonly<Record<string, unknown>>;
+  const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[]);
+  const known = name instanceof Refusal ? undefined : name;
+  const filterField = known && fields[known];
+  const op = readOperator(findMember(members, 'op'), known, filterField);
+  const sent = findMember(members, 'value');
+  const value =
+    !filterField || op instanceof Refusal || WITHOUT_VALUE.has(op)
+      ? undefined
+      : readValue(filterField, op, sent);
+  const key =
+    known === undefined || (members.key ?? null) === null
+      ? undefined
+      : valueError(`key is not supported for field '${known}'`);
+  const refused: RefusedPart[] = [
+    ...refusedParts(name, ['field'], findMember(members, 'field') ?? item),
+    ...refusedParts(op, ['op'], findMember(members, 'op') ?? item),
+    ...refusedParts(key, ['key'], members.key),
+    ...refusedParts(value, ['value'], sent === undefined ? item : sent),
+  ];
+  if (refused.length > 0) return new PartRefusals(refused);
+  return { field: name, op, ...(value !== undefined && { value }) } as Filter<Name>;
+}
+
+function findMember(members: Readonly<Record<string, unknown>>, name: keyof typeof ALIASES): unknown {
+  const present = ALIASES[name].find((alias) => Object.hasOwn(members, alias));
+  return present && members[present];
+}
+
+/** Surrounding white space and case do not count. */
+function readWord<Word extends string>(value: unknown, words: readonly Word[]): Word | Refusal {
+  if (value === undefined || value === null) return missing;
+  if (typeof value !== 'string') return notAString;
+  const text = value.trim().toLowerCase();
+  return words.find((word) => word === text) ?? notOneOf(words);
+}
+
+function readOperator(
+  value: unknown,
+  name: string | undefined,
+  filterField: FilterField | undefined,
+): FilterOperator | Refusal {
+  const op = readWord(value, OPERATORS);
+  if (op instanceof Refusal || name === undefined || filterField?.operators.includes(op)) return op;
+  return valueError(`operator '${op}' is not supported for field '${name}'`);
+}
+
+function readValue(
+  { readValue: readOne }: FilterField,
+  op: FilterOperator,
+  value: unknown,
+): FilterScalar | FilterScalar[] | Refusal | PartRefusals {
+  if (value === undefined) return valueError(`operator '${op}' needs a value`);
+  if (LISTS.has(op))
+    return Array.isArray(value)
+      ? readList(value, { maxItems: MAX_VALUES }, readOne)
+      : valueError(`value of operator '${op}' must be a list`);
+  const read = readOne(value);
+  const backslashes = typeof read === 'string' && PATTERNS.has(op) ? (/\\*$/.exec(read)?.[0].length ?? 0) : 0;
+  return backslashes % 2 === 1 ? valueError('a pattern must not end with an escape character') : read;
+}
+
+/** One alternative for all fields that are compared in the same way. */
+function filterSchema(fields: FilterFields): SchemaObject {
+  const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
+  for (const [name, filterField] of Object.entries(fields)) {
+    const kind = JSON.stringify([filterField.operators, filterField.schema]);
+    const known = alternatives.get(kind);
+    if (known) known.names.push(name);
+    else alternatives.set(kind, { names: [name], filterField });
+  }
+  const anyOf = [...alternatives.values()].map(
+    ({ names, filterField: { operators, schema } }): SchemaObject => {
+      const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_VALUES };
+      return {
+        type: 'object',
+        required: ['field', 'op'],
+        properties: {
+          field: { type: 'string', enum: names },
+          op: { type: 'string', enum: [...operators] },
+          value: {
+            description: 'A list for `in` and `not_in`; left out for `is_null` and `is_not_null`',
+            anyOf: [schema, list],
+          },
+        },
+      };
+    },
+  );
+  return { anyOf };
+}
