@@ -8,10 +8,10 @@ ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
-GRANT SELECT ON traffic_per_15m_v1_local TO request_analytics_reader;
-GRANT SELECT ON traffic_per_15m_by_consumer_v1_local TO request_analytics_reader;
-GRANT SELECT ON traffic_per_hour_v1_local TO request_analytics_reader;
-GRANT SELECT ON traffic_per_day_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_15m_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, consumer_id, requests, bytes_received, bytes_sent) ON counts_per_15m_by_consumer_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_hour_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_day_v1_local TO request_analytics_reader;
 GRANT SELECT ON consumer_activity_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1_local TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1_local TO request_analytics_reader;
@@ -22,6 +22,7 @@ GRANT SELECT (app_id, request_uuid) ON request_details_v1_local TO request_analy
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;
-GRANT INSERT ON env_activity_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON reported_errors_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON instance_reports_local TO request_analytics_collector;
 
 GRANT CLUSTER, REMOTE ON *.* TO request_analytics_owner;

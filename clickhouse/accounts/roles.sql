@@ -28,10 +28,10 @@ GRANT SELECT (app_id, id, identifier, name, group_id, created_at) ON consumers_v
 GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON request_details_v1 TO request_analytics_reader;
-GRANT SELECT ON traffic_per_15m_v1 TO request_analytics_reader;
-GRANT SELECT ON traffic_per_15m_by_consumer_v1 TO request_analytics_reader;
-GRANT SELECT ON traffic_per_hour_v1 TO request_analytics_reader;
-GRANT SELECT ON traffic_per_day_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_15m_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, consumer_id, requests, bytes_received, bytes_sent) ON counts_per_15m_by_consumer_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_hour_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent) ON counts_per_day_v1 TO request_analytics_reader;
 GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
@@ -51,7 +51,8 @@ GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_col
 -- The doors keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
-GRANT INSERT ON env_activity_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON reported_errors TO request_analytics_collector;
+GRANT SELECT, INSERT ON instance_reports TO request_analytics_collector;
 
 -- The owner: migrations and the command line. On a server of today's settings the views run with its rights, so the
 -- account that migrated must stay.

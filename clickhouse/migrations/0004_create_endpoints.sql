@@ -11,3 +11,15 @@ CREATE TABLE IF NOT EXISTS endpoints_v1
 )
 ENGINE = ReplacingMergeTree(updated_at)
 ORDER BY (app_id, id);
+-- statement
+-- Status codes that count as successes of an endpoint though they are errors: a mark that acts when reading, as `excluded` does.
+CREATE TABLE IF NOT EXISTS endpoint_expected_errors_v1
+(
+    app_id      UInt32,
+    endpoint_id UInt32,
+    status_code UInt16,
+    marked      Bool COMMENT 'false: the mark was taken back',
+    updated_at  DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree(updated_at)
+ORDER BY (app_id, endpoint_id, status_code);

@@ -6,15 +6,16 @@
 -- Kept longer than its messages: a message whose batch is not here was never taken.
 CREATE TABLE IF NOT EXISTS ingest_batches_v1
 (
-    batch_id      UUID CODEC(NONE),
-    piece         UInt16,
-    created_at    DateTime('UTC'),
-    pieces        UInt16 COMMENT 'header: how many pieces of rows the batch has',
-    app_ids       Array(UInt32) COMMENT 'header: of each message',
-    message_uuids Array(UUID) COMMENT 'header: of each message',
-    table_name    LowCardinality(String),
-    payload       String COMMENT 'JSON objects with commas between them' CODEC(LZ4),
-    applied       UInt8
+    batch_id       UUID CODEC(NONE),
+    piece          UInt16,
+    created_at     DateTime('UTC'),
+    pieces         UInt16 COMMENT 'header: how many pieces of rows the batch has',
+    app_ids        Array(UInt32) COMMENT 'header: of each message',
+    message_uuids  Array(UUID) COMMENT 'header: of each message',
+    instance_uuids Array(UUID) COMMENT 'header: the process that sent it, of each message; all zeros: not given',
+    table_name     LowCardinality(String),
+    payload        String COMMENT 'JSON objects with commas between them' CODEC(LZ4),
+    applied        UInt8
 )
 ENGINE = ReplacingMergeTree(applied)
 PARTITION BY toYYYYMMDD(created_at)
@@ -25,10 +26,11 @@ SETTINGS index_granularity = 64, ttl_only_drop_parts = 1, non_replicated_dedupli
 -- Client libraries send a message again for up to an hour.
 CREATE TABLE IF NOT EXISTS ingest_messages_v1
 (
-    app_id       UInt32,
-    message_uuid UUID CODEC(NONE),
-    batch_id     UUID CODEC(ZSTD(1)),
-    created_at   DateTime('UTC') CODEC(Delta(4), ZSTD(1))
+    app_id        UInt32,
+    message_uuid  UUID CODEC(NONE),
+    instance_uuid UUID CODEC(ZSTD(1)),
+    batch_id      UUID CODEC(ZSTD(1)),
+    created_at    DateTime('UTC') CODEC(Delta(4), ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYYYYMMDD(created_at)
@@ -37,7 +39,7 @@ TTL created_at + INTERVAL 1 DAY
 SETTINGS index_granularity = 256, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS ingest_messages_mv_v1 TO ingest_messages_v1 AS
-SELECT app_id, message_uuid, batch_id, created_at
+SELECT app_id, message_uuid, instance_uuid, batch_id, created_at
 FROM ingest_batches_v1
-ARRAY JOIN app_ids AS app_id, message_uuids AS message_uuid
+ARRAY JOIN app_ids AS app_id, message_uuids AS message_uuid, instance_uuids AS instance_uuid
 WHERE applied = 0;

@@ -10,6 +10,7 @@ import { type Visitor, aVisitor } from './visitors.js';
 
 /** A request of the sample, all but what was captured of it: that is made only where it is needed. */
 export interface DemoRequest extends Omit<RequestRecord, 'capture'> {
+  response_time_ms: number;
   userAgent: string;
   parameters: PathParameters;
   /** What its bodies are about; null where it has none. */

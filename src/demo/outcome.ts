@@ -3,10 +3,12 @@ import type { DemoEndpoint } from './endpoints.js';
 import { type Choices, type Random } from './random.js';
 
 /** How a request went. */
-export type Outcome = Pick<
+export interface Outcome extends Pick<
   RequestRecord,
-  'status_code' | 'request_size_bytes' | 'response_size_bytes' | 'response_time_ms'
->;
+  'status_code' | 'request_size_bytes' | 'response_size_bytes'
+> {
+  response_time_ms: number;
+}
 
 /** What fails while the payment provider is down. */
 const FAILING_ENTITIES = new Set(['order', 'payment']);

@@ -21,8 +21,8 @@ const LATER = FIRST + 100 * MINUTE_MS;
 const TRAFFIC = `
 SELECT toUnixTimestamp(bucket) AS slot, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
   sum(t.bytes_sent) AS bytes_sent
-FROM traffic_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY slot ORDER BY slot`;
-const BY_CONSUMER = `SELECT sum(requests) AS requests FROM traffic_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}`;
+FROM counts_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY slot ORDER BY slot`;
+const BY_CONSUMER = `SELECT sum(requests) AS requests FROM counts_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}`;
 const LOGGED = `
 SELECT count() AS logged, uniqExact(request_uuid) AS distinct, toUnixTimestamp64Milli(max(timestamp)) AS newest
 FROM request_logs_v1

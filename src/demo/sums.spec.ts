@@ -24,8 +24,8 @@ describe('sumsOf', () => {
             total(own.map((request) => request.request_size_bytes ?? 0)),
           );
         }
-        const names = sums.map(({ timestamp, env, method, path, consumer }) =>
-          JSON.stringify([timestamp, env, method, path, consumer?.identifier]),
+        const names = sums.map(({ timestamp, env, method, path, status_code, consumer }) =>
+          JSON.stringify([timestamp, env, method, path, status_code, consumer?.identifier]),
         );
         expect(new Set(names).size).toBe(sums.length);
       }),

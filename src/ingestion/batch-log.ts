@@ -3,8 +3,14 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { isOpen } from '../clickhouse/clickhouse.errors.js';
 import { lookups } from './lookups.js';
 
-/** The tables that batches are inserted into: Null tables, but for the last, with the views behind them. */
-const INGEST_TABLES = ['requests', 'request_counts', 'logged_requests', 'env_activity_v1'] as const;
+/** The tables that batches are inserted into: Null tables with views behind them. */
+const INGEST_TABLES = [
+  'requests',
+  'request_counts',
+  'logged_requests',
+  'reported_errors',
+  'instance_reports',
+] as const;
 export type IngestTable = (typeof INGEST_TABLES)[number];
 
 /** Rows of one table that are inserted as one block. */
@@ -20,13 +26,19 @@ export interface MessageKey {
   message_uuid: string;
 }
 
+/** A message as the log keeps it. */
+export interface LoggedMessage extends MessageKey {
+  /** The process of the application that sent it, where it says so. */
+  instance_uuid?: string | null;
+}
+
 /** Rows that are written together, all of them or none. */
 export interface Batch {
   id: string;
   /** Whole seconds, as the engine reads a DateTime in UTC. */
   createdAt: string;
   /** The messages that the rows come from; none for an import. */
-  messages: readonly MessageKey[];
+  messages: readonly LoggedMessage[];
   pieces: readonly Piece[];
 }
 
@@ -71,12 +83,15 @@ SELECT table_name, payload FROM ingest_batches_v1
 WHERE batch_id = {batch_id:UUID} AND piece = {piece:UInt16} AND applied = 0
 LIMIT 1`;
 
-const COLUMNS = 'batch_id, piece, created_at, pieces, app_ids, message_uuids, table_name, payload, applied';
+const COLUMNS =
+  'batch_id, piece, created_at, pieces, app_ids, message_uuids, instance_uuids, table_name, payload, applied';
 /**
  * A batch of this age that is not applied was left behind by a process that died. Well before the store forgets the tokens
  * of its last 10,000 blocks, which at ten batches a second in two partitions is 500 seconds for one collector.
  */
 export const ABANDONED_AFTER_SECONDS = 20;
+/** In the place of a UUID that is not known. */
+export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 /** Characters of one INSERT into the log. */
 const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 
@@ -135,11 +150,13 @@ export class BatchLog {
   /** Writes the batch down, and with it the marks of those before it. */
   async append({ id, createdAt, messages, pieces }: Batch): Promise<void> {
     const lines = pieces.map(({ table, rows }, index) =>
-      [id, index + 1, createdAt, 0, '[]', '[]', table, rows, 0].join('\t'),
+      [id, index + 1, createdAt, 0, '[]', '[]', '[]', table, rows, 0].join('\t'),
     );
     const appIds = messages.map(({ app_id }) => app_id).join();
     const uuids = messages.map(({ message_uuid }) => `'${message_uuid}'`).join();
-    const header = [id, 0, createdAt, pieces.length, `[${appIds}]`, `[${uuids}]`, '', '', 0].join('\t');
+    const instances = messages.map(({ instance_uuid }) => `'${instance_uuid ?? NIL_UUID}'`).join();
+    const lists = [appIds, uuids, instances].map((list) => `[${list}]`);
+    const header = [id, 0, createdAt, pieces.length, ...lists, '', '', 0].join('\t');
     const statements = [...chunkBySize(lines)];
     const last = statements.pop() ?? [];
     for (const [index, some] of statements.entries()) await this.insert(some, token(id, `log ${index}`));
@@ -161,7 +178,7 @@ export class BatchLog {
   private async insertWithMarks(lines: readonly string[], deduplicationToken?: string): Promise<void> {
     const marks = [...this.unmarked].flatMap(([id, { createdAt, pieces }]) =>
       Array.from({ length: pieces + 1 }, (_, piece) =>
-        [id, piece, createdAt, pieces, '[]', '[]', '', '', 1].join('\t'),
+        [id, piece, createdAt, pieces, '[]', '[]', '[]', '', '', 1].join('\t'),
       ),
     );
     const marked = [...this.unmarked.keys()];

@@ -111,7 +111,7 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
     request_size_bytes: null,
     // A hyphen is how the format writes that no bytes were sent.
     response_size_bytes: reader.read(size === '-' ? 0 : Number(size), 'response_size_bytes', sizeDecoder),
-    response_time_ms: reader.read(fields.responseTimeMs, 'response_time_ms', responseTimeDecoder) ?? 0,
+    response_time_ms: reader.read(fields.responseTimeMs, 'response_time_ms', responseTimeDecoder),
     client_ip,
     client_country_iso_code: countryOf(client_ip),
     is_noise,

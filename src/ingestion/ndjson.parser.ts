@@ -84,7 +84,7 @@ function readRequest(source: Members, { shiftMs = 0, baseUrl }: ParseOptions): L
     status_code,
     request_size_bytes: reader.read(source.request_size_bytes, 'request_size_bytes', sizeDecoder),
     response_size_bytes: reader.read(source.response_size_bytes, 'response_size_bytes', sizeDecoder),
-    response_time_ms: reader.read(source.response_time_ms, 'response_time_ms', responseTimeDecoder) ?? 0,
+    response_time_ms: reader.read(source.response_time_ms, 'response_time_ms', responseTimeDecoder),
     client_ip,
     client_country_iso_code:
       reader.read(source.client_country_iso_code, 'client_country_iso_code', countryDecoder) ??

@@ -1,3 +1,5 @@
+import type { Bin } from './bins.js';
+
 /** A consumer as the monitored app names it. */
 export interface ConsumerRecord {
   identifier: string;
@@ -26,8 +28,8 @@ export interface RequestRecord {
   status_code: number;
   request_size_bytes: number | null;
   response_size_bytes: number | null;
-  /** Whole milliseconds. */
-  response_time_ms: number;
+  /** Whole milliseconds; null when it is not known. */
+  response_time_ms: number | null;
   client_ip: string | null;
   client_country_iso_code: string | null;
   /** A static asset or a health check (contract, section 8): counted, never logged. */
@@ -41,17 +43,21 @@ export interface RequestRecord {
   capture: string;
 }
 
-/** Requests that were counted, not logged: sums over one endpoint, consumer and environment, at one time. */
+/** Requests that were counted, not logged: sums over one endpoint, consumer, status and environment, at one time. */
 export interface CountRecord {
-  /** Milliseconds since the Unix epoch, whole; the sums belong to its quarter-hour. */
+  /** Milliseconds since the Unix epoch, whole; the sums belong to its minute. */
   timestamp: number;
   env: string;
   consumer: ConsumerRecord | null;
   method: string;
   path: string | null;
+  /** 0 when it is not known. */
+  status_code: number;
   /** False: the path is counted under its endpoint only where that is known already. */
   registersPath?: boolean;
   requests: number;
   bytes_received: number;
   bytes_sent: number;
+  /** How the requests are spread; those whose time or size is not known are in no bin of that measure. */
+  bins: Bin[];
 }

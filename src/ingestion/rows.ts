@@ -69,10 +69,11 @@ export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds)
 
 /** One row of `requests`. */
 export function requestRow(appId: number, record: RequestRecord, ids: RequestIds) {
-  const { request_size_bytes, response_size_bytes, is_noise } = record;
+  const { request_size_bytes, response_size_bytes, response_time_ms, is_noise } = record;
   return Object.assign(loggedRow(appId, record, ids), {
     request_size_bytes: request_size_bytes ?? -1,
     response_size_bytes: response_size_bytes ?? -1,
+    response_time_ms: response_time_ms ?? -1,
     is_noise,
   });
 }
@@ -94,7 +95,7 @@ function recordText(record: RequestRecord): string {
     status_code,
     request_size_bytes,
     response_size_bytes,
-    response_time_ms,
+    response_time_ms: response_time_ms ?? 0,
     client_ip,
     client_country_iso_code,
   };
@@ -103,6 +104,7 @@ function recordText(record: RequestRecord): string {
 
 /** One row of `request_counts`. */
 export function countRow(appId: number, count: CountRecord, ids: RequestIds) {
-  const { timestamp, requests, bytes_received, bytes_sent } = count;
-  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, requests, bytes_received, bytes_sent };
+  const { timestamp, status_code, requests, bytes_received, bytes_sent, bins } = count;
+  const sums = { status_code, requests, bytes_received, bytes_sent };
+  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...sums, bins };
 }

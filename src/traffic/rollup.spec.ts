@@ -10,29 +10,29 @@ const SUMMER = ['2025-07-10T00:00Z', '2025-07-20T00:00Z'] as const;
 
 describe('chooseRollup', () => {
   it.each([
-    ['day', 'UTC', YEAR, 'traffic_per_day'],
-    ['hour', 'UTC', YEAR, 'traffic_per_hour'],
-    ['day', 'Africa/Abidjan', YEAR, 'traffic_per_day'],
-    ['day', 'Europe/London', WINTER, 'traffic_per_day'],
-    ['day', 'Europe/London', SUMMER, 'traffic_per_hour'],
-    ['day', 'Europe/London', YEAR, 'traffic_per_hour'],
-    ['day', 'Europe/Berlin', YEAR, 'traffic_per_hour'],
-    ['hour', 'Europe/Berlin', YEAR, 'traffic_per_hour'],
-    ['hour', 'Asia/Kolkata', YEAR, 'traffic_per_15m'],
-    ['day', 'Asia/Kolkata', YEAR, 'traffic_per_15m'],
-    ['day', 'Asia/Kathmandu', YEAR, 'traffic_per_15m'],
-    ['hour', 'Pacific/Chatham', YEAR, 'traffic_per_15m'],
-    ['hour', 'Australia/Lord_Howe', WINTER, 'traffic_per_hour'],
-    ['hour', 'Australia/Lord_Howe', SUMMER, 'traffic_per_15m'],
-    ['hour', 'Australia/Lord_Howe', YEAR, 'traffic_per_15m'],
+    ['day', 'UTC', YEAR, 'counts_per_day'],
+    ['hour', 'UTC', YEAR, 'counts_per_hour'],
+    ['day', 'Africa/Abidjan', YEAR, 'counts_per_day'],
+    ['day', 'Europe/London', WINTER, 'counts_per_day'],
+    ['day', 'Europe/London', SUMMER, 'counts_per_hour'],
+    ['day', 'Europe/London', YEAR, 'counts_per_hour'],
+    ['day', 'Europe/Berlin', YEAR, 'counts_per_hour'],
+    ['hour', 'Europe/Berlin', YEAR, 'counts_per_hour'],
+    ['hour', 'Asia/Kolkata', YEAR, 'counts_per_15m'],
+    ['day', 'Asia/Kolkata', YEAR, 'counts_per_15m'],
+    ['day', 'Asia/Kathmandu', YEAR, 'counts_per_15m'],
+    ['hour', 'Pacific/Chatham', YEAR, 'counts_per_15m'],
+    ['hour', 'Australia/Lord_Howe', WINTER, 'counts_per_hour'],
+    ['hour', 'Australia/Lord_Howe', SUMMER, 'counts_per_15m'],
+    ['hour', 'Australia/Lord_Howe', YEAR, 'counts_per_15m'],
     // The period around `from` begins at half past, although only whole-hour offsets follow.
-    ['hour', 'Australia/Lord_Howe', ['2025-10-04T15:45Z', '2025-10-06T00:00Z'], 'traffic_per_15m'],
+    ['hour', 'Australia/Lord_Howe', ['2025-10-04T15:45Z', '2025-10-06T00:00Z'], 'counts_per_15m'],
   ] as const)('reads %s periods of %s over %j from %s', (interval, zone, [from, to], expected) => {
     expect(chooseRollup(periodBounds(seconds(from), seconds(to), zone, interval))).toBe(expected);
   });
 
   it('never lets a bucket straddle two periods', () => {
-    const widths = { traffic_per_15m: 900, traffic_per_hour: 3_600, traffic_per_day: 86_400 };
+    const widths = { counts_per_15m: 900, counts_per_hour: 3_600, counts_per_day: 86_400 };
     fc.assert(
       fc.property(
         fc.constantFrom<Interval>('hour', 'day'),

@@ -1,13 +1,13 @@
-/** The traffic tables, by the width of their buckets. */
-export type Rollup = 'traffic_per_15m' | 'traffic_per_hour' | 'traffic_per_day';
+/** The tables of counts, by the width of their buckets. */
+export type Rollup = 'counts_per_15m' | 'counts_per_hour' | 'counts_per_day';
 
 const COARSE_ROLLUPS: readonly { name: Rollup; bucketSeconds: number }[] = [
-  { name: 'traffic_per_day', bucketSeconds: 86_400 },
-  { name: 'traffic_per_hour', bucketSeconds: 3_600 },
+  { name: 'counts_per_day', bucketSeconds: 86_400 },
+  { name: 'counts_per_hour', bucketSeconds: 3_600 },
 ];
 
 /**
- * The coarsest, hence cheapest, traffic table whose buckets (aligned to the Unix epoch) no period of the window
+ * The coarsest, hence cheapest, table of counts whose buckets (aligned to the Unix epoch) no period of the window
  * cuts through: UTC days, else UTC hours, else quarters of an hour, which suit every zone's offset of today.
  * The answer is one of three constants, so it may stand in the text of a query.
  *
@@ -18,5 +18,5 @@ const COARSE_ROLLUPS: readonly { name: Rollup; bucketSeconds: number }[] = [
  */
 export function chooseRollup(bounds: readonly number[]): Rollup {
   const fits = (bucketSeconds: number) => bounds.every((bound) => bound % bucketSeconds === 0);
-  return COARSE_ROLLUPS.find(({ bucketSeconds }) => fits(bucketSeconds))?.name ?? 'traffic_per_15m';
+  return COARSE_ROLLUPS.find(({ bucketSeconds }) => fits(bucketSeconds))?.name ?? 'counts_per_15m';
 }

@@ -17,7 +17,7 @@ export interface PeriodSums {
   sums: string;
 }
 
-type Table = `${Rollup}_v1` | 'traffic_per_15m_by_consumer_v1';
+type Table = `${Rollup}_v1` | 'counts_per_15m_by_consumer_v1';
 
 /** Public clients read integers of 64 bits with a sign. A sum beyond them stays there, where the engine's would begin anew at 0. */
 const SUM_BYTES = (column: string) =>
@@ -63,7 +63,7 @@ export class TrafficRepository {
     const [from, to] = [bounds[0], bounds.at(-1)];
     if (from === undefined || to === undefined || from >= to) return Promise.resolve([]);
     const table =
-      filter.consumer_id === undefined ? (`${rollup}_v1` as const) : 'traffic_per_15m_by_consumer_v1';
+      filter.consumer_id === undefined ? (`${rollup}_v1` as const) : 'counts_per_15m_by_consumer_v1';
     const { sql, params } = and(
       envIs(filter.app_env_id),
       consumerIs(filter.consumer_id),

@@ -38,7 +38,7 @@ describe('BatchLog', () => {
   };
   /** Requests counted and logged for an endpoint, in each table behind the doors. */
   const stored = async (endpoint_id: number) => {
-    const counted = ['traffic_per_15m_v1', 'traffic_per_15m_by_consumer_v1', 'traffic_per_day_v1'].map(
+    const counted = ['counts_per_15m_v1', 'counts_per_15m_by_consumer_v1', 'counts_per_day_v1'].map(
       (table) => `SELECT sum(requests) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
     );
     const ofEndpoint = 'SELECT request_uuid FROM request_logs_v1 WHERE endpoint_id = {endpoint_id:UInt32}';
@@ -95,7 +95,7 @@ describe('BatchLog', () => {
   it('completes a batch that reached some of the tables behind a landing table, and not others', async () => {
     const batch = buildBatch(5);
     await new BatchLog(open.store).append(batch);
-    const view = 'traffic_per_day_mv_v1';
+    const view = 'counts_per_day_mv_v1';
     const [{ create }] = (await open.store.rows<{ create: string }>(
       'test',
       `SELECT create_table_query AS create FROM system.tables WHERE name = '${view}' AND database = currentDatabase()`,

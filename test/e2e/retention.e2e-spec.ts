@@ -11,10 +11,10 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const LOG_TABLES = ['request_logs_v1', 'request_details_v1'];
 const TRAFFIC_TABLES = [
-  'traffic_per_15m_v1',
-  'traffic_per_15m_by_consumer_v1',
-  'traffic_per_hour_v1',
-  'traffic_per_day_v1',
+  'counts_per_15m_v1',
+  'counts_per_15m_by_consumer_v1',
+  'counts_per_hour_v1',
+  'counts_per_day_v1',
 ];
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();

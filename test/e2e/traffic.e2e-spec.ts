@@ -94,7 +94,7 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
 
     it('counts what client libraries counted, beside what is logged', async () => {
       const count = { timestamp: midnight, env: 'prod', consumer: null, method: 'GET', path: '/users/{id}' };
-      const sums = { requests: 40, bytes_received: 400, bytes_sent: 4_000 };
+      const sums = { status_code: 200, requests: 40, bytes_received: 400, bytes_sent: 4_000, bins: [] };
       await app.writer.writeCounts(tenant.appId, [{ ...count, ...sums }], 'c0ffee');
       await tenant.write({ timestamp: midnight, request_size_bytes: 1, response_size_bytes: 2 });
       for (const interval of ['hour', 'day'])

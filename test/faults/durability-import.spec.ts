@@ -14,10 +14,10 @@ const LINES = 11_000;
 const KILLS_IN_A_ROW = 8;
 
 const SUMMED = [
-  'traffic_per_15m_v1',
-  'traffic_per_15m_by_consumer_v1',
-  'traffic_per_hour_v1',
-  'traffic_per_day_v1',
+  'counts_per_15m_v1',
+  'counts_per_15m_by_consumer_v1',
+  'counts_per_hour_v1',
+  'counts_per_day_v1',
 ];
 const LATEST = ['consumer_activity_v1', 'endpoint_activity_v1'];
 const LOGGED = ['request_logs_v1', 'request_details_v1'];

@@ -104,9 +104,9 @@ describe('the product on Distributed tables', () => {
       expect((await collector.post(to, body)).status).toBe(202);
     await collector.stop();
     const row = JSON.stringify({ app_id: appId, timestamp: '2026-01-01 00:00:00', requests: 1 });
-    const before = await count('traffic_per_15m_v1_local');
+    const before = await count('counts_per_15m_v1_local');
     for (let time = 0; time < 2; time++) await store.insert('request_counts', [row], 'ab12');
-    expect(await count('traffic_per_15m_v1_local')).toBe(before + 1);
+    expect(await count('counts_per_15m_v1_local')).toBe(before + 1);
     expect(await count('request_logs_v1_local')).toBe(3);
   });
 
@@ -115,7 +115,7 @@ describe('the product on Distributed tables', () => {
       id: randomUUID(),
       createdAt: dateTime64(Date.now()).slice(0, 19),
       messages: [{ app_id: appId, message_uuid: randomUUID() }],
-      pieces: [{ table: 'env_activity_v1', rows: JSON.stringify({ app_id: appId, app_env_id: 1 }) }],
+      pieces: [{ table: 'instance_reports', rows: JSON.stringify({ app_id: appId, app_env_id: 1 }) }],
     });
     const { completed } = await new BatchLog(store).recover(0);
     expect(completed).toBeGreaterThan(0);

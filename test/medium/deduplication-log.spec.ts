@@ -9,10 +9,10 @@ import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const TRAFFIC = [
-  'traffic_per_15m_v1',
-  'traffic_per_15m_by_consumer_v1',
-  'traffic_per_hour_v1',
-  'traffic_per_day_v1',
+  'counts_per_15m_v1',
+  'counts_per_15m_by_consumer_v1',
+  'counts_per_hour_v1',
+  'counts_per_day_v1',
 ];
 const TOKEN = 'c0ffee';
 const BLOCK = JSON.stringify({
@@ -96,7 +96,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
   });
 
   it('needs to be told once', async () => {
-    const place = await placeOf('traffic_per_day_v1');
+    const place = await placeOf('counts_per_day_v1');
     await store.close();
     unname(place);
     expect([forgetMissingBlocks(directory), forgetMissingBlocks(directory)]).toEqual([1, 0]);
@@ -104,7 +104,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
   });
 
   it('does not touch what it does not understand, and needs no store', async () => {
-    const place = await placeOf('traffic_per_day_v1');
+    const place = await placeOf('counts_per_day_v1');
     await store.close();
     const log = join(place, 'deduplication_logs', 'deduplication_log_1.txt');
     writeFileSync(log, 'another form\n3\tx\ty\n1\tno-part\tblock\n');

@@ -37,7 +37,7 @@ describe('migrate', () => {
       known.map(({ version, name, checksum }) => ({ version, name, checksum })),
     );
     const names = (await schema()).map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['requests', 'request_logs_v1', 'traffic_per_15m_v1']));
+    expect(names).toEqual(expect.arrayContaining(['requests', 'request_logs_v1', 'counts_per_15m_v1']));
   });
 
   it('changes nothing when it runs again', async () => {

@@ -141,7 +141,7 @@ describe('NameRegistry', () => {
     const probe = (path: string, status_code: number) =>
       aRequest({ path, is_path_inferred: true, status_code, env: 'prod' });
     const traffic = async () =>
-      rows(`SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM traffic_per_day_v1 AS t
+      rows(`SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM counts_per_day_v1 AS t
             LEFT JOIN endpoints_v1 AS e FINAL ON e.app_id = t.app_id AND e.id = t.endpoint_id
             WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`);
 
@@ -197,7 +197,7 @@ describe('NameRegistry', () => {
       expect(await names('consumer_groups_v1', 'name')).toEqual(['g0', '*']);
       expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*']);
       const sums = (await rows(
-        `SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM traffic_per_day_v1 AS t
+        `SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM counts_per_day_v1 AS t
          INNER JOIN endpoints_v1 AS e FINAL ON e.id = t.endpoint_id
          WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`,
       )) as { path: string; requests: number }[];

@@ -12,7 +12,7 @@ const TRACES: Record<string, string> = {
   logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   ...Object.fromEntries(
-    ['traffic_per_15m', 'traffic_per_hour', 'traffic_per_day', 'traffic_per_15m_by_consumer'].map((table) => [
+    ['counts_per_15m', 'counts_per_hour', 'counts_per_day', 'counts_per_15m_by_consumer'].map((table) => [
       table,
       `SELECT bucket, app_env_id, endpoint_id, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
          sum(t.bytes_sent) AS bytes_sent
@@ -27,7 +27,7 @@ const TRACES: Record<string, string> = {
     UNION ALL SELECT method, id, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}
     UNION ALL SELECT name, id, identifier FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY ALL`,
 };
-const TRAFFIC = ['traffic_per_15m', 'traffic_per_hour', 'traffic_per_day'];
+const TRAFFIC = ['counts_per_15m', 'counts_per_hour', 'counts_per_day'];
 
 interface Sums {
   requests: number;
@@ -116,13 +116,13 @@ describe('RequestsWriter', () => {
       const records = some(25);
       const [{ create }] = (await rows(
         `SELECT create_table_query AS create FROM system.tables
-         WHERE name = 'traffic_per_day_mv_v1' AND database = currentDatabase()`,
+         WHERE name = 'counts_per_day_mv_v1' AND database = currentDatabase()`,
       )) as [{ create: string }];
       // A table that the batch did not reach before the crash, and a log without the mark that would say so.
-      await store.command('DROP VIEW traffic_per_day_mv_v1');
+      await store.command('DROP VIEW counts_per_day_mv_v1');
       await writer.write(appId, records.slice(0, 20));
       await store.command(create);
-      expect(await requestsIn('traffic_per_day')).toBe(0);
+      expect(await requestsIn('counts_per_day')).toBe(0);
       await restart();
       expect(await write(appId, records.slice(3))).toEqual(records.slice(20));
       expect((await traces()).logs).toHaveLength(25);
@@ -168,7 +168,7 @@ describe('RequestsWriter', () => {
       const records = some(11_000);
       expect(await write(appId, records)).toHaveLength(11_000);
       expect(await write(appId, records)).toEqual([]);
-      expect(await requestsIn('traffic_per_day')).toBe(11_000);
+      expect(await requestsIn('counts_per_day')).toBe(11_000);
     });
   });
 
@@ -203,16 +203,18 @@ describe('RequestsWriter', () => {
       consumer: { identifier: 'anna' },
       method: 'GET',
       path: '/a',
+      status_code: 200,
       requests: 40,
       bytes_received: 400,
       bytes_sent: 4_000,
+      bins: [['time', -80, 40]],
     };
     const token = randomUUID().replaceAll('-', '');
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
     const { logs, details, consumers } = await traces();
     expect([logs, details, consumers!.length]).toEqual([[], [], 1]);
-    for (const table of [...TRAFFIC, 'traffic_per_15m_by_consumer']) expect(await requestsIn(table)).toBe(80);
+    for (const table of [...TRAFFIC, 'counts_per_15m_by_consumer']) expect(await requestsIn(table)).toBe(80);
     const another = randomUUID().replaceAll('-', '');
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], another);
     for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(160);

@@ -24,7 +24,7 @@ interface LoggedRequest extends RequestKey {
 interface Rows {
   request_counts: ReturnType<typeof countRow>[];
   logged_requests: { row: ReturnType<typeof loggedRow>; record: RequestRecord }[];
-  env_activity_v1: object[];
+  instance_reports: object[];
 }
 
 /** Makes a batch of messages: registers the names in them and turns the rest into rows. */
@@ -37,7 +37,7 @@ export class BatchBuilder {
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
     const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
-    const rows: Rows = { request_counts: [], logged_requests: [], env_activity_v1: [] };
+    const rows: Rows = { request_counts: [], logged_requests: [], instance_reports: [] };
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
       await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
@@ -73,7 +73,7 @@ export class BatchBuilder {
     for (const { record, ids } of await this.resolve(appId, requests))
       rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id ?? 0]));
-    for (const row of activityRows(appId, messages, envIds)) rows.env_activity_v1.push(row);
+    for (const row of activityRows(appId, messages, envIds)) rows.instance_reports.push(row);
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
@@ -97,7 +97,7 @@ export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest
   );
 }
 
-function* encode({ request_counts, logged_requests, env_activity_v1 }: Rows): Generator<Piece> {
+function* encode({ request_counts, logged_requests, instance_reports }: Rows): Generator<Piece> {
   yield* encodePieces('request_counts', request_counts, (row) => row);
   yield* encodePieces(
     'logged_requests',
@@ -105,7 +105,7 @@ function* encode({ request_counts, logged_requests, env_activity_v1 }: Rows): Ge
     ({ row }) => row,
     ({ record }) => weighRequest(record),
   );
-  yield* encodePieces('env_activity_v1', env_activity_v1, (row) => row);
+  yield* encodePieces('instance_reports', instance_reports, (row) => row);
 }
 
 /** One row for each environment that was synchronized without counts; counts update its time themselves. */
@@ -116,8 +116,11 @@ function activityRows(appId: number, messages: readonly Message[], envIds: Map<s
     if (syncedAt !== null && !counted.has(env)) idle.set(env, Math.max(syncedAt, idle.get(env) ?? 0));
   return Array.from(idle, ([env, syncedAt]) => ({
     app_id: appId,
+    timestamp: dateTime64(syncedAt),
     app_env_id: envIds.get(env),
     last_sync_at: dateTime64(syncedAt),
+    cpu_percent: -1,
+    memory_rss: -1,
   }));
 }
 

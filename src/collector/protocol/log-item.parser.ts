@@ -75,8 +75,7 @@ function recordOf(item: Members, { env, now }: MessageContext): RequestRecord {
     status_code: asStatusCode(memberOf(response, 'status_code'), 'response.status_code'),
     request_size_bytes: optional(request.size, 'request.size', asSize),
     response_size_bytes: optional(response.size, 'response.size', asSize),
-    response_time_ms:
-      optional(memberOf(response, 'response_time'), 'response.response_time', asMilliseconds) ?? 0,
+    response_time_ms: optional(memberOf(response, 'response_time'), 'response.response_time', asMilliseconds),
     client_ip,
     client_country_iso_code: countryOf(client_ip),
     is_noise: isNoise(path, url, headerOf(capture.request_headers, 'user-agent')),

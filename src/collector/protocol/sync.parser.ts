@@ -62,8 +62,10 @@ function countDecoder(timestamp: number, env: string): Check<CountRecord> {
       env,
       ...decodeCountKey(source, name),
       requests: asCount(memberOf(source, 'request_count'), `${name}.request_count`),
+      status_code: 0,
       bytes_received: number('request_size_sum'),
       bytes_sent: number('response_size_sum'),
+      bins: [],
     };
   };
 }

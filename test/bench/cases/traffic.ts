@@ -10,20 +10,20 @@ const SPANS = [
   { id: '13m', title: '13 months by day', days: 392, interval: 'day' },
 ] as const;
 const ZONES = [
-  { id: 'utc', title: 'UTC', name: 'UTC', dayTable: 'traffic_per_day', hourTable: 'traffic_per_hour' },
+  { id: 'utc', title: 'UTC', name: 'UTC', dayTable: 'counts_per_day', hourTable: 'counts_per_hour' },
   {
     id: 'ny',
     title: 'New York',
     name: 'America/New_York',
-    dayTable: 'traffic_per_hour',
-    hourTable: 'traffic_per_hour',
+    dayTable: 'counts_per_hour',
+    hourTable: 'counts_per_hour',
   },
   {
     id: 'kolkata',
     title: 'Kolkata',
     name: 'Asia/Kolkata',
-    dayTable: 'traffic_per_15m',
-    hourTable: 'traffic_per_15m',
+    dayTable: 'counts_per_15m',
+    hourTable: 'counts_per_15m',
   },
 ] as const;
 
@@ -52,7 +52,7 @@ function trafficCase(
   const consumer = kind === 'consumer' ? `&consumer_id=${consumers.middling}` : '';
   const table =
     kind === 'consumer'
-      ? 'traffic_per_15m_by_consumer'
+      ? 'counts_per_15m_by_consumer'
       : zone[span.interval === 'hour' ? 'hourTable' : 'dayTable'];
   const where = {
     all: '',

@@ -47,7 +47,7 @@ export function insertCountsByConsumer({ from, to }: Past, rows: number): string
   const count = rows * CONSUMER_HISTORY;
   const quarters = Math.floor((to - from) / QUARTER_MS);
   return `
-INSERT INTO traffic_per_15m_by_consumer_v1 (app_id, consumer_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent)
+INSERT INTO counts_per_15m_by_consumer_v1 (app_id, consumer_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent)
 WITH ${APP} AS app
 SELECT app, ${consumerId('app', CONSUMER)},
   toDateTime(toUInt32(${from / 1000} + intDiv(number * ${quarters}, ${count}) * ${QUARTER_MS / 1000}), 'UTC'),

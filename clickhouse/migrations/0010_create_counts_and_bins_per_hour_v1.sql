@@ -1,0 +1,62 @@
+-- UTC hours: for zones whose offset is whole hours.
+CREATE TABLE IF NOT EXISTS counts_per_hour_v1
+(
+    app_id         UInt32,
+    bucket         DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id     UInt32 CODEC(ZSTD(1)),
+    endpoint_id    UInt32 CODEC(ZSTD(1)),
+    status_code    UInt16 CODEC(ZSTD(1)),
+    requests       UInt64 CODEC(T64, ZSTD(1)),
+    bytes_received UInt64 CODEC(T64, ZSTD(1)),
+    bytes_sent     UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
+PARTITION BY toYYYYMM(bucket)
+ORDER BY (app_id, bucket, app_env_id, endpoint_id, status_code)
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS counts_per_hour_mv_v1 TO counts_per_hour_v1 AS
+SELECT
+    app_id,
+    toStartOfHour(toDateTime(timestamp, 'UTC')) AS bucket,
+    app_env_id,
+    endpoint_id,
+    status_code,
+    sum(c.requests) AS requests,
+    sum(c.bytes_received) AS bytes_received,
+    sum(c.bytes_sent) AS bytes_sent
+FROM request_counts AS c
+GROUP BY app_id, bucket, app_env_id, endpoint_id, status_code;
+-- statement
+CREATE TABLE IF NOT EXISTS bins_per_hour_v1
+(
+    app_id      UInt32,
+    measure     Enum8('time' = 0, 'received' = 1, 'sent' = 2),
+    bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id  UInt32 CODEC(ZSTD(1)),
+    endpoint_id UInt32 CODEC(ZSTD(1)),
+    status_code UInt16 CODEC(ZSTD(1)),
+    k           Int16 CODEC(ZSTD(1)),
+    n           UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree(n)
+PARTITION BY toYYYYMM(bucket)
+ORDER BY (app_id, measure, bucket, app_env_id, endpoint_id, status_code, k)
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS bins_per_hour_mv_v1 TO bins_per_hour_v1 AS
+SELECT
+    app_id,
+    measure,
+    toStartOfHour(toDateTime(timestamp, 'UTC')) AS bucket,
+    app_env_id,
+    endpoint_id,
+    status_code,
+    k,
+    sum(b.n) AS n
+FROM request_bins AS b
+GROUP BY app_id, measure, bucket, app_env_id, endpoint_id, status_code, k;

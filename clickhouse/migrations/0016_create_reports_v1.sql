@@ -1,0 +1,144 @@
+-- What applications report beside counts and logs. No operation shows it yet; what is not kept cannot be had back.
+-- Door for errors that the client libraries grouped: one row for each error of a message, with how often it came.
+CREATE TABLE IF NOT EXISTS reported_errors
+(
+    app_id          UInt32,
+    timestamp       DateTime64(3, 'UTC'),
+    app_env_id      UInt32,
+    endpoint_id     UInt32,
+    consumer_id     UInt32,
+    kind            Enum8('validation' = 0, 'server' = 1),
+    type            LowCardinality(String),
+    message         String,
+    location        Array(String) COMMENT 'of a validation error: the path to the value',
+    stacktrace      String COMMENT 'of a server error',
+    sentry_event_id String,
+    errors          UInt64
+)
+ENGINE = Null;
+-- statement
+-- Errors with their texts, kept as long as the logs.
+CREATE TABLE IF NOT EXISTS errors_v1
+(
+    app_id          UInt32,
+    timestamp       DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    app_env_id      UInt32 CODEC(ZSTD(1)),
+    endpoint_id     UInt32 CODEC(ZSTD(1)),
+    consumer_id     UInt32 CODEC(ZSTD(1)),
+    kind            Enum8('validation' = 0, 'server' = 1),
+    type            LowCardinality(String),
+    message         String CODEC(ZSTD(1)),
+    location        Array(String) CODEC(ZSTD(1)),
+    stacktrace      String CODEC(ZSTD(1)),
+    sentry_event_id String CODEC(ZSTD(1)),
+    errors          UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = MergeTree
+PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
+ORDER BY (app_id, kind, endpoint_id, type, timestamp)
+TTL toDateTime(timestamp) + INTERVAL 15 DAY + INTERVAL 1 SECOND
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+-- What is older than the logs' retention would only be written to be dropped.
+CREATE MATERIALIZED VIEW IF NOT EXISTS errors_mv_v1 TO errors_v1 AS
+SELECT *
+FROM reported_errors
+WHERE timestamp > now64(3) - INTERVAL 15 DAY;
+-- statement
+-- How many errors of a kind and type there were, kept as long as the traffic.
+CREATE TABLE IF NOT EXISTS error_counts_per_15m_v1
+(
+    app_id      UInt32,
+    bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id  UInt32 CODEC(ZSTD(1)),
+    endpoint_id UInt32 CODEC(ZSTD(1)),
+    consumer_id UInt32 CODEC(ZSTD(1)),
+    kind        Enum8('validation' = 0, 'server' = 1),
+    type        LowCardinality(String),
+    errors      UInt64 CODEC(T64, ZSTD(1))
+)
+ENGINE = SummingMergeTree(errors)
+PARTITION BY toYYYYMM(bucket)
+ORDER BY (app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type)
+TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS error_counts_per_15m_mv_v1 TO error_counts_per_15m_v1 AS
+SELECT
+    app_id,
+    toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
+    app_env_id,
+    endpoint_id,
+    consumer_id,
+    kind,
+    type,
+    sum(e.errors) AS errors
+FROM reported_errors AS e
+GROUP BY app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type;
+-- statement
+-- Door for what a process of an application says of itself: that it started, that it is there, what it uses.
+CREATE TABLE IF NOT EXISTS instance_reports
+(
+    app_id        UInt32,
+    timestamp     DateTime64(3, 'UTC'),
+    app_env_id    UInt32,
+    instance_uuid UUID COMMENT 'all zeros: not given',
+    last_sync_at  DateTime64(3, 'UTC') COMMENT '1970: this is no sync',
+    cpu_percent   Float32 COMMENT '-1: not given; may pass 100',
+    memory_rss    Int64 COMMENT 'bytes; -1: not given',
+    client        String COMMENT 'the client library, as it names itself; empty: this is no start',
+    versions      Map(String, String) COMMENT 'of the packages, by name'
+)
+ENGINE = Null;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS instance_reports_env_activity_mv TO env_activity_v1 AS
+SELECT app_id, app_env_id, max(r.last_sync_at) AS last_sync_at
+FROM instance_reports AS r
+WHERE r.last_sync_at > toDateTime64(0, 3, 'UTC')
+GROUP BY app_id, app_env_id;
+-- statement
+-- Processor time and memory of each process, as often as it reports.
+CREATE TABLE IF NOT EXISTS instance_resources_v1
+(
+    app_id        UInt32,
+    app_env_id    UInt32 CODEC(ZSTD(1)),
+    timestamp     DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    instance_uuid UUID CODEC(ZSTD(1)),
+    cpu_percent   Float32 CODEC(ZSTD(1)),
+    memory_rss    Int64 CODEC(T64, ZSTD(1))
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(timestamp)
+ORDER BY (app_id, app_env_id, timestamp, instance_uuid)
+TTL toDateTime(timestamp) + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS instance_resources_mv_v1 TO instance_resources_v1 AS
+SELECT app_id, app_env_id, timestamp, instance_uuid, cpu_percent, memory_rss
+FROM instance_reports
+WHERE cpu_percent >= 0 OR memory_rss >= 0;
+-- statement
+-- What each process ran with, from its start on.
+CREATE TABLE IF NOT EXISTS instance_versions_v1
+(
+    app_id        UInt32,
+    app_env_id    UInt32,
+    started_at    DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    instance_uuid UUID CODEC(ZSTD(1)),
+    client        String CODEC(ZSTD(1)),
+    versions      Map(String, String) CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMM(started_at)
+ORDER BY (app_id, app_env_id, started_at, instance_uuid)
+TTL toDateTime(started_at) + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS instance_versions_mv_v1 TO instance_versions_v1 AS
+SELECT app_id, app_env_id, timestamp AS started_at, instance_uuid, client, versions
+FROM instance_reports
+WHERE client != '' OR notEmpty(versions);
