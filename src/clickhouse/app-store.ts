@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AppScope } from '../apps/apps.service.js';
-import { ClickHouse, type QueryOptions } from './clickhouse.client.js';
+import { ClickHouse, type FileQuery, type QueryOptions } from './clickhouse.client.js';
 import type { JsonLines } from './json-lines.js';
 import type { Parameters } from './literals.js';
 
@@ -21,6 +21,17 @@ export class AppStore {
     options?: Omit<QueryOptions, 'signal'>,
   ): Promise<JsonLines> {
     return this.store.jsonLines(name, sql, bound(scope, params), { ...options, signal: scope.patience });
+  }
+
+  /** See `ClickHouse.file`. */
+  file(
+    scope: AppScope,
+    name: string,
+    query: FileQuery,
+    params: Parameters = {},
+    options?: Omit<QueryOptions, 'signal'>,
+  ): Promise<Buffer> {
+    return this.store.file(name, query, bound(scope, params), { ...options, signal: scope.patience });
   }
 
   /** See `ClickHouse.rows`. */

@@ -1,4 +1,4 @@
-import type { ClickHouseClient } from '@clickhouse/client';
+import type { ClickHouseClient, DataFormat } from '@clickhouse/client';
 import type { Parameters } from './literals.js';
 import { type Reads, readsIn, readsOfSummary } from './reads.js';
 import { READ_SETTINGS } from './server.client.js';
@@ -8,7 +8,7 @@ export interface Question {
   query: string;
   params: Parameters;
   /** The engine's output format. */
-  format: 'CustomSeparated' | 'CustomSeparatedWithNames';
+  format: 'CustomSeparated' | 'CustomSeparatedWithNames' | 'ArrowStream' | 'Parquet';
   signal: AbortSignal;
 }
 
@@ -42,20 +42,23 @@ export function askEngine(client: ClickHouseClient): Ask {
   };
 }
 
-/** Asks a server. Parameters too long for a URL go into the body, which the client does for queries alone. */
+/**
+ * Asks a server. Parameters too long for a URL go into the body, which the client does for queries alone; and of a query it
+ * gives the result as text, which binary formats are not, so that the stream below is read.
+ */
 export function askServer(client: ClickHouseClient): Ask {
   return async ({ query, params, format, signal }) => {
     const result = await client.query({
       query,
       query_params: params,
-      format,
+      format: format as DataFormat,
       use_multipart_params_auto: true,
       abort_signal: signal,
       clickhouse_settings: READ_SETTINGS,
     });
     return {
       reads: readsIn(result.response_headers),
-      bytes: async () => Buffer.from(await result.text()),
+      bytes: () => bytesOf((result as unknown as { _stream: AsyncIterable<Buffer> })._stream),
       drop: () => {
         result.close();
       },

@@ -2,6 +2,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { type Ask, type Question, askEngine, askServer } from './ask.js';
+import { BinaryFrame } from './binary-frame.js';
 import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
 import { JsonLines } from './json-lines.js';
@@ -9,7 +10,7 @@ import type { Parameters } from './literals.js';
 import { showLoad } from './load.js';
 import { withPatience } from './patience.js';
 import type { Reads } from './reads.js';
-import { ResultFrame, type ResultFormat, unframedError } from './result-frame.js';
+import { type Frame, ResultFrame, unframedError } from './result-frame.js';
 import { createServerClient } from './server.client.js';
 import { Turns } from './turns.js';
 import { type Statement, Watch } from './watch.js';
@@ -39,8 +40,19 @@ export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operat
   withinMs?: number;
 }
 
+/** Public formats in which rows can be had as one file. */
+export type FileFormat = 'ndjson' | 'arrow' | 'csv' | 'parquet';
+
+/** Rows as one file in a public format. */
+export interface FileQuery {
+  format: FileFormat;
+  /** The names of the statement's columns, in their order. The first of them is never null. */
+  columns: readonly [string, ...string[]];
+  sql: string;
+}
+
 interface Read extends Omit<Question, 'format'> {
-  format: ResultFormat;
+  frame: Frame;
   /** Settings of the statement, beside those of its frame. */
   settings: string;
   /** Takes what was read, once that is known. */
@@ -53,6 +65,7 @@ const OUTPUT = [
   'output_format_json_quote_64bit_integers = 0',
   'output_format_json_escape_forward_slashes = 0',
   'output_format_json_validate_utf8 = 1',
+  "format_csv_null_representation = ''",
 ];
 
 /** A profile may say that a limit ends a query quietly: a part of the rows would look like all of them. */
@@ -142,7 +155,7 @@ export class ClickHouse {
 
   /** The rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
   async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
-    return objectsIn<Row>(await this.bytes('json', name, sql, params, options));
+    return objectsIn<Row>(await this.bytes(new ResultFrame('json'), name, sql, params, options));
   }
 
   /** The rows of a SELECT of one column, which is text without line feeds: as they are, not parsed and not decoded. */
@@ -152,7 +165,33 @@ export class ClickHouse {
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<JsonLines> {
-    return new JsonLines(await this.bytes('text', name, sql, params, options));
+    return new JsonLines(await this.bytes(new ResultFrame('text'), name, sql, params, options));
+  }
+
+  /** The rows of a SELECT as one file. */
+  async file(
+    name: string,
+    { format, columns, sql }: FileQuery,
+    params?: Parameters,
+    options?: QueryOptions,
+  ): Promise<Buffer> {
+    const read = (frame: Frame, selected: string) =>
+      this.bytes(frame, name, `SELECT ${selected} FROM (${sql}\n)`, params, options);
+    const names = columns.join(', ');
+    switch (format) {
+      case 'ndjson':
+        return read(new ResultFrame('text'), `formatRowNoNewline('JSONEachRow', ${names})`);
+      case 'csv': {
+        const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
+        return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);
+      }
+      case 'arrow':
+      case 'parquet': {
+        const [first, ...others] = columns;
+        const frame = new BinaryFrame(format, first);
+        return read(frame, [`${first} AS ${frame.taggedName}`, ...others].join(', '));
+      }
+    }
   }
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
@@ -194,7 +233,14 @@ export class ClickHouse {
   async ping(): Promise<boolean> {
     const ask = async (reads: Reads) => {
       const read = (signal: AbortSignal) =>
-        this.read({ query: PING, settings: PING_SETTINGS, params: {}, format: 'json', signal, reads });
+        this.read({
+          frame: new ResultFrame('json'),
+          query: PING,
+          settings: PING_SETTINGS,
+          params: {},
+          signal,
+          reads,
+        });
       const [row] = objectsIn<{ version: string }>(await withPatience(PING_MS, undefined, read));
       this.version = row?.version;
     };
@@ -226,7 +272,7 @@ export class ClickHouse {
   }
 
   private bytes(
-    format: ResultFormat,
+    frame: Frame,
     name: string,
     sql: string,
     params: Parameters = {},
@@ -245,18 +291,17 @@ export class ClickHouse {
       withPatience(this.patienceMs, options.signal, (signal) =>
         this.turns.take(
           signal,
-          () => this.read({ query: sql, settings, params, format, signal, reads }),
+          () => this.read({ frame, query: sql, settings, params, signal, reads }),
           options.first,
         ),
       ),
     );
   }
 
-  private async read({ reads, format, query, settings, ...question }: Read): Promise<Buffer> {
+  private async read({ reads, frame, query, settings, ...question }: Read): Promise<Buffer> {
     const { signal } = question;
     try {
       this.requireOpen();
-      const frame = new ResultFrame(format);
       const answer = await this.begin({
         ...question,
         query: `${query}\nSETTINGS ${settings}, ${frame.settings}`,

@@ -1,16 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { parseError } from '@clickhouse/client';
+import type { Question } from './ask.js';
 import { StoreUnavailable, storeError } from './clickhouse.errors.js';
 
-/** How the rows of a result are written: each as the text of its only column, or as a JSON array behind a row of names. */
-export type ResultFormat = 'text' | 'json';
+/**
+ * How the rows of a result are written: each as the text of its only column, ended by a line feed or by both characters of a
+ * line's end, or as a JSON array behind a row of names.
+ */
+export type ResultFormat = 'text' | 'crlf' | 'json';
 
 const FORMATS = {
   text: { name: 'CustomSeparated', escapingRule: 'Raw', before: '', after: '\\n' },
+  crlf: { name: 'CustomSeparated', escapingRule: 'Raw', before: '', after: '\\r\\n' },
   json: { name: 'CustomSeparatedWithNames', escapingRule: 'JSON', before: '[', after: ']\\n' },
 } as const;
 /** Errors come last and are short. */
 const TAIL_BYTES = 16_384;
+
+/** Encloses the result of one query, so that it proves whose it is and that it is complete. */
+export interface Frame {
+  /** The name of the engine's output format. */
+  readonly formatName: Question['format'];
+  /** The settings of the statement that write the frame. */
+  readonly settings: string;
+  /** The result without its frame; undefined when it is incomplete or not that of this query. */
+  unwrap(result: Buffer): Buffer | undefined;
+}
 
 /**
  * Encloses the result of one query in a text that occurs nowhere else, so that a result proves two things: that it
@@ -20,7 +35,7 @@ const TAIL_BYTES = 16_384;
  * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error behind the
  * rows; a proxy may cut a response or send one of its own.
  */
-export class ResultFrame {
+export class ResultFrame implements Frame {
   private readonly nonce = randomUUID();
 
   constructor(private readonly format: ResultFormat) {}

@@ -5,6 +5,8 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
 import { EmbeddedConnection } from '../../src/clickhouse/embedded.connection.js';
 import { Config } from '../../src/config/config.js';
+import { readArrow } from '../setup/arrow.js';
+import { readParquet } from '../setup/duckdb.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const SESSIONS = 4;
@@ -67,6 +69,13 @@ describeEmbedded('a query that fails after its first rows', () => {
           ),
         );
         expect(lines.map((line) => line.at(0))).toEqual(others.map((n) => `{"n":${n}}`));
+        const file = (format: 'arrow' | 'parquet', n: number) =>
+          store.file('test.beta', { format, columns: ['n'], sql: 'SELECT {n:UInt32} AS n' }, { n });
+        const arrow = await Promise.all(others.map((n) => file('arrow', n)));
+        expect(arrow.map((bytes) => readArrow(bytes).rows)).toEqual(others.map((n) => [[n]]));
+        const parquet = await Promise.all(others.slice(0, SESSIONS).map((n) => file('parquet', n)));
+        const read = await Promise.all(parquet.map(readParquet));
+        expect(read.map(({ rows }) => rows)).toEqual(others.slice(0, SESSIONS).map((n) => [[n]]));
       } finally {
         await store.close();
       }
