@@ -35,7 +35,7 @@ export default defineConfig(
   },
   {
     // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask for one.
-    files: ['src/{endpoints,consumers,request-logs,traffic}/**/*.ts'],
+    files: ['src/{app-metrics,endpoints,consumers,request-logs,traffic}/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',

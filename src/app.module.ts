@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AppMetricsModule } from './app-metrics/app-metrics.module.js';
 import { AppsModule } from './apps/apps.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { ClickHouseModule } from './clickhouse/clickhouse.module.js';
@@ -27,6 +28,7 @@ import { TrafficModule } from './traffic/traffic.module.js';
     ConsumersModule,
     RequestLogsModule,
     TrafficModule,
+    AppMetricsModule,
     FallbackModule,
   ],
 })

@@ -1,4 +1,5 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import type { FileFormat } from '../common/formats/file-format.js';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { type Ask, type Question, askEngine, askServer } from './ask.js';
@@ -40,15 +41,14 @@ export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operat
   withinMs?: number;
 }
 
-/** Public formats in which rows can be had as one file. */
-export type FileFormat = 'ndjson' | 'arrow' | 'csv' | 'parquet';
-
 /** Rows as one file in a public format. */
 export interface FileQuery {
   format: FileFormat;
   /** The names of the statement's columns, in their order. The first of them is never null. */
-  columns: readonly [string, ...string[]];
+  columns: readonly string[];
   sql: string;
+  /** More are `ResultTooLong`; without it there is no limit but that on bytes. */
+  maxRows?: number;
 }
 
 interface Read extends Omit<Question, 'format'> {
@@ -171,12 +171,13 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql }: FileQuery,
+    { format, columns, sql, maxRows }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
+    const limit = maxRows === undefined ? '' : `\nWHERE NOT throwIf(rowNumberInAllBlocks() >= ${maxRows})`;
     const read = (frame: Frame, selected: string) =>
-      this.bytes(frame, name, `SELECT ${selected} FROM (${sql}\n)`, params, options);
+      this.bytes(frame, name, `SELECT ${selected} FROM (${sql}\n)${limit}`, params, options);
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
@@ -187,7 +188,7 @@ export class ClickHouse {
       }
       case 'arrow':
       case 'parquet': {
-        const [first, ...others] = columns;
+        const [first = '', ...others] = columns;
         const frame = new BinaryFrame(format, first);
         return read(frame, [`${first} AS ${frame.taggedName}`, ...others].join(', '));
       }

@@ -8,6 +8,11 @@ export class ResultTooLarge extends StoreUnavailable {
   override readonly name = 'ResultTooLarge';
 }
 
+/** The result of a query has more rows than it may (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO): the same query fails again. */
+export class ResultTooLong extends Error {
+  override readonly name = 'ResultTooLong';
+}
+
 /** The engine cannot read what it stored: 503 as well, but no restart and no waiting cures it. */
 export class StoredDataDamaged extends StoreUnavailable {
   override readonly name = 'StoredDataDamaged';
@@ -41,6 +46,8 @@ export class DataDirectoryInUse extends StoreUnavailable {
 
 /** TOO_MANY_ROWS_OR_BYTES: of a result. */
 const TOO_LARGE = '396';
+/** FUNCTION_THROW_IF_VALUE_IS_NON_ZERO: only rows are limited by that function. */
+const TOO_LONG = '395';
 /** TIMEOUT_EXCEEDED, TOO_SLOW. */
 const TIMED_OUT = new Set(['159', '160']);
 
@@ -90,6 +97,7 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
   if (ofEngine && TIMED_OUT.has(code))
     return new QueryTimedOut(`query timed out (${code})`, { cause: error });
   if (code === TOO_LARGE) return new ResultTooLarge(`store not available (${code})`, { cause: error });
+  if (code === TOO_LONG) return new ResultTooLong(`too many rows (${code})`, { cause: error });
   if (ofEngine && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
   if (ofEngine ? REFUSED.has(code) : kind === 'server')
     return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {

@@ -1,11 +1,11 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import type { MediaTypeObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
+import type { MediaTypeObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { AppModule } from '../../src/app.module.js';
 import { HttpAdapter } from '../../src/common/http/http.adapter.js';
 import { createDocument } from '../../src/common/openapi/openapi.js';
 import { type Answer, check, faultsOf } from '../setup/conforms.js';
-import { document, operations, resolve } from '../setup/document.js';
+import { allOperations, document, operations, resolve } from '../setup/document.js';
 
 /** Every object of the document, with the path of keys that leads to it. */
 function* nodes(node: unknown, path: readonly string[] = []): Generator<[string, Record<string, unknown>]> {
@@ -70,27 +70,28 @@ function bodyOf({ content }: ResponseObject): MediaTypeObject {
   return content!['application/json']!;
 }
 
-describe.each(operations)('$id', ({ id, path, parameters, definition }) => {
+describe.each(allOperations)('$id', ({ id, method, path, parameters, definition }) => {
   it('says what it does, and to whom', () => {
     expect(definition).toMatchObject({
       operationId: id,
-      summary: expect.stringMatching(/^(Get|List) [A-Z]/),
+      summary: expect.stringMatching(/^(Get|List|Query) [A-Z]/),
       description: expect.stringMatching(/^[A-Z].*\.$/s),
       security: [{ ApiKey: [] }],
     });
     expect(definition.tags).toHaveLength(1);
     expect(document.tags?.map(({ name }) => name)).toContain(definition.tags?.[0]);
-    expect(Object.keys(document.paths[path]!)).toEqual(['get']);
   });
 
   it('documents every answer, each with its headers and its body', () => {
-    const statuses = ['200', '401', '403', '404', '422', '429', '500', '503', '504'];
+    const withBody = method === 'post' ? ['413'] : [];
+    const statuses = ['200', '401', '403', '404', ...withBody, '422', '429', '500', '503', '504'];
     expect(Object.keys(definition.responses)).toEqual(statuses);
     for (const status of statuses) {
       const response = resolve<ResponseObject>(definition.responses[status] as ResponseObject);
       expect(response.description).not.toBe('');
       expect(response.headers).toHaveProperty('X-Request-Id');
-      expect(bodyOf(response).schema).toHaveProperty('$ref');
+      const bodies = status === '200' ? Object.values(response.content!).slice(0, 1) : [bodyOf(response)];
+      for (const { schema } of bodies) expect(schema).toHaveProperty('$ref');
     }
   });
 
@@ -111,6 +112,29 @@ describe.each(operations)('$id', ({ id, path, parameters, definition }) => {
     }
   });
 });
+
+describe.each(allOperations.filter(({ method }) => method === 'post'))(
+  'the body of $id',
+  ({ definition }) => {
+    const { content, required } = definition.requestBody as RequestBodyObject;
+    const schema = content['application/json']!.schema as SchemaObject;
+
+    it('gives every member a description and examples, and defaults that are within its bounds', () => {
+      expect([required, schema.type]).toEqual([true, 'object']);
+      for (const [name, member] of Object.entries(schema.properties!)) {
+        const {
+          description,
+          examples,
+          default: standard,
+          ...rest
+        } = member as SchemaObject & { examples: unknown[] };
+        expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z]/)]);
+        for (const value of [...examples, ...(standard === undefined ? [] : [standard as unknown])])
+          expect([name, faultsOf(rest, value)]).toEqual([name, []]);
+      }
+    });
+  },
+);
 
 describe('the check of answers against the document', () => {
   const operation = operations.find(({ id }) => id === 'getTeam')!;

@@ -140,6 +140,18 @@ export class TestApp {
       .expect(conforms(bare));
   }
 
+  /** A POST of JSON with a key; a text is sent as it is. What is not JSON is given as bytes. */
+  post(path: string, key: string, body: unknown) {
+    return request(this.server)
+      .post(path)
+      .set('Api-Key', key)
+      .set('Content-Type', 'application/json')
+      .send(typeof body === 'string' ? body : JSON.stringify(body))
+      .buffer(true)
+      .expect(keepAnswer)
+      .expect(conforms(path, 'POST'));
+  }
+
   async stop(): Promise<void> {
     await this.app.close();
     await this.testStore.remove();

@@ -1,6 +1,6 @@
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { type Operation, document, operations, responseOf } from './document.js';
+import { type Operation, allOperations, document, responseOf } from './document.js';
 
 /** An answer as any HTTP client has it; header names in lower case. */
 export interface Answer {
@@ -18,23 +18,24 @@ const compiled = new WeakMap<object, ValidateFunction>();
 /** Headers that the document must know of wherever they are sent. */
 const SPOKEN_OF = Object.keys(document.components?.headers ?? {});
 
-const templates = operations.map((operation) => ({
+const templates = allOperations.map((operation) => ({
   operation,
   shape: new RegExp(`^${operation.path.replace(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
 /** The operation that serves a path, if one does. */
-export function operationAt(path: string): Operation | undefined {
-  return templates.find(({ shape }) => shape.test(path))?.operation;
+export function operationAt(path: string, method = 'GET'): Operation | undefined {
+  const name = method === 'POST' ? 'post' : 'get';
+  return templates.find(({ operation, shape }) => operation.method === name && shape.test(path))?.operation;
 }
 
 /**
- * For `.expect()`: holds an answer of one of the operations against the document, the method being GET or HEAD.
+ * For `.expect()`: holds an answer of one of the operations against the document, the method being GET, HEAD or POST.
  * Its status must be documented, its headers present and of their form, its body valid, with no member that the
  * document does not know.
  */
 export function conforms(path: string, method = 'GET') {
-  const operation = operationAt(path);
+  const operation = operationAt(path, method);
   return (answer: Answer) => {
     if (operation) check(operation, answer, method);
   };
@@ -77,9 +78,22 @@ function headerFaults(documented: Documented['headers'], { headers }: Answer): s
   return [...unknown, ...wrong];
 }
 
-function bodyFaults({ schema }: Documented, { headers, text }: Answer): string[] {
-  if (!String(headers['content-type']).startsWith('application/json')) return ['its body is not JSON'];
-  return faultsOf(schema, JSON.parse(text)).map((fault) => `body ${fault}`);
+function bodyFaults({ content }: Documented, { headers, text }: Answer): string[] {
+  const [type = ''] = String(headers['content-type']).split(';');
+  const schema = content[type]?.schema;
+  if (!schema)
+    return [
+      type in content || !('application/json' in content)
+        ? `its type ${type} is not documented`
+        : 'its body is not JSON',
+    ];
+  const bodies =
+    type === 'application/json'
+      ? [text]
+      : type === 'application/x-ndjson'
+        ? text.split('\n').slice(0, -1)
+        : [];
+  return bodies.flatMap((body) => faultsOf(schema, JSON.parse(body)).map((fault) => `body ${fault}`));
 }
 
 function validatorOf(schema: object): ValidateFunction {

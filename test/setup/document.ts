@@ -21,9 +21,10 @@ export interface Parameter extends Omit<ParameterObject, 'schema'> {
   schema: ValueSchema;
 }
 
-/** One of the document's operations; all are a GET. */
+/** One of the document's operations. */
 export interface Operation {
   id: string;
+  method: 'get' | 'post';
   /** With parameters in braces. */
   path: string;
   parameters: Parameter[];
@@ -33,12 +34,19 @@ export interface Operation {
 /** The committed document. */
 export const document = JSON.parse(readFileSync('test/contract/openapi.json', 'utf8')) as OpenAPIObject;
 
-export const operations: readonly Operation[] = Object.entries(document.paths).map(([path, { get }]) => ({
-  id: get!.operationId!,
-  path,
-  parameters: (get!.parameters ?? []) as Parameter[],
-  definition: get!,
-}));
+const METHODS = ['get', 'post'] as const;
+
+export const allOperations: readonly Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  METHODS.flatMap((method) => {
+    const definition = methods[method];
+    if (!definition) return [];
+    const parameters = (definition.parameters ?? []) as Parameter[];
+    return [{ id: definition.operationId!, method, path, parameters, definition }];
+  }),
+);
+
+/** Those that are a GET. */
+export const operations = allOperations.filter(({ method }) => method === 'get');
 
 /** The object that a reference stands for, or the object itself. */
 export function resolve<Target>(node: Target | { $ref: string }): Target {
@@ -54,7 +62,7 @@ export function responseOf(operation: Operation, status: number) {
   const { headers = {}, content } = resolve(response);
   return {
     headers: Object.entries(headers).map(([name, header]) => ({ name, ...resolve<HeaderObject>(header) })),
-    schema: content!['application/json']!.schema!,
+    content: content ?? {},
   };
 }
 

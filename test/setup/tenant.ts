@@ -74,6 +74,19 @@ export class Tenant {
     return this.app.get(`/v1/apps/${this.appId}/${resource}`, this.key, query);
   }
 
+  /** A POST below the app: `post('metrics', { since: '2026-11-01', metrics: ['requests'] })`. */
+  post(resource: string, body: unknown) {
+    return this.app.post(`/v1/apps/${this.appId}/${resource}`, this.key, body);
+  }
+
+  /** Rows of metrics as the client reads them: lines of JSON. */
+  async metrics(body: object): Promise<Record<string, unknown>[]> {
+    const response = await this.post('metrics', body);
+    expect([response.status, response.text]).toEqual([200, response.text]);
+    const lines = response.text.split('\n').slice(0, -1);
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
   /** A page that is a 200. */
   async page<Item>(resource: string, query: Query = {}): Promise<PageBody<Item>> {
     const response = await this.get(resource, query);

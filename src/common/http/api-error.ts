@@ -20,7 +20,9 @@ export const premiumRequired = () => new ApiError(403, 'API access requires the 
 export const notFound = () => new ApiError(404, 'Not Found');
 export const appNotFound = () => new ApiError(404, 'App not found');
 export const requestLogNotFound = () => new ApiError(404, 'Request log not found');
-export const methodNotAllowed = () => new ApiError(405, 'Method Not Allowed', { Allow: 'GET, HEAD' });
+/** @param allow the methods that the path serves, separated by commas. */
+export const methodNotAllowed = (allow = 'GET, HEAD') =>
+  new ApiError(405, 'Method Not Allowed', { Allow: allow });
 /** @param retryAfter whole seconds, at least 1. */
 export const rateLimitExceeded = (retryAfter: number) =>
   new ApiError(429, 'Rate limit exceeded', { 'Retry-After': String(retryAfter) });

@@ -31,17 +31,22 @@ export class FallbackController {
     throw this.answer(request);
   }
 
-  private answer({ method, path }: Request) {
-    const read = method === 'GET' || method === 'HEAD';
-    return !read && this.isServed(path, method.toLowerCase()) ? methodNotAllowed() : notFound();
+  private answer({ path }: Request) {
+    const allowed = this.methodsOf(path);
+    return allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : notFound();
   }
 
-  /** Whether a route serves the path, if not by this method; this controller's own serve every method. */
-  private isServed(path: string, method: string): boolean {
+  /** The methods by which other routes serve the path; this controller's own serve every method. */
+  private methodsOf(path: string): string[] {
     const { router } = this.host.httpAdapter.getInstance<Application>();
-    const layers = router.stack as unknown as RouteLayer[];
-    return layers.some(
-      (layer) => layer.route?.methods.get && !layer.route.methods[method] && layer.match(path),
+    const layers = (router.stack as unknown as RouteLayer[]).filter(
+      (layer) => layer.route && !isForAll(layer.route) && layer.match(path),
     );
+    const served = new Set(layers.flatMap(({ route }) => Object.keys(route?.methods ?? {})));
+    return [...(served.has('get') ? ['GET', 'HEAD'] : []), ...(served.has('post') ? ['POST'] : [])];
   }
+}
+
+function isForAll({ methods }: NonNullable<RouteLayer['route']>): boolean {
+  return methods.get === true && methods.post === true;
 }

@@ -1,6 +1,7 @@
 import { type RequestListener, createServer } from 'node:http';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
+import { FileAnswer } from '../formats/file-answer.js';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
 /** Of one port; what comes beyond is closed at once. A process may open far more files than that. */
@@ -20,7 +21,11 @@ export class HttpAdapter extends ExpressAdapter {
   }
 
   /** Bodies that the engine wrote are bytes, which the framework would take for an object to be written as JSON. */
-  override reply(response: Response, body: unknown, statusCode?: number) {
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (body instanceof FileAnswer) {
+      response.set({ 'Content-Type': body.mediaType, ...body.headers });
+      return this.reply(response, body.body, statusCode);
+    }
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
     return response.send(body);

@@ -11,13 +11,13 @@ export class ValidationFault {
 
   @ApiProperty({
     type: 'array',
-    items: { type: 'string' },
-    minItems: 2,
-    maxItems: 2,
-    description: '`path` or `query`, then the name of the parameter',
+    items: { oneOf: [{ type: 'string' }, { type: 'integer' }] },
+    minItems: 1,
+    description:
+      '`path`, `query` or `body`, then the name of the parameter or member; in the body also names and indexes within it',
     example: ['query', 'limit'],
   })
-  loc: string[];
+  loc: (string | number)[];
 
   @ApiProperty({
     type: 'string',
@@ -27,12 +27,18 @@ export class ValidationFault {
   msg: string;
 
   @ApiProperty({
-    type: 'string',
-    nullable: true,
-    description: 'The value as it was sent; null when none was',
+    oneOf: [
+      { type: 'string' },
+      { type: 'number' },
+      { type: 'boolean' },
+      { type: 'array', items: {} },
+      { type: 'object', additionalProperties: true },
+      { type: 'null' },
+    ],
+    description: 'The value as it was sent: a text, in the body any JSON; null when there was none',
     example: '0',
   })
-  input: string | null;
+  input: unknown;
 
   @ApiPropertyOptional({
     type: 'object',
@@ -46,7 +52,7 @@ export class ValidationFault {
 export class ValidationErrorBody {
   @ApiProperty({
     type: () => [ValidationFault],
-    description: 'Every fault of the request, path before query',
+    description: 'Every fault of the request, those of the path first',
   })
   detail: ValidationFault[];
 }

@@ -11,6 +11,7 @@ import {
   requestLogNotFound,
   serviceUnavailable,
 } from '../http/api-error.js';
+import { payloadTooLarge } from '../../collector/request-body.js';
 import { belowMinimum, faultAt } from '../validation/faults.js';
 import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
 import { WITH_KEY, always, onceJudged } from './headers.js';
@@ -44,10 +45,18 @@ const FAILURES: Readonly<Record<number, readonly [name: string, ResponseObject]>
       content: errors({ app: appNotFound(), request: requestLogNotFound() }),
     },
   ],
+  413: [
+    'PayloadTooLarge',
+    {
+      description: 'The body has more than 64 KB',
+      headers: always(WITH_KEY),
+      content: errors({ body: payloadTooLarge() }),
+    },
+  ],
   422: [
     'ValidationFailure',
     {
-      description: 'Invalid parameters: every fault of the request, path before query',
+      description: 'Invalid parameters or body: every fault of the request, those of the path first',
       headers: always(WITH_KEY),
       content: json(ValidationErrorBody, {
         example: { detail: [faultAt('query', 'limit', '0', belowMinimum(1))] },
@@ -95,12 +104,11 @@ export function failureComponents(): Record<string, ResponseObject> {
   return Object.fromEntries(Object.values(FAILURES));
 }
 
-/** The same for one operation, by status: each operation can answer with all of them. */
-export function failureReferences(): Record<string, ReferenceObject> {
-  const references = Object.entries(FAILURES).map(([status, [name]]) => [
-    status,
-    { $ref: `#/components/responses/${name}` },
-  ]);
+/** The same for one operation, by status: each can answer with all of them, but for what concerns a body. */
+export function failureReferences({ hasBody = false } = {}): Record<string, ReferenceObject> {
+  const references = Object.entries(FAILURES)
+    .filter(([status]) => hasBody || status !== '413')
+    .map(([status, [name]]) => [status, { $ref: `#/components/responses/${name}` }]);
   return Object.fromEntries(references) as Record<string, ReferenceObject>;
 }
 

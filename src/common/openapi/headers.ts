@@ -9,7 +9,8 @@ const count = (description: string, minimum: number, example: number): HeaderObj
   example,
 });
 
-/** Every header that the document speaks of, by name: its `components.headers`. All are on each answer that refers to them. */
+/** Every header that the document speaks of, by name: its `components.headers`. Those that are required are on each answer that
+ * refers to them. */
 export const HEADERS = {
   'X-Request-Id': {
     description: "The request's ID: the caller's own `X-Request-Id`, or a new UUID",
@@ -21,6 +22,13 @@ export const HEADERS = {
   'X-RateLimit-Remaining': count('Requests remaining in the current window', 0, 99),
   'X-RateLimit-Reset': count('Unix timestamp, in whole seconds, at which the limit resets', 0, 1795220160),
   'Retry-After': count('Whole seconds to wait before the next try', 1, 17),
+  'X-Percentile-Accuracy': {
+    description:
+      'How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted',
+    required: false,
+    schema: { type: 'string', pattern: '^0\\.\\d+( \\+\\d+ms)?$' },
+    example: '0.011 +5ms',
+  },
   'WWW-Authenticate': {
     description: 'How to authenticate: with an API key',
     required: true,

@@ -17,10 +17,10 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 ### Good to know
 
-- Every operation is a GET and needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
+- Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
 - 100 requests a minute and key; the \`X-RateLimit-*\` headers tell what is left.
 - Pages: send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
-- Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic for 13 months.
+- Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
 `.trim();
 
 const TAGS = [
@@ -30,6 +30,7 @@ const TAGS = [
   ['Consumers', "An app's consumers"],
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
+  ['Metrics', 'Requests, errors, sizes and response times by period and group'],
 ] as const;
 
 /** The OpenAPI 3.1 document, made from the decorators that run. */
@@ -38,7 +39,10 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     autoTagControllers: false,
     extraModels: [ErrorBody, ValidationErrorBody],
   });
-  for (const { get } of Object.values(paths)) Object.assign(get?.responses ?? {}, failureReferences());
+  for (const { get, post } of Object.values(paths)) {
+    Object.assign(get?.responses ?? {}, failureReferences());
+    Object.assign(post?.responses ?? {}, failureReferences({ hasBody: true }));
+  }
   const { schemas = {}, securitySchemes = {} } = components ?? {};
   return {
     openapi,

@@ -6,6 +6,9 @@ export const LOG_RETENTION_DAYS = 15;
 /** Calendar months for which traffic is kept (specification, Limits). */
 export const TRAFFIC_RETENTION_MONTHS = 13;
 
+/** Days for which metrics are kept by the minute. */
+export const MINUTE_RETENTION_DAYS = 32;
+
 const DAY_MS = 86_400_000;
 
 /** The oldest instant of which request logs are shown; both in milliseconds since the Unix epoch. */
@@ -21,4 +24,9 @@ export function trafficRetainedFrom(now: number): number {
   return Temporal.Instant.fromEpochMilliseconds(now)
     .toZonedDateTimeISO('UTC')
     .subtract({ months: TRAFFIC_RETENTION_MONTHS }).epochMilliseconds;
+}
+
+/** The oldest instant of which metrics by the minute are shown; both in milliseconds since the Unix epoch. */
+export function minutesRetainedFrom(now: number): number {
+  return now - MINUTE_RETENTION_DAYS * DAY_MS;
 }

@@ -53,7 +53,8 @@ export class InputCheck<Input = Record<string, unknown>> {
     return raw === undefined ? this.body() : JSON.parse(raw);
   }
 
-  private body(): unknown {
+  /** The members of the body, as they were sent. */
+  body(): object {
     return Object.fromEntries(
       Array.from(this.raw.body, ([name, json]) => [name, JSON.parse(json) as unknown]),
     );

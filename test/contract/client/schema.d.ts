@@ -144,6 +144,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query Metrics
+         * @description Returns aggregated metrics of one app: counts, errors, sizes and response times, by period and by the fields to group by, oldest period first. Excluded endpoints are left out, and so are groups without requests. All rows come in one answer, at most 1,000,000.
+         */
+        post: operations["queryMetrics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -610,6 +630,110 @@ export interface components {
              */
             next_token?: string;
         };
+        MetricsRow: {
+            /**
+             * Format: date-time
+             * @description Start of the period
+             * @example 2026-11-20T14:00:00Z
+             */
+            period_start: string;
+            /**
+             * Format: date-time
+             * @description End of the period: the next period's start
+             * @example 2026-11-20T15:00:00Z
+             */
+            period_end: string;
+            /**
+             * @description Environment name
+             * @example prod
+             */
+            env?: string;
+            /**
+             * @description Consumer ID; null for requests without a consumer
+             * @example 42
+             */
+            consumer_id?: number | null;
+            /**
+             * @description HTTP method; null where no route matched
+             * @example GET
+             */
+            method?: string | null;
+            /**
+             * @description Path pattern; null where no route matched
+             * @example /v1/users/{user_id}
+             */
+            path?: string | null;
+            /**
+             * @description Status code; null where it is not known
+             * @example 200
+             */
+            status_code?: number | null;
+            /**
+             * @description Number of requests
+             * @example 1284
+             */
+            requests?: number;
+            /**
+             * @description Requests a minute; in the running period of its minutes until now
+             * @example 21.4
+             */
+            requests_per_minute?: number;
+            /**
+             * @description Bytes received
+             * @example 40960
+             */
+            bytes_received?: number;
+            /**
+             * @description Bytes sent
+             * @example 913408
+             */
+            bytes_sent?: number;
+            /**
+             * @description 4xx that are not expected of their endpoint; null where no status is known
+             * @example 12
+             */
+            client_errors?: number | null;
+            /**
+             * @description 5xx; null where no status is known
+             * @example 3
+             */
+            server_errors?: number | null;
+            /**
+             * @description Share of client and server errors in the requests whose status is known; null without any
+             * @example 0.0117
+             */
+            error_rate?: number | null;
+            /**
+             * @description Response time in milliseconds within which 50 % of the requests were answered; null where no time is known
+             * @example 31
+             */
+            response_time_p50?: number | null;
+            /**
+             * @description Response time in milliseconds within which 75 % of the requests were answered; null where no time is known
+             * @example 64
+             */
+            response_time_p75?: number | null;
+            /**
+             * @description Response time in milliseconds within which 90 % of the requests were answered; null where no time is known
+             * @example 120
+             */
+            response_time_p90?: number | null;
+            /**
+             * @description Response time in milliseconds within which 95 % of the requests were answered; null where no time is known
+             * @example 190
+             */
+            response_time_p95?: number | null;
+            /**
+             * @description Response time in milliseconds within which 99 % of the requests were answered; null where no time is known
+             * @example 610
+             */
+            response_time_p99?: number | null;
+            /**
+             * @description Apdex: the share of requests within the threshold, and half of those within four times that; null where no time is known
+             * @example 0.94
+             */
+            apdex?: number | null;
+        };
         ErrorBody: {
             /**
              * @description What went wrong
@@ -624,23 +748,25 @@ export interface components {
              */
             type: string;
             /**
-             * @description `path` or `query`, then the name of the parameter
+             * @description `path`, `query` or `body`, then the name of the parameter or member; in the body also names and indexes within it
              * @example [
              *       "query",
              *       "limit"
              *     ]
              */
-            loc: string[];
+            loc: (string | number)[];
             /**
              * @description Message
              * @example Input should be greater than or equal to 1
              */
             msg: string;
             /**
-             * @description The value as it was sent; null when none was
+             * @description The value as it was sent: a text, in the body any JSON; null when there was none
              * @example 0
              */
-            input: string | null;
+            input: string | number | boolean | unknown[] | {
+                [key: string]: unknown;
+            } | null;
             /**
              * @description What the message speaks of, where it speaks of something
              * @example {
@@ -652,7 +778,7 @@ export interface components {
             };
         };
         ValidationErrorBody: {
-            /** @description Every fault of the request, path before query */
+            /** @description Every fault of the request, those of the path first */
             detail: components["schemas"]["ValidationFault"][];
         };
     };
@@ -694,7 +820,20 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Invalid parameters: every fault of the request, path before query */
+        /** @description The body has more than 64 KB */
+        PayloadTooLarge: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Invalid parameters or body: every fault of the request, those of the path first */
         ValidationFailure: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -856,6 +995,11 @@ export interface components {
          * @example 17
          */
         "Retry-After": number;
+        /**
+         * @description How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted
+         * @example 0.011 +5ms
+         */
+        "X-Percentile-Accuracy": string;
         /**
          * @description How to authenticate: with an API key
          * @example APIKey
@@ -1150,6 +1294,130 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    queryMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @example ndjson
+                     * @enum {string}
+                     */
+                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    /**
+                     * @description Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period
+                     * @example 2026-11-01T00:00:00Z
+                     */
+                    since: string;
+                    /**
+                     * @description End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.
+                     * @example 2026-11-20T00:00:00Z
+                     */
+                    until?: string;
+                    /**
+                     * @description What each row tells
+                     * @example [
+                     *       "requests",
+                     *       "error_rate",
+                     *       "response_time_p95"
+                     *     ]
+                     */
+                    metrics: ("requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex")[];
+                    /**
+                     * @description Calendar unit of the periods. Without one, the window is one period.
+                     * @example day
+                     * @enum {string}
+                     */
+                    interval?: "month" | "day" | "hour" | "minute";
+                    /**
+                     * @description A row for each combination of their values, beside the period
+                     * @default []
+                     * @example [
+                     *       "method",
+                     *       "path"
+                     *     ]
+                     */
+                    group_by?: ("env" | "consumer_id" | "method" | "path" | "status_code")[];
+                    /**
+                     * @description Only requests for which all of these hold
+                     * @default []
+                     * @example [
+                     *       {
+                     *         "field": "status_code",
+                     *         "op": "gte",
+                     *         "value": 400
+                     *       }
+                     *     ]
+                     */
+                    filters?: ({
+                        /** @enum {string} */
+                        field: "env" | "method" | "path";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "consumer_id" | "status_code";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: number | number[];
+                    })[];
+                    /**
+                     * @description IANA timezone of the periods, and of `since` and `until` when given without an offset
+                     * @default UTC
+                     * @example Europe/Berlin
+                     */
+                    timezone?: string;
+                    /**
+                     * @description Response time in milliseconds up to which `apdex` counts a request as satisfying
+                     * @default 500
+                     * @example 500
+                     */
+                    apdex_threshold_ms?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Percentile-Accuracy": components["headers"]["X-Percentile-Accuracy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["MetricsRow"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

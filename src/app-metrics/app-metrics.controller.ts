@@ -1,0 +1,35 @@
+import { Controller } from '@nestjs/common';
+import type { Account } from '../auth/account.js';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import { AcceptedFormat, type FileAnswer } from '../common/formats/file-answer.js';
+import type { FileFormat } from '../common/formats/file-format.js';
+import { QueryOperation } from '../common/openapi/query-operation.decorator.js';
+import { Input } from '../common/validation/input.decorator.js';
+import { MetricsRow } from './app-metrics.dto.js';
+import { QueryMetricsInput } from './app-metrics.input.js';
+import { AppMetricsService } from './app-metrics.service.js';
+
+@Controller('v1/apps/:app_id/metrics')
+export class AppMetricsController {
+  constructor(private readonly service: AppMetricsService) {}
+
+  @QueryOperation({
+    id: 'queryMetrics',
+    tag: 'Metrics',
+    summary: 'Query Metrics',
+    description:
+      'Returns aggregated metrics of one app: counts, errors, sizes and response times, by period and by the fields to ' +
+      'group by, oldest period first. Excluded endpoints are left out, and so are groups without requests. All rows come ' +
+      'in one answer, at most 1,000,000.',
+    input: QueryMetricsInput,
+    row: MetricsRow,
+    headers: ['X-Percentile-Accuracy'],
+  })
+  query(
+    @CurrentAccount() account: Account,
+    @Input() input: QueryMetricsInput,
+    @AcceptedFormat() acceptedFormat: FileFormat,
+  ): Promise<FileAnswer> {
+    return this.service.query(account, input, acceptedFormat);
+  }
+}

@@ -1,0 +1,162 @@
+import { type Filter, FiltersField, integerFilter, textFilter } from '../common/filters/filter.js';
+import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
+import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import { AppInput } from '../common/validation/app-input.js';
+import { sinceNotBeforeUntil } from '../common/validation/faults.js';
+import {
+  IntegerField,
+  LiteralField,
+  LiteralListField,
+  TimestampField,
+  TimezoneField,
+} from '../common/validation/fields.js';
+import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+import type { Interval } from '../traffic/periods.js';
+
+/** In the order in which they stand in a row. */
+export const METRICS = [
+  'requests',
+  'requests_per_minute',
+  'bytes_received',
+  'bytes_sent',
+  'client_errors',
+  'server_errors',
+  'error_rate',
+  'response_time_p50',
+  'response_time_p75',
+  'response_time_p90',
+  'response_time_p95',
+  'response_time_p99',
+  'apdex',
+] as const;
+
+export type Metric = (typeof METRICS)[number];
+
+/** In the order in which they stand in a row. */
+export const GROUP_FIELDS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
+
+export type GroupField = (typeof GROUP_FIELDS)[number];
+
+const INTERVALS = ['month', 'day', 'hour', 'minute'] as const satisfies readonly Interval[];
+
+const TEXT_OPERATORS = ['eq', 'neq', 'in', 'not_in', 'like', 'not_like', 'contains', 'not_contains'] as const;
+const NUMBER_OPERATORS = [
+  'eq',
+  'neq',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'not_in',
+  'is_null',
+  'is_not_null',
+] as const;
+
+/** What metrics can be filtered by. Methods are kept in upper case. */
+export const METRIC_FILTERS = {
+  env: textFilter(TEXT_OPERATORS),
+  consumer_id: integerFilter(NUMBER_OPERATORS),
+  method: textFilter(TEXT_OPERATORS, (text) => text.toUpperCase()),
+  path: textFilter(TEXT_OPERATORS),
+  status_code: integerFilter(NUMBER_OPERATORS),
+} as const;
+
+export type MetricFilter = Filter<GroupField>;
+
+const MAX_NAMES = 100;
+const HOUR_MS = 3_600_000;
+
+export class QueryMetricsInput extends AppInput implements CheckedInput {
+  @LiteralField(FILE_FORMATS, {
+    in: 'body',
+    description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
+    examples: ['ndjson'],
+  })
+  format?: FileFormat;
+
+  @TimestampField({
+    in: 'body',
+    required: true,
+    description:
+      'Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period',
+    examples: ['2026-11-01T00:00:00Z'],
+  })
+  since: Timestamp;
+
+  @TimestampField({
+    in: 'body',
+    description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
+    examples: ['2026-11-20T00:00:00Z'],
+  })
+  until?: Timestamp;
+
+  @LiteralListField(METRICS, {
+    in: 'body',
+    required: true,
+    minItems: 1,
+    maxItems: MAX_NAMES,
+    description: 'What each row tells',
+    examples: [['requests', 'error_rate', 'response_time_p95']],
+  })
+  metrics: readonly Metric[];
+
+  @LiteralField(INTERVALS, {
+    in: 'body',
+    description: 'Calendar unit of the periods. Without one, the window is one period.',
+    examples: ['day'],
+  })
+  interval?: Interval;
+
+  @LiteralListField(GROUP_FIELDS, {
+    in: 'body',
+    default: [],
+    maxItems: MAX_NAMES,
+    description: 'A row for each combination of their values, beside the period',
+    examples: [['method', 'path']],
+  })
+  group_by: readonly GroupField[];
+
+  @FiltersField(METRIC_FILTERS, {
+    in: 'body',
+    default: [],
+    description: 'Only requests for which all of these hold',
+    examples: [[{ field: 'status_code', op: 'gte', value: 400 }]],
+  })
+  filters: readonly MetricFilter[];
+
+  @TimezoneField({
+    in: 'body',
+    default: 'UTC',
+    description: 'IANA timezone of the periods, and of `since` and `until` when given without an offset',
+    examples: ['Europe/Berlin'],
+  })
+  timezone: string;
+
+  @IntegerField({
+    in: 'body',
+    ge: 1,
+    le: HOUR_MS,
+    default: 500,
+    description: 'Response time in milliseconds up to which `apdex` counts a request as satisfying',
+    examples: [500],
+  })
+  apdex_threshold_ms: number;
+
+  /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
+  window: { since: number; until: number; now: number };
+
+  /** The body as it was sent. */
+  body: object;
+
+  check(check: InputCheck<this>): void {
+    this.body = check.body();
+    // A refused timezone leaves nothing to resolve local times with.
+    const timezone = check.accepts('timezone') ? this.timezone : undefined;
+    const now = Date.now();
+    if (!check.accepts('since', 'until')) return;
+    const until = this.until ? resolveTimestamp(this.until, timezone) : now;
+    this.window = { since: resolveTimestamp(this.since, timezone), until, now };
+    if (this.window.since >= until) check.refuse('since', sinceNotBeforeUntil);
+  }
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import type { AppScope } from '../apps/apps.service.js';
+import { AppStore } from '../clickhouse/app-store.js';
+import { compare, not, splitNegation } from '../common/filters/comparison.js';
+import { type Predicate, and, notExcluded } from '../common/filters/predicates.js';
+import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
+import { type MetricsQuery, buildStatement } from './metrics-statement.js';
+
+/** The most rows of an answer. */
+export const MAX_ROWS = 1_000_000;
+
+const THREADS = 2;
+
+/** Names are looked up first, so that rows of counts and bins are compared by integers. */
+const OF_ENDPOINTS = (condition: string) =>
+  `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
+const OF_ENVS = (condition: string) =>
+  `app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
+
+@Injectable()
+export class AppMetricsRepository {
+  constructor(private readonly store: AppStore) {}
+
+  /**
+   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
+   *
+   * @throws ResultTooLong when there are more than `MAX_ROWS`, ResultTooLarge when they have too many bytes
+   */
+  query(scope: AppScope, query: MetricsQuery, filters: readonly MetricFilter[]): Promise<Buffer> {
+    const conditions = and(...filters.map(toCondition), notExcluded(scope.excludedEndpointIds));
+    const { columns, sql, params } = buildStatement(query, conditions);
+    const file = { format: query.format, columns, sql, maxRows: MAX_ROWS };
+    return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS });
+  }
+}
+
+/** A filter as a condition on the integers of counts and bins. */
+function toCondition(filter: MetricFilter, index: number): Predicate {
+  const { field } = filter;
+  const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
+  if (field === 'consumer_id' || field === 'status_code')
+    return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
+  // Rows without a route have no name: they match wherever the positive operator does not.
+  const { op, isNegated } = splitNegation(filter.op);
+  const { sql, params } = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
+  const found = { sql: field === 'env' ? OF_ENVS(sql) : OF_ENDPOINTS(sql), params };
+  return isNegated ? not(found) : found;
+}

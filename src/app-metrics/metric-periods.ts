@@ -1,0 +1,71 @@
+import { minutesRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
+import { type Interval, firstWholePeriod, periodBounds, periodStart } from '../traffic/periods.js';
+import { type Grain, type Source, chooseSources } from './sources.js';
+
+const DAY_MS = 86_400_000;
+const MINUTE_SECONDS = 60;
+const QUARTER_SECONDS = 900;
+
+export interface PeriodRequest {
+  /** Milliseconds since the epoch, like all times here. */
+  readonly since: number;
+  readonly until: number;
+  readonly now: number;
+  /** Without one, all of the window is one period. */
+  readonly interval: Interval | undefined;
+  readonly timezone: string;
+  /** Whether consumers are told apart. */
+  readonly byConsumer: boolean;
+}
+
+export interface MetricPeriods {
+  /** Bounds of consecutive periods in seconds since the epoch; empty when nothing of the window is retained. */
+  readonly bounds: readonly number[];
+  /** Where their rows are. */
+  readonly sources: readonly Source[];
+}
+
+/**
+ * The periods of a window that lie within the retention, and the tables to sum them up from. A window that reaches past the
+ * retention is cut without error.
+ */
+export function planPeriods(request: PeriodRequest): MetricPeriods {
+  const { now, interval, byConsumer } = request;
+  const bounds = interval === undefined ? boundsOfWindow(request) : boundsOfPeriods(request, interval);
+  const hasMinutes = (bounds[0] ?? 0) >= toSeconds(minutesRetainedFrom(now));
+  const coarse: Grain[] = byConsumer ? ['15m_by_consumer'] : ['day', 'hour', '15m'];
+  const grains: Grain[] = [
+    ...(interval === 'minute' ? [] : coarse),
+    ...(hasMinutes ? ['minute' as const] : []),
+  ];
+  return { bounds, sources: bounds.length === 0 ? [] : chooseSources(bounds, grains) };
+}
+
+function boundsOfPeriods({ since, until, now, timezone }: PeriodRequest, interval: Interval): number[] {
+  const retainedFrom = interval === 'minute' ? minutesRetainedFrom(now) : trafficRetainedFrom(now);
+  const from = Math.max(
+    periodStart(Math.floor(since / 1000), timezone, interval),
+    firstWholePeriod(toSeconds(retainedFrom), timezone, interval),
+  );
+  return periodBounds(from, toSeconds(lastOf(until, now)), timezone, interval);
+}
+
+/** To the minute where there are minutes, else to the quarter-hour. */
+function boundsOfWindow({ since, until, now }: PeriodRequest): number[] {
+  const hasMinutes = since >= minutesRetainedFrom(now);
+  const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;
+  const retainedFrom = hasMinutes ? minutesRetainedFrom(now) : trafficRetainedFrom(now);
+  const from = Math.max(Math.floor(since / 1000 / step), Math.ceil(retainedFrom / 1000 / step)) * step;
+  const to = Math.ceil(lastOf(until, now) / 1000 / step) * step;
+  return from < to ? [from, to] : [];
+}
+
+/** No request is in the future; a far end would only make for many empty periods. */
+function lastOf(until: number, now: number): number {
+  return Math.min(until, now + 2 * DAY_MS);
+}
+
+/** The first whole second that is not before a time. */
+function toSeconds(epochMs: number): number {
+  return Math.ceil(epochMs / 1000);
+}

@@ -1,0 +1,257 @@
+import type { Parameters } from '../clickhouse/literals.js';
+import type { Predicate } from '../common/filters/predicates.js';
+import { type FileFormat, isTyped } from '../common/formats/file-format.js';
+import { BINS_PER_OCTAVE, ZERO_BIN, findBin } from '../ingestion/bins.js';
+import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
+import type { MetricPeriods } from './metric-periods.js';
+import type { Source } from './sources.js';
+
+/** What is asked of the metrics, but for the conditions on what is counted. */
+export interface MetricsQuery extends MetricPeriods {
+  readonly format: FileFormat;
+  readonly metrics: readonly Metric[];
+  readonly groupBy: readonly GroupField[];
+  readonly apdexThresholdMs: number;
+  /** The request's one "now", in milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface MetricsStatement extends Predicate {
+  /** The names of its columns, in their order. */
+  readonly columns: readonly string[];
+}
+
+/** Public clients read integers of 64 bits with a sign. A sum beyond them stays there. */
+const SUM_BYTES = (column: string) =>
+  `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
+
+const ERRORS_FROM = (status: number) => `toInt64(sumIf(
+      f.requests,
+      f.status_code >= ${status} AND f.status_code < ${status + 100} AND (f.endpoint_id, f.status_code) NOT IN (
+        SELECT endpoint_id, status_code FROM endpoint_expected_errors_v1 FINAL
+        WHERE app_id = {app_id:UInt32} AND marked
+      )
+    ))`;
+
+/** Sums of `counts_*` that metrics are made of. */
+const SUMS = {
+  requests: 'toInt64(sum(f.requests))',
+  known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
+  bytes_received: SUM_BYTES('f.bytes_received'),
+  bytes_sent: SUM_BYTES('f.bytes_sent'),
+  client_errors: ERRORS_FROM(400),
+  server_errors: ERRORS_FROM(500),
+} as const;
+
+/** Sums of `bins_*` that apdex is made of. */
+const APDEX_SUMS = [
+  'sum(f.n) AS timed_requests',
+  'sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied',
+  'sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated',
+];
+/** Times up to 4 times the threshold are tolerable: two octaves above its bin. */
+const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
+
+/** Ranks of the percentiles. */
+const RANKS: Partial<Readonly<Record<Metric, number>>> = {
+  response_time_p50: 0.5,
+  response_time_p75: 0.75,
+  response_time_p90: 0.9,
+  response_time_p95: 0.95,
+  response_time_p99: 0.99,
+};
+
+/** The middle of a bin of seconds, in whole milliseconds. */
+const MILLISECONDS = (k: string) =>
+  `toInt32(least(round(if(${k} = ${ZERO_BIN}, 0, 1000 * exp2(${k} / ${BINS_PER_OCTAVE}))), 2147483647))`;
+
+/** Of each metric but the percentiles its column, and the sums of counts that it needs beside the requests. */
+const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: (keyof typeof SUMS)[]]>>> = {
+  requests: ['c.requests'],
+  requests_per_minute: [
+    'c.requests / greatest(1, (least(toInt64(c.end), {now:Int64}) - toInt64(c.start)) / 60)',
+  ],
+  bytes_received: ['c.bytes_received', 'bytes_received'],
+  bytes_sent: ['c.bytes_sent', 'bytes_sent'],
+  client_errors: ['if(c.known_requests = 0, NULL, c.client_errors)', 'known_requests', 'client_errors'],
+  server_errors: ['if(c.known_requests = 0, NULL, c.server_errors)', 'known_requests', 'server_errors'],
+  error_rate: [
+    'if(c.known_requests = 0, NULL, (c.client_errors + c.server_errors) / c.known_requests)',
+    'known_requests',
+    'client_errors',
+    'server_errors',
+  ],
+  apdex: ['if(b.timed_requests = 0, NULL, (b.satisfied + b.tolerated / 2) / b.timed_requests)'],
+};
+
+/** Of each group field the key in counts and bins, and its value in a row. */
+const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
+  env: { key: 'app_env_id', value: 'toString(envs.name)' },
+  consumer_id: { key: 'consumer_id', value: 'nullIf(toInt64(c.consumer_id), 0)' },
+  method: { key: 'endpoint_id', value: `nullIf(toString(endpoints.method), '')` },
+  path: { key: 'endpoint_id', value: `nullIf(endpoints.path, '')` },
+  status_code: { key: 'status_code', value: 'nullIf(toInt32(c.status_code), 0)' },
+};
+
+const JOINED_NAMES: Readonly<Record<string, string>> = {
+  app_env_id: `
+LEFT JOIN (SELECT id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}) AS envs
+  ON envs.id = c.app_env_id`,
+  endpoint_id: `
+LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}) AS endpoints
+  ON endpoints.id = c.endpoint_id`,
+};
+
+/** For rows by path or by method alone: endpoints that have the same one count as the first of them. */
+const FIRST_ENDPOINTS = (column: GroupField) => `(
+  SELECT (groupArray(id), groupArray(first_id))
+  FROM (
+    SELECT id, min(id) OVER (PARTITION BY ${column}) AS first_id
+    FROM endpoints_v1 FINAL
+    WHERE app_id = {app_id:UInt32}
+  )
+) AS first_endpoints`;
+const FIRST_ENDPOINT_ID =
+  'transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id';
+
+/** What the tables hold of each key. */
+const VALUES = { counts: ['requests', 'bytes_received', 'bytes_sent'], bins: ['k', 'n'] } as const;
+
+/** Reads nothing: a file without rows has its columns all the same. */
+const NO_BUCKETS: readonly Source[] = [{ grain: '15m', only: [] }];
+
+/**
+ * The statement whose rows are the answer. Counts and bins are summed up apart, each over the tables that the periods' sources
+ * name, and joined by period and group; names of tables and columns come from the fixed lists of this file alone.
+ *
+ * @param conditions on columns of both kinds of tables, each behind an AND
+ */
+export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
+  const { format, bounds, apdexThresholdMs, now } = query;
+  const metrics = METRICS.filter((metric) => query.metrics.includes(metric));
+  const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
+  const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
+  const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
+
+  const period = describePeriods(bounds);
+  const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
+  const isByOneName = ofEndpoint.length === 1;
+  const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
+  const keyColumns = keys.map((key) =>
+    key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
+  );
+  const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
+  SELECT ${[`${period.start} AS start`, ...keyColumns, ...aggregates].join(', ')}
+  FROM (${readSources(kind, keys, sources, conditions.sql)}
+  ) AS f
+  GROUP BY ${['start', ...keys].join(', ')}${having}`;
+
+  const percentiles = metrics.filter((metric) => metric in RANKS);
+  const ranks = percentiles.map((metric) => RANKS[metric]).join(', ');
+  const fromBins = [
+    ...(percentiles.length > 0 ? [`quantilesExactWeighted(${ranks})(f.k, f.n) AS ranked_k`] : []),
+    ...(metrics.includes('apdex') ? APDEX_SUMS : []),
+  ];
+  const needed = new Set([
+    'requests' as const,
+    ...metrics.flatMap((metric) => COUNTED[metric]?.slice(1) ?? []),
+  ]);
+  const fromCounts = Object.entries(SUMS).flatMap(([name, sum]) =>
+    needed.has(name as keyof typeof SUMS) ? [`${sum} AS ${name}`] : [],
+  );
+  const values = [
+    ...['start', 'end'].map((edge) => `${timeOf(`c.${edge}`, format)} AS period_${edge}`),
+    ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
+    ...metrics.map((metric) => `${columnOf(metric, percentiles)} AS ${metric}`),
+  ];
+  const common = [
+    ...(period.end.includes('bounds') ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+    ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
+  ];
+  const joinedBins =
+    fromBins.length === 0
+      ? ''
+      : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['start', ...keys].join(', ')})`;
+  const sql = `
+${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
+  ${values.join(',\n  ')}
+FROM (
+  SELECT *, ${period.end} AS end
+  FROM (${summed('counts', fromCounts, '\n  HAVING requests > 0')})
+) AS c${joinedBins}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+ORDER BY ${['period_start', ...groupBy].join(', ')}`;
+
+  const satisfying_k = findBin(apdexThresholdMs / 1000);
+  const params = {
+    ...conditions.params,
+    ...period.params,
+    ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(paramsOf(source, index)))),
+    satisfying_k,
+    tolerable_k: satisfying_k + TOLERABLE_BINS,
+    now: Math.floor(now / 1000),
+  };
+  return { columns, sql, params };
+}
+
+function columnOf(metric: Metric, percentiles: readonly Metric[]): string {
+  const counted = COUNTED[metric];
+  if (counted) return counted[0];
+  const k = `b.ranked_k[${percentiles.indexOf(metric) + 1}]`;
+  return `if(empty(b.ranked_k), NULL, ${MILLISECONDS(k)})`;
+}
+
+/** Whole seconds in texts, the clients' milliseconds where columns have types. */
+function timeOf(seconds: string, format: FileFormat): string {
+  return isTyped(format) ? `toDateTime64(${seconds}, 3, 'UTC')` : `toDateTime(${seconds}, 'UTC')`;
+}
+
+/**
+ * How to find the period of a bucket and the end of a period. Where all periods are equally long, by arithmetic, which needs
+ * no list of them: 32 days have 46,080 minutes.
+ */
+function describePeriods(bounds: readonly number[]): { start: string; end: string; params: Parameters } {
+  const [from = 0, second = 60] = bounds;
+  const width = second - from;
+  if (bounds.every((bound, index) => bound === from + index * width))
+    return {
+      start:
+        'toUInt32({from:UInt32} + intDiv(toUnixTimestamp(f.bucket) - {from:UInt32}, {width:UInt32}) * {width:UInt32})',
+      end: 'toUInt32(start + {width:UInt32})',
+      params: { from, width },
+    };
+  return {
+    start: 'roundDown(toUnixTimestamp(f.bucket), bounds)',
+    end: 'transform(start, arrayPopBack(bounds), arrayPopFront(bounds), toUInt32(0))',
+    params: { bounds },
+  };
+}
+
+function readSources(
+  kind: 'counts' | 'bins',
+  keys: readonly string[],
+  sources: readonly Source[],
+  conditions: string,
+): string {
+  const measured = kind === 'bins' ? `\n      AND measure = 'time'` : '';
+  const columns = ['bucket', 'endpoint_id', 'status_code', ...keys, ...VALUES[kind]];
+  const reads = sources.map(
+    (source, index) => `
+    SELECT ${[...new Set(columns)].join(', ')}
+    FROM ${kind}_per_${source.grain}_v1
+    WHERE app_id = {app_id:UInt32}${measured}
+      AND ${conditionOf(source, index)}${conditions.replaceAll('\n', '\n    ')}`,
+  );
+  return reads.join('\n    UNION ALL');
+}
+
+function conditionOf(source: Source, index: number): string {
+  if ('only' in source) return `bucket IN {only_${index}:Array(UInt32)}`;
+  const window = `bucket >= toDateTime({from_${index}:UInt32}, 'UTC') AND bucket < toDateTime({to_${index}:UInt32}, 'UTC')`;
+  return source.except.length === 0 ? window : `${window} AND bucket NOT IN {except_${index}:Array(UInt32)}`;
+}
+
+function paramsOf(source: Source, index: number): Parameters {
+  return 'only' in source
+    ? { [`only_${index}`]: source.only }
+    : { [`from_${index}`]: source.from, [`to_${index}`]: source.to, [`except_${index}`]: source.except };
+}

@@ -1,0 +1,51 @@
+/** The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the epoch. */
+export type Grain = 'day' | 'hour' | '15m' | '15m_by_consumer' | 'minute';
+
+const SECONDS: Readonly<Record<Grain, number>> = {
+  day: 86_400,
+  hour: 3_600,
+  '15m': 900,
+  '15m_by_consumer': 900,
+  minute: 60,
+};
+
+/** A part of the buckets of one grain. All times are seconds since the epoch at which a bucket begins. */
+export type Source =
+  | { readonly grain: Grain; readonly from: number; readonly to: number; readonly except: readonly number[] }
+  | { readonly grain: Grain; readonly only: readonly number[] };
+
+/**
+ * The fewest rows that sum up the periods: the coarsest buckets wherever no bound cuts through one, and finer ones for those
+ * that are cut. A day in Kolkata is its whole UTC hours and the quarters of the two hours at its ends.
+ *
+ * @param bounds of consecutive periods, ascending
+ * @param grains coarse to fine; the last one must fit all bounds
+ */
+export function chooseSources(bounds: readonly number[], grains: readonly Grain[]): Source[] {
+  const [from = 0, to = 0] = [bounds[0], bounds.at(-1)];
+  const sources: Source[] = [];
+  let cutBefore: { buckets: readonly number[]; seconds: number } | undefined;
+  for (const [index, grain] of grains.entries()) {
+    const seconds = SECONDS[grain];
+    const startOf = (time: number) => time - (time % seconds);
+    const cut = [...new Set(bounds.filter((bound) => bound % seconds !== 0).map(startOf))];
+    if (cutBefore) {
+      const { buckets, seconds: coarser } = cutBefore;
+      const finer = buckets.flatMap((start) => startsBetween(start, start + coarser, seconds));
+      const isWhole = (start: number) => start >= from && start < to && !cut.includes(start);
+      sources.push({ grain, only: finer.filter(isWhole) });
+    } else {
+      // With most of them cut, little would be saved.
+      const isCoarse = index < grains.length - 1 && cut.length * 2 > (to - from) / seconds;
+      if (isCoarse) continue;
+      sources.push({ grain, from, to, except: cut });
+    }
+    if (cut.length === 0) break;
+    cutBefore = { buckets: cut, seconds };
+  }
+  return sources;
+}
+
+function startsBetween(from: number, to: number, step: number): number[] {
+  return Array.from({ length: (to - from) / step }, (_, index) => from + index * step);
+}

@@ -1,0 +1,23 @@
+import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
+import type { Request } from 'express';
+import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from './file-format.js';
+
+/** A 200 whose body is a file. */
+export class FileAnswer {
+  constructor(
+    readonly format: FileFormat,
+    readonly body: Buffer,
+    /** Headers beside its type. */
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
+
+  get mediaType(): string {
+    return MEDIA_TYPES[this.format];
+  }
+}
+
+/** The format that the `Accept` header prefers; the default where it says nothing of any of them. */
+export const AcceptedFormat = createParamDecorator((_: unknown, context: ExecutionContext): FileFormat => {
+  const accepted = context.switchToHttp().getRequest<Request>().accepts(Object.values(MEDIA_TYPES));
+  return FILE_FORMATS.find((format) => MEDIA_TYPES[format] === accepted) ?? 'ndjson';
+});

@@ -1,0 +1,16 @@
+/** Public formats of rows that are not pages of JSON, each with its media type. The first is the default. */
+export const MEDIA_TYPES = {
+  ndjson: 'application/x-ndjson',
+  arrow: 'application/vnd.apache.arrow.stream',
+  csv: 'text/csv',
+  parquet: 'application/vnd.apache.parquet',
+} as const;
+
+export type FileFormat = keyof typeof MEDIA_TYPES;
+
+export const FILE_FORMATS = Object.keys(MEDIA_TYPES) as FileFormat[];
+
+/** Whether columns have types of their own in the format; in the others all is text. */
+export function isTyped(format: FileFormat): boolean {
+  return format === 'arrow' || format === 'parquet';
+}
