@@ -5,6 +5,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { prepareStore } from '../../src/ingestion/prepare-store.js';
+import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
@@ -13,17 +14,15 @@ const LINES = 11_000;
 /** After so many kills on one directory, an import is left alone. */
 const KILLS_IN_A_ROW = 8;
 
-const SUMMED = [
-  'counts_per_15m_v1',
-  'counts_per_15m_by_consumer_v1',
-  'counts_per_hour_v1',
-  'counts_per_day_v1',
-];
+/** Each line has a time and both sizes. */
+const MEASURES = ['time', 'received', 'sent'];
 const LATEST = ['consumer_activity_v1', 'endpoint_activity_v1'];
 const LOGGED = ['request_logs_v1', 'request_details_v1'];
 const NAMED = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'];
 
-const WRITTEN = [...SUMMED, ...LATEST, ...LOGGED, ...NAMED].map((table) => `'${table}'`).join(', ');
+const WRITTEN = [...COUNTS_TABLES, ...BINS_TABLES, ...LATEST, ...LOGGED, ...NAMED]
+  .map((table) => `'${table}'`)
+  .join(', ');
 
 /** By table, what it says, whatever rows and parts it says it in. */
 const CONTENTS: Record<string, string> = {
@@ -32,8 +31,12 @@ const CONTENTS: Record<string, string> = {
   ...Object.fromEntries(NAMED.map((table) => [table, `SELECT * EXCEPT updated_at FROM ${table} FINAL`])),
   ...Object.fromEntries(LATEST.map((table) => [table, grouped(table, 'max', ['last_request_at'])])),
   ...Object.fromEntries(
-    SUMMED.map((table) => [table, grouped(table, 'sum', ['requests', 'bytes_received', 'bytes_sent'])]),
+    COUNTS_TABLES.map((table) => [
+      table,
+      grouped(table, 'sum', ['requests', 'bytes_received', 'bytes_sent']),
+    ]),
   ),
+  ...Object.fromEntries(BINS_TABLES.map((table) => [table, grouped(table, 'sum', ['n'])])),
 };
 
 const DIGESTS = Object.entries(CONTENTS)
@@ -54,7 +57,13 @@ SELECT
   (SELECT count() FROM import_ledger_v1 WHERE request_uuid NOT IN (SELECT request_uuid FROM ${table})) AS missing_in_${table},
   (SELECT count() - uniqExact(request_uuid) FROM ${table}) AS doubled_in_${table}`,
   ).join(',')},
-  ${SUMMED.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')}`;
+  ${COUNTS_TABLES.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')},
+  ${BINS_TABLES.flatMap((table) =>
+    MEASURES.map(
+      (measure) =>
+        `(SELECT sum(n) FROM ${table} WHERE measure = '${measure}') AS requests_in_${table}_by_${measure}`,
+    ),
+  ).join(', ')}`;
 
 function grouped(table: string, by: 'sum' | 'max', columns: readonly string[]): string {
   const values = columns.map((column) => `${by}(t.${column}) AS ${column}`).join(', ');
