@@ -17,27 +17,3 @@ export const ZERO_BIN = -32_768;
 export function findBin(value: number): number {
   return value === 0 ? ZERO_BIN : Math.round(BINS_PER_OCTAVE * Math.log2(value));
 }
-
-/** Adds requests up by measure and bin. */
-export class BinCounter {
-  private readonly counts: Record<Measure, Map<number, number>> = {
-    time: new Map(),
-    received: new Map(),
-    sent: new Map(),
-  };
-
-  /** @param value seconds or bytes; null when it is not known */
-  add(measure: Measure, value: number | null, requests = 1): void {
-    if (value === null) return;
-    const counts = this.counts[measure];
-    const k = findBin(value);
-    counts.set(k, (counts.get(k) ?? 0) + requests);
-  }
-
-  /** By measure and bin, ascending: the same requests give the same rows. */
-  toBins(): Bin[] {
-    return (Object.keys(this.counts) as Measure[]).flatMap((measure) =>
-      [...this.counts[measure]].sort(([a], [b]) => a - b).map(([k, n]): Bin => [measure, k, n]),
-    );
-  }
-}

@@ -7,7 +7,7 @@ import { DEFAULT_LIMITS } from './names/name-limits.js';
 import { NameRegistry, type Resolved } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, encodePieces, requestRow, weighRequest } from './rows.js';
+import { countRow, encodePieces, requestRow, weighCount, weighRequest } from './rows.js';
 import type { SharedRedis } from './shared-redis.js';
 
 /** Longer than the claims of a process that died last. */
@@ -57,8 +57,11 @@ export class RequestsWriter {
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
     const resolved = await this.names.resolve(appId, counts);
-    const pieces = encodePieces('request_counts', resolved, ({ record, ids }) =>
-      countRow(appId, record, ids),
+    const pieces = encodePieces(
+      'request_counts',
+      resolved,
+      ({ record, ids }) => countRow(appId, record, ids),
+      ({ record }) => weighCount(record),
     );
     await this.store.insert(
       'request_counts',

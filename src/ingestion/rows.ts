@@ -102,6 +102,11 @@ function recordText(record: RequestRecord): string {
   return JSON.stringify(members).slice(1);
 }
 
+/** About how many characters a row of counts has. */
+export function weighCount({ bins }: Pick<CountRecord, 'bins'>): number {
+  return 24 * bins.length + 300;
+}
+
 /** One row of `request_counts`. */
 export function countRow(appId: number, count: CountRecord, ids: RequestIds) {
   const { timestamp, status_code, requests, bytes_received, bytes_sent, bins } = count;

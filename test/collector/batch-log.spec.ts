@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type Batch, BatchLog, type MessageKey, type Piece } from '../../src/ingestion/batch-log.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const APP = 1;
+/** The tables that count by endpoint, and in which column. */
+const COUNTED: Record<string, string> = {
+  ...Object.fromEntries(COUNTS_TABLES.map((table) => [table, 'requests'])),
+  ...Object.fromEntries(BINS_TABLES.map((table) => [table, 'n'])),
+  errors_v1: 'errors',
+  error_counts_per_15m_v1: 'errors',
+};
 
 describe('BatchLog', () => {
   let open: OpenStore;
@@ -18,7 +26,16 @@ describe('BatchLog', () => {
   const buildBatch = (endpoint_id: number, messages = [buildMessage(), buildMessage()]): Batch => {
     const timestamp = dateTime64(Date.now());
     const common = { app_id: APP, timestamp, app_env_id: 1, endpoint_id, consumer_id: 1 };
-    const count = { ...common, requests: 1, bytes_received: 2, bytes_sent: 3 };
+    const count = { ...common, requests: 1, bytes_received: 2, bytes_sent: 3, bins: [['time', -80, 1]] };
+    const error = { ...common, kind: 'server', type: 'E', message: 'm', stacktrace: 's', errors: 1 };
+    // The environment stands in for the endpoint, which a process does not have.
+    const report = {
+      ...common,
+      app_env_id: endpoint_id,
+      cpu_percent: 1,
+      memory_rss: 2,
+      client: 'js:express',
+    };
     const log = {
       ...common,
       request_uuid: randomUUID(),
@@ -33,19 +50,25 @@ describe('BatchLog', () => {
       pieces: [
         { table: 'request_counts', rows: JSON.stringify(count) },
         { table: 'logged_requests', rows: JSON.stringify(log) },
+        { table: 'reported_errors', rows: JSON.stringify(error) },
+        { table: 'instance_reports', rows: JSON.stringify(report) },
       ],
     };
   };
   /** Requests counted and logged for an endpoint, in each table behind the doors. */
   const stored = async (endpoint_id: number) => {
-    const counted = ['counts_per_15m_v1', 'counts_per_15m_by_consumer_v1', 'counts_per_day_v1'].map(
-      (table) => `SELECT sum(requests) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
+    const counted = Object.entries(COUNTED).map(
+      ([table, column]) =>
+        `SELECT sum(${column}) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
+    );
+    const reported = ['instance_resources_v1', 'instance_versions_v1'].map(
+      (table) => `SELECT count() AS n FROM ${table} WHERE app_env_id = {endpoint_id:UInt32}`,
     );
     const ofEndpoint = 'SELECT request_uuid FROM request_logs_v1 WHERE endpoint_id = {endpoint_id:UInt32}';
     const logged = ['request_logs_v1', 'request_details_v1'].map(
       (table) => `SELECT count() AS n FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
     );
-    const answers = [...counted, ...logged].map((sql) =>
+    const answers = [...counted, ...reported, ...logged].map((sql) =>
       open.store.rows<{ n: number }>('test', sql, { endpoint_id }),
     );
     return (await Promise.all(answers)).map(([row]) => row!.n);
@@ -55,7 +78,7 @@ describe('BatchLog', () => {
     expect(sorted.refused.size).toBe(0);
     return sorted.unseen;
   };
-  const ONCE = [1, 1, 1, 1, 1];
+  const ONCE = Array.from({ length: Object.keys(COUNTED).length + 4 }, () => 1);
 
   it('returns a message that was never appended as unseen', async () => {
     const messages = [buildMessage(), buildMessage()];
@@ -74,7 +97,7 @@ describe('BatchLog', () => {
   it.each([
     ['before the first piece', 2, 0],
     ['between the pieces', 3, 1],
-    ['after the last piece', 4, 2],
+    ['after the last piece', 4, 4],
   ])(
     'completes a batch that was interrupted %s when one of its messages comes again',
     async (_, endpoint, applied) => {
@@ -148,7 +171,7 @@ describe('BatchLog', () => {
 
   it('appends a batch that is larger than one statement, and completes it piece by piece', async () => {
     const batch = buildBatch(11);
-    const [count, log] = batch.pieces as [Piece, Piece];
+    const [count, log, ...others] = batch.pieces as [Piece, Piece, ...Piece[]];
     const row = JSON.parse(log.rows) as { request_uuid: string; capture: string };
     const capture = JSON.stringify({ request_body_json: '"\t\\'.repeat(1_500_000) });
     const large = Array.from({ length: 4 }, (_, index) => ({
@@ -156,9 +179,9 @@ describe('BatchLog', () => {
       rows: JSON.stringify({ ...row, request_uuid: randomUUID(), ...(index > 0 && { capture }) }),
     }));
     await new BatchLog(open.store).recover(0);
-    await new BatchLog(open.store).append({ ...batch, pieces: [count, ...large] });
+    await new BatchLog(open.store).append({ ...batch, pieces: [count, ...large, ...others] });
     expect(await new BatchLog(open.store).recover(0)).toMatchObject({ completed: 1 });
-    expect(await stored(11)).toEqual([1, 1, 1, 4, 4]);
+    expect(await stored(11)).toEqual([...ONCE.slice(0, -2), 4, 4]);
   });
 
   it('does not apply a batch whose header was never written', async () => {

@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
+import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
 import { prepare } from '../setup/service.js';
 import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -66,6 +69,33 @@ describeEmbedded('kill -9 during a load', () => {
     expect(add(bytes)).toBe(10 * add(expected));
   });
 
+  it('has them in every table, once', async () => {
+    await service.stop();
+    const store = await ClickHouse.open(new Config({ DATA_DIR: directory }));
+    try {
+      const tables = [...COUNTS_TABLES, ...BINS_TABLES];
+      const [totals] = await store.rows<Record<string, number>>('test.totals', selectTotals(tables));
+      const [reports] = await store.rows(
+        'test.reports',
+        `SELECT (SELECT sum(errors) FROM errors_v1) AS errors,
+           (SELECT sum(errors) FROM error_counts_per_15m_v1) AS counted,
+           (SELECT count() FROM instance_resources_v1) AS resources,
+           (SELECT uniqExact(memory_rss) FROM instance_resources_v1) AS distinct_resources`,
+      );
+      const expected = add(Array.from({ length: SYNCS }, (_, index) => countOf(index)));
+      expect(totals).toEqual(Object.fromEntries(tables.map((table) => [table, expected])));
+      expect(reports).toEqual({
+        errors: expected,
+        counted: expected,
+        resources: SYNCS,
+        distinct_resources: SYNCS,
+      });
+    } finally {
+      await store.close();
+      await service.launch();
+    }
+  }, 60_000);
+
   it('logs every item of an acknowledged file once, and only once', async () => {
     const uuids: string[] = [];
     for (let token = ''; ;) {
@@ -97,8 +127,15 @@ function messages(base: string): Outgoing[] {
       consumer: `consumer-${index % 200}`,
       request_count: countOf(index),
       response_size_sum: 10 * countOf(index),
+      status_code: 200 + (index % 3) * 100,
+      response_times: { [10 * (index % 40)]: countOf(index) },
     });
-    return { url: `${base}/sync`, body: JSON.stringify(aSync({ requests: [count] })) };
+    const error = { method: 'GET', path: '/things/0/:id', type: 'E', msg: 'm', error_count: countOf(index) };
+    const resources = { cpu_percent: 1, memory_rss: index };
+    return {
+      url: `${base}/sync`,
+      body: JSON.stringify(aSync({ requests: [count], server_errors: [error], resources })),
+    };
   });
   const files = Array.from({ length: FILES }, () => {
     const items = Array.from({ length: ITEMS_PER_FILE }, () =>

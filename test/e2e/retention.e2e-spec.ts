@@ -4,18 +4,23 @@ import { loggedRow } from '../../src/ingestion/rows.js';
 import { aRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
+import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { type Query, Tenant, type TrafficBody } from '../setup/tenant.js';
 
 const SECOND = 1_000;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const LOG_TABLES = ['request_logs_v1', 'request_details_v1'];
-const TRAFFIC_TABLES = [
-  'counts_per_15m_v1',
-  'counts_per_15m_by_consumer_v1',
-  'counts_per_hour_v1',
-  'counts_per_day_v1',
+const TRAFFIC_TABLES = COUNTS_TABLES.filter((table) => !table.includes('minute'));
+/** Kept for 13 months as well. */
+const OTHER_TRAFFIC_TABLES = [
+  ...BINS_TABLES.filter((table) => !table.includes('minute')),
+  'error_counts_per_15m_v1',
+  'instance_resources_v1',
+  'instance_versions_v1',
 ];
+const MINUTE_TABLES = ['counts_per_minute_v1', 'bins_per_minute_v1'];
+const MINUTES_KEPT_MS = 32 * DAY;
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
@@ -160,9 +165,9 @@ describe('retention', () => {
          WHERE name = {table:String} AND database = currentDatabase()`,
         { table },
       );
-      const at = LOG_TABLES.includes(table)
-        ? `fromUnixTimestamp64Milli(ms, 'UTC') AS timestamp`
-        : `toDateTime(fromUnixTimestamp64Milli(ms, 'UTC'), 'UTC') AS bucket`;
+      const at = definition!.ttl.includes('bucket')
+        ? `toDateTime(fromUnixTimestamp64Milli(ms, 'UTC'), 'UTC') AS bucket`
+        : `fromUnixTimestamp64Milli(ms, 'UTC') AS timestamp, timestamp AS started_at`;
       const rows = await app.store.rows<{ at: number }>(
         'test.ttl',
         `SELECT toUInt32(${definition!.ttl}) AS at
@@ -172,21 +177,30 @@ describe('retention', () => {
       return rows.map((row) => row.at * 1_000);
     };
 
-    it.each(LOG_TABLES)('keeps rows of %s for as long as they are shown', async (table) => {
+    it.each([...LOG_TABLES, 'errors_v1'])('keeps rows of %s for as long as they are shown', async (table) => {
       const times = [0, 1, 500, 999, 1_000].map((ms) => Date.UTC(2026, 1, 28, 23, 59, 59) + ms);
       const deleted = await deletedAt(table, times);
       for (const [index, time] of times.entries())
         expect(deleted[index]).toBeGreaterThanOrEqual(time + 15 * DAY);
     });
 
-    it.each(TRAFFIC_TABLES)('keeps rows of %s for as long as they are shown', async (table) => {
-      const days = Array.from({ length: 3 * 365 }, (_, n) => Date.UTC(2023, 5, 1) + n * DAY);
-      const deleted = await deletedAt(table, days);
-      for (const [index, bucket] of days.entries()) {
-        const lastShown = [0, 1, 2, 3, 4, 5].map((more) => bucket + 395 * DAY + more * DAY);
-        const shown = lastShown.filter((at) => trafficRetainedFrom(at) <= bucket);
-        expect(deleted[index]).toBeGreaterThan(Math.max(...shown));
-      }
+    it.each(MINUTE_TABLES)('keeps rows of %s for 32 days', async (table) => {
+      const buckets = [Date.UTC(2026, 1, 28, 23, 59), Date.UTC(2026, 2, 1)];
+      const deleted = await deletedAt(table, buckets);
+      expect(deleted).toEqual(buckets.map((bucket) => bucket + MINUTES_KEPT_MS));
     });
+
+    it.each([...TRAFFIC_TABLES, ...OTHER_TRAFFIC_TABLES])(
+      'keeps rows of %s for as long as they are shown',
+      async (table) => {
+        const days = Array.from({ length: 3 * 365 }, (_, n) => Date.UTC(2023, 5, 1) + n * DAY);
+        const deleted = await deletedAt(table, days);
+        for (const [index, bucket] of days.entries()) {
+          const lastShown = [0, 1, 2, 3, 4, 5].map((more) => bucket + 395 * DAY + more * DAY);
+          const shown = lastShown.filter((at) => trafficRetainedFrom(at) <= bucket);
+          expect(deleted[index]).toBeGreaterThan(Math.max(...shown));
+        }
+      },
+    );
   });
 });

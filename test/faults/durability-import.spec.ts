@@ -5,6 +5,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { prepareStore } from '../../src/ingestion/prepare-store.js';
+import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
@@ -13,27 +14,46 @@ const LINES = 11_000;
 /** After so many kills on one directory, an import is left alone. */
 const KILLS_IN_A_ROW = 8;
 
-const SUMMED = [
-  'counts_per_15m_v1',
-  'counts_per_15m_by_consumer_v1',
-  'counts_per_hour_v1',
-  'counts_per_day_v1',
-];
+/** Each line has a time and both sizes. */
+const MEASURES = ['time', 'received', 'sent'];
 const LATEST = ['consumer_activity_v1', 'endpoint_activity_v1'];
 const LOGGED = ['request_logs_v1', 'request_details_v1'];
 const NAMED = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'];
 
-const WRITTEN = [...SUMMED, ...LATEST, ...LOGGED, ...NAMED].map((table) => `'${table}'`).join(', ');
+const WRITTEN = [...COUNTS_TABLES, ...BINS_TABLES, ...LATEST, ...LOGGED, ...NAMED]
+  .map((table) => `'${table}'`)
+  .join(', ');
+
+/** What IDs stand for: which name gets which ID depends on the batch that is first to ask. */
+const NAMES = {
+  app_env_id: 'SELECT id AS app_env_id, name AS env FROM app_envs_v1 FINAL',
+  endpoint_id: `SELECT id AS endpoint_id, concat(method, ' ', path) AS endpoint FROM endpoints_v1 FINAL`,
+  consumer_id: 'SELECT id AS consumer_id, identifier FROM consumers_v1 FINAL',
+};
+type NamedId = keyof typeof NAMES;
 
 /** By table, what it says, whatever rows and parts it says it in. */
 const CONTENTS: Record<string, string> = {
   import_ledger_v1: 'SELECT app_id, request_uuid FROM import_ledger_v1',
-  ...Object.fromEntries(LOGGED.map((table) => [table, `SELECT * FROM ${table}`])),
-  ...Object.fromEntries(NAMED.map((table) => [table, `SELECT * EXCEPT updated_at FROM ${table} FINAL`])),
-  ...Object.fromEntries(LATEST.map((table) => [table, grouped(table, 'max', ['last_request_at'])])),
-  ...Object.fromEntries(
-    SUMMED.map((table) => [table, grouped(table, 'sum', ['requests', 'bytes_received', 'bytes_sent'])]),
+  request_details_v1: 'SELECT * FROM request_details_v1',
+  request_logs_v1: named('SELECT * FROM request_logs_v1', ['app_env_id', 'endpoint_id', 'consumer_id']),
+  consumer_activity_v1: summed('consumer_activity_v1', 'max', ['last_request_at'], ['consumer_id']),
+  endpoint_activity_v1: summed(
+    'endpoint_activity_v1',
+    'max',
+    ['last_request_at'],
+    ['app_env_id', 'endpoint_id'],
   ),
+  ...Object.fromEntries(
+    NAMED.map((table) => [table, `SELECT * EXCEPT (id, updated_at) FROM ${table} FINAL`]),
+  ),
+  ...Object.fromEntries(
+    COUNTS_TABLES.map((table) => [
+      table,
+      summed(table, 'sum', ['requests', 'bytes_received', 'bytes_sent'], idsIn(table)),
+    ]),
+  ),
+  ...Object.fromEntries(BINS_TABLES.map((table) => [table, summed(table, 'sum', ['n'], idsIn(table))])),
 };
 
 const DIGESTS = Object.entries(CONTENTS)
@@ -54,11 +74,27 @@ SELECT
   (SELECT count() FROM import_ledger_v1 WHERE request_uuid NOT IN (SELECT request_uuid FROM ${table})) AS missing_in_${table},
   (SELECT count() - uniqExact(request_uuid) FROM ${table}) AS doubled_in_${table}`,
   ).join(',')},
-  ${SUMMED.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')}`;
+  ${COUNTS_TABLES.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')},
+  ${BINS_TABLES.flatMap((table) =>
+    MEASURES.map(
+      (measure) =>
+        `(SELECT sum(n) FROM ${table} WHERE measure = '${measure}') AS requests_in_${table}_by_${measure}`,
+    ),
+  ).join(', ')}`;
 
-function grouped(table: string, by: 'sum' | 'max', columns: readonly string[]): string {
+function summed(table: string, by: 'sum' | 'max', columns: readonly string[], ids: readonly NamedId[]) {
   const values = columns.map((column) => `${by}(t.${column}) AS ${column}`).join(', ');
-  return `SELECT * EXCEPT (${columns.join(', ')}), ${values} FROM ${table} AS t GROUP BY ALL`;
+  return named(`SELECT * EXCEPT (${columns.join(', ')}), ${values} FROM ${table} AS t GROUP BY ALL`, ids);
+}
+
+function named(sql: string, ids: readonly NamedId[]): string {
+  const names = ids.map((id) => `LEFT JOIN (${NAMES[id]}) AS of_${id} USING (${id})`).join(' ');
+  return `SELECT * EXCEPT (${ids.join(', ')}) FROM (${sql}) AS rows ${names}`;
+}
+
+function idsIn(table: string): NamedId[] {
+  const hasConsumer = /_per_minute_|_by_consumer_/.test(table);
+  return ['app_env_id', 'endpoint_id', ...(hasConsumer ? (['consumer_id'] as const) : [])];
 }
 
 describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=${SEED})`, () => {

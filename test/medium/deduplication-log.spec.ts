@@ -6,14 +6,10 @@ import { forgetMissingBlocks } from '../../src/clickhouse/deduplication-log.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
 import { describeEmbedded } from '../setup/store.js';
 
-const TRAFFIC = [
-  'counts_per_15m_v1',
-  'counts_per_15m_by_consumer_v1',
-  'counts_per_hour_v1',
-  'counts_per_day_v1',
-];
+const TABLES = [...COUNTS_TABLES, ...BINS_TABLES];
 const TOKEN = 'c0ffee';
 const BLOCK = JSON.stringify({
   app_id: 1,
@@ -24,6 +20,7 @@ const BLOCK = JSON.stringify({
   requests: 7,
   bytes_received: 0,
   bytes_sent: 0,
+  bins: [['time', -80, 7]],
 });
 
 describeEmbedded('a process that was killed between the note of a block and its part', () => {
@@ -35,11 +32,10 @@ describeEmbedded('a process that was killed between the note of a block and its 
   };
   const insert = () => store.insert('request_counts', [BLOCK], TOKEN);
   const sums = async () => {
-    const selects = TRAFFIC.map((table) => `(SELECT sum(requests) FROM ${table}) AS ${table}`);
-    const [row] = await store.rows<Record<string, number>>('test.sums', `SELECT ${selects.join(', ')}`);
+    const [row] = await store.rows<Record<string, number>>('test.sums', selectTotals(TABLES));
     return row;
   };
-  const all = (requests: number) => Object.fromEntries(TRAFFIC.map((table) => [table, requests]));
+  const all = (requests: number) => Object.fromEntries(TABLES.map((table) => [table, requests]));
   const placeOf = async (table: string) => {
     const sql = `SELECT data_paths[1] AS path FROM system.tables WHERE name = '${table}'`;
     const [row] = await store.rows<{ path: string }>('test.path', sql);
@@ -65,7 +61,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
     renameSync(join(place, parts[0]!), join(place, `tmp_insert_${parts[0]!}`));
   };
 
-  it.each(TRAFFIC)(
+  it.each(TABLES)(
     'loses nothing in %s when the block is sent again, and doubles nothing in the others',
     async (table) => {
       const place = await placeOf(table);
@@ -81,9 +77,9 @@ describeEmbedded('a process that was killed between the note of a block and its 
   );
 
   it('is told from one that had named all parts, merged ones as well', async () => {
-    for (const table of TRAFFIC) {
+    for (const table of TABLES) {
       await store.insert(table, [
-        JSON.stringify({ app_id: 2, bucket: Math.floor(Date.now() / 1000), requests: 1 }),
+        JSON.stringify({ app_id: 2, bucket: Math.floor(Date.now() / 1000), endpoint_id: 1 }),
       ]);
       await store.command(`OPTIMIZE TABLE ${table} FINAL`);
     }

@@ -2,23 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { AdminService } from '../../src/admin/admin.service.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { type Measure, findBin } from '../../src/ingestion/bins.js';
 import { prepareStore } from '../../src/ingestion/prepare-store.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { aRequest } from '../factories/request.factory.js';
+import { BINS_TABLES, COUNTS_TABLES, selectSums } from '../setup/rollups.js';
 import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
 
 /** All that requests leave behind, and how to read it so that merges in the background make no difference. */
 const TRACES: Record<string, string> = {
   logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
-  ...Object.fromEntries(
-    ['counts_per_15m', 'counts_per_hour', 'counts_per_day', 'counts_per_15m_by_consumer'].map((table) => [
-      table,
-      `SELECT bucket, app_env_id, endpoint_id, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
-         sum(t.bytes_sent) AS bytes_sent
-       FROM ${table}_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
-    ]),
-  ),
+  ...Object.fromEntries([...COUNTS_TABLES, ...BINS_TABLES].map((table) => [table, selectSums(table)])),
   consumers: `SELECT consumer_id, max(last_request_at) FROM consumer_activity_v1
     WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
   endpoints: `SELECT app_env_id, endpoint_id, max(last_request_at) FROM endpoint_activity_v1
@@ -27,12 +22,17 @@ const TRACES: Record<string, string> = {
     UNION ALL SELECT method, id, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}
     UNION ALL SELECT name, id, identifier FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY ALL`,
 };
-const TRAFFIC = ['counts_per_15m', 'counts_per_hour', 'counts_per_day'];
 
 interface Sums {
   requests: number;
   bytes_received: number;
   bytes_sent: number;
+}
+
+interface BinRow {
+  measure: Measure;
+  k: number;
+  n: number;
 }
 
 describe('RequestsWriter', () => {
@@ -68,7 +68,16 @@ describe('RequestsWriter', () => {
     return Object.fromEntries(await Promise.all(found));
   };
   const requestsIn = async (table: string) =>
-    ((await rows(TRACES[table]!)) as Sums[]).reduce((sum, { requests }) => sum + requests, 0);
+    add(((await rows(TRACES[table]!)) as Sums[]).map(({ requests }) => requests));
+  const binsIn = async (table: string) => (await rows(TRACES[table]!)) as BinRow[];
+  /** Each request counts once in each grain, and its time in one bin. */
+  const expectCounted = async (requests: number) => {
+    for (const table of COUNTS_TABLES) expect([table, await requestsIn(table)]).toEqual([table, requests]);
+    for (const table of BINS_TABLES) {
+      const times = (await binsIn(table)).filter(({ measure }) => measure === 'time');
+      expect([table, add(times.map(({ n }) => n))]).toEqual([table, requests]);
+    }
+  };
   const some = (count: number, overrides: Partial<RequestRecord> = {}) =>
     Array.from({ length: count }, (_, n) =>
       aRequest({
@@ -85,7 +94,7 @@ describe('RequestsWriter', () => {
       expect(await write(appId, records)).toEqual(records);
       const before = await traces();
       expect([before.logs!.length, before.details!.length]).toEqual([20, 20]);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(20);
+      await expectCounted(20);
       expect(await write(appId, records)).toEqual([]);
       await restart();
       expect(await write(appId, [...records].reverse())).toEqual([]);
@@ -97,7 +106,7 @@ describe('RequestsWriter', () => {
       await writer.write(appId, records.slice(0, 20));
       expect(await write(appId, records.slice(10))).toEqual(records.slice(20));
       expect((await traces()).logs).toHaveLength(30);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(30);
+      await expectCounted(30);
     });
 
     it('count once where they stand twice in one batch: the first', async () => {
@@ -109,24 +118,30 @@ describe('RequestsWriter', () => {
         (row) => (JSON.parse(`{${(row as { record: string }).record}`) as RequestRecord).url,
       );
       expect(urls).toEqual([one!.url, other!.url]);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
+      await expectCounted(2);
     });
 
-    it('are counted once after a crash in the middle of a batch, in whichever batches they come again', async () => {
+    it.each([
+      'counts_per_day_mv_v1',
+      'bins_per_minute_mv_v1',
+      'bins_per_15m_by_consumer_mv_v1',
+      'request_bins_mv',
+      'request_counts_mv',
+    ])('are counted once after a crash before %s, in whichever batches they come again', async (view) => {
       const records = some(25);
       const [{ create }] = (await rows(
         `SELECT create_table_query AS create FROM system.tables
-         WHERE name = 'counts_per_day_mv_v1' AND database = currentDatabase()`,
+         WHERE name = '${view}' AND database = currentDatabase()`,
       )) as [{ create: string }];
-      // A table that the batch did not reach before the crash, and a log without the mark that would say so.
-      await store.command('DROP VIEW counts_per_day_mv_v1');
+      // Tables that the batch did not reach before the crash, and a log without the mark that would say so.
+      await store.command(`DROP VIEW ${view}`);
       await writer.write(appId, records.slice(0, 20));
       await store.command(create);
-      expect(await requestsIn('counts_per_day')).toBe(0);
+      await expect(expectCounted(20)).rejects.toThrow();
       await restart();
       expect(await write(appId, records.slice(3))).toEqual(records.slice(20));
       expect((await traces()).logs).toHaveLength(25);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(25);
+      await expectCounted(25);
     });
 
     it('are counted once where the batch was appended to the log, and nothing of it inserted', async () => {
@@ -140,7 +155,7 @@ describe('RequestsWriter', () => {
       killed.mockRestore();
       await restart();
       expect(await write(appId, [...records, ...some(5)])).toHaveLength(5);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(15);
+      await expectCounted(15);
     });
 
     it('are counted once where two writers have them at the same time', async () => {
@@ -153,7 +168,7 @@ describe('RequestsWriter', () => {
       ]);
       expect(written.flat()).toHaveLength(200);
       expect((await traces()).logs).toHaveLength(200);
-      for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(200);
+      await expectCounted(200);
     });
 
     it('are other requests in another app', async () => {
@@ -168,14 +183,47 @@ describe('RequestsWriter', () => {
       const records = some(11_000);
       expect(await write(appId, records)).toHaveLength(11_000);
       expect(await write(appId, records)).toEqual([]);
-      expect(await requestsIn('counts_per_day')).toBe(11_000);
+      await expectCounted(11_000);
     });
+  });
+
+  it('keeps the status, and the exact time and sizes in the bins that the collector would find', async () => {
+    const exact = [0, 1, 9, 10, 123, 30_000, 4_294_967_295];
+    const sizes = [0, 1, 499, 1_000, 123_456_789, 2 ** 44 - 1, 2 ** 44];
+    const records = exact.map((response_time_ms, index) =>
+      aRequest({
+        status_code: 200 + index,
+        response_time_ms,
+        request_size_bytes: sizes[index]!,
+        response_size_bytes: sizes.at(-1 - index)!,
+      }),
+    );
+    await writer.write(appId, records);
+    const expected = records.flatMap(({ status_code, ...record }) => [
+      [status_code, 'time', findBin(record.response_time_ms! / 1000), 1],
+      [status_code, 'received', findBin(record.request_size_bytes!), 1],
+      [status_code, 'sent', findBin(record.response_size_bytes!), 1],
+    ]);
+    for (const table of BINS_TABLES) {
+      const found = (await rows(TRACES[table]!)) as (BinRow & { status_code: number })[];
+      const bins = found.map(({ status_code, measure, k, n }) => [status_code, measure, k, n]);
+      expect(bins.sort()).toEqual(expected.sort());
+    }
+  });
+
+  it('counts requests whose time or sizes are not known, in no bin', async () => {
+    const unknown = { response_time_ms: null, request_size_bytes: null, response_size_bytes: null };
+    await writer.write(appId, some(3, unknown));
+    for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
+    for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
+    const [{ record }] = (await rows(TRACES.logs!)) as [{ record: string }];
+    expect(JSON.parse(`{${record}`)).toMatchObject({ response_time_ms: 0, response_size_bytes: null });
   });
 
   it('counts all of several batches that are alike but for their UUIDs', async () => {
     const timestamp = Date.now() - 3_600_000;
     for (let batch = 0; batch < 3; batch++) await writer.write(appId, some(5, { timestamp }));
-    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(15);
+    await expectCounted(15);
   });
 
   it('writes nothing for nothing', async () => {
@@ -186,14 +234,21 @@ describe('RequestsWriter', () => {
     await writer.write(appId, [...some(2), ...some(3, { is_noise: true })]);
     const { logs, details } = await traces();
     expect([logs!.length, details!.length]).toEqual([2, 2]);
-    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(5);
+    await expectCounted(5);
   });
 
   it('counts what is older than the logs are kept, and does not log it', async () => {
     await writer.write(appId, some(2, { timestamp: Date.now() - 15 * 86_400_000 - 60_000 }));
     const { logs, details } = await traces();
     expect([logs, details]).toEqual([[], []]);
-    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(2);
+    await expectCounted(2);
+  });
+
+  it('keeps no minutes of what is older than they are kept', async () => {
+    await writer.write(appId, some(2, { timestamp: Date.now() - 32 * 86_400_000 - 60_000 }));
+    const { counts_per_minute_v1, bins_per_minute_v1 } = await traces();
+    expect([counts_per_minute_v1, bins_per_minute_v1]).toEqual([[], []]);
+    expect([await requestsIn('counts_per_day_v1'), await requestsIn('counts_per_15m_v1')]).toEqual([2, 2]);
   });
 
   it('adds sums to the traffic alone, and the same sums once', async () => {
@@ -214,9 +269,13 @@ describe('RequestsWriter', () => {
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
     const { logs, details, consumers } = await traces();
     expect([logs, details, consumers!.length]).toEqual([[], [], 1]);
-    for (const table of [...TRAFFIC, 'counts_per_15m_by_consumer']) expect(await requestsIn(table)).toBe(80);
+    await expectCounted(80);
     const another = randomUUID().replaceAll('-', '');
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], another);
-    for (const table of TRAFFIC) expect(await requestsIn(table)).toBe(160);
+    await expectCounted(160);
   });
 });
+
+function add(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}

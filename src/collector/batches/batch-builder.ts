@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Batch, MessageKey, Piece } from '../../ingestion/batch-log.js';
+import { type Batch, type MessageKey, NIL_UUID, type Piece } from '../../ingestion/batch-log.js';
 import type { KnownRequests, RequestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
-import type { NameRegistry, Named, Resolved } from '../../ingestion/names/name-registry.js';
+import type { NameRegistry, Named, RequestIds, Resolved } from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import { countRow, encodePieces, loggedRow, weighRequest } from '../../ingestion/rows.js';
+import { countRow, encodePieces, loggedRow, weighCount, weighRequest } from '../../ingestion/rows.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
-import type { Message } from '../message.js';
+import { type ErrorRecord, type Message, weighError } from '../message.js';
 
 /** A message on its way into the store. */
 export interface AppMessage extends MessageKey {
@@ -24,6 +24,7 @@ interface LoggedRequest extends RequestKey {
 interface Rows {
   request_counts: ReturnType<typeof countRow>[];
   logged_requests: { row: ReturnType<typeof loggedRow>; record: RequestRecord }[];
+  reported_errors: ReturnType<typeof errorRow>[];
   instance_reports: object[];
 }
 
@@ -37,7 +38,7 @@ export class BatchBuilder {
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
     const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
-    const rows: Rows = { request_counts: [], logged_requests: [], instance_reports: [] };
+    const rows: Rows = { request_counts: [], logged_requests: [], reported_errors: [], instance_reports: [] };
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
       await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
@@ -45,7 +46,11 @@ export class BatchBuilder {
     return {
       id: randomUUID(),
       createdAt: dateTime64(Date.now()).slice(0, 19),
-      messages: messages.map(({ app_id, message_uuid }) => ({ app_id, message_uuid })),
+      messages: messages.map(({ app_id, message_uuid, message }) => ({
+        app_id,
+        message_uuid,
+        instance_uuid: message.instanceUuid,
+      })),
       pieces: [...encode(rows)],
     };
   }
@@ -67,13 +72,19 @@ export class BatchBuilder {
     // Names come first: those of consumers are not said again with their counts.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
+    const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
     const named = await this.resolve(appId, names);
     for (const { record, ids } of await this.resolve(appId, counts))
       rows.request_counts.push(countRow(appId, record, ids));
     for (const { record, ids } of await this.resolve(appId, requests))
       rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });
-    const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id ?? 0]));
-    for (const row of activityRows(appId, messages, envIds)) rows.instance_reports.push(row);
+    for (const { record, ids } of await this.resolve(appId, errors))
+      rows.reported_errors.push(errorRow(appId, record, ids));
+    const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
+    for (const message of messages) {
+      const row = reportRow(appId, message, envIds.get(message.env));
+      if (row) rows.instance_reports.push(row);
+    }
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
@@ -97,31 +108,48 @@ export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest
   );
 }
 
-function* encode({ request_counts, logged_requests, instance_reports }: Rows): Generator<Piece> {
-  yield* encodePieces('request_counts', request_counts, (row) => row);
+function* encode(rows: Rows): Generator<Piece> {
+  const { request_counts, logged_requests, reported_errors, instance_reports } = rows;
+  yield* encodePieces('request_counts', request_counts, (row) => row, weighCount);
   yield* encodePieces(
     'logged_requests',
     logged_requests,
     ({ row }) => row,
     ({ record }) => weighRequest(record),
   );
+  yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError);
   yield* encodePieces('instance_reports', instance_reports, (row) => row);
 }
 
-/** One row for each environment that was synchronized without counts; counts update its time themselves. */
-function activityRows(appId: number, messages: readonly Message[], envIds: Map<string, number>): object[] {
-  const counted = new Set(messages.filter(({ counts }) => counts.length > 0).map(({ env }) => env));
-  const idle = new Map<string, number>();
-  for (const { env, syncedAt } of messages)
-    if (syncedAt !== null && !counted.has(env)) idle.set(env, Math.max(syncedAt, idle.get(env) ?? 0));
-  return Array.from(idle, ([env, syncedAt]) => ({
+/** One row of `reported_errors`. */
+function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
+  const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
+  const texts = { kind, type, message, location, stacktrace, sentry_event_id };
+  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...texts, errors };
+}
+
+/**
+ * One row of `instance_reports`; none when it would say nothing. Counts update the time of the last synchronization
+ * themselves, so that only a sync without counts has to say it.
+ */
+function reportRow(appId: number, message: Message, envId: number | undefined): object | undefined {
+  const { report, instanceUuid, counts, syncedAt } = message;
+  if (!report) return undefined;
+  const { timestamp, cpu_percent, memory_rss, client, versions } = report;
+  const isIdle = syncedAt !== null && counts.length === 0;
+  const isStart = client !== '' || Object.keys(versions).length > 0;
+  if (!isIdle && !isStart && cpu_percent === null && memory_rss === null) return undefined;
+  return {
     app_id: appId,
-    timestamp: dateTime64(syncedAt),
-    app_env_id: envIds.get(env),
-    last_sync_at: dateTime64(syncedAt),
-    cpu_percent: -1,
-    memory_rss: -1,
-  }));
+    timestamp: dateTime64(timestamp),
+    app_env_id: envId,
+    instance_uuid: instanceUuid ?? NIL_UUID,
+    last_sync_at: dateTime64(isIdle ? syncedAt : 0),
+    cpu_percent: cpu_percent ?? -1,
+    memory_rss: memory_rss ?? -1,
+    client,
+    versions,
+  };
 }
 
 function groupByApp<T extends { app_id: number }>(all: readonly T[]): Map<number, T[]> {

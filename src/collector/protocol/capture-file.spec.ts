@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { findBin } from '../../ingestion/bins.js';
 import { parseLogFile } from './log-file.js';
 import { parseStartup } from './startup.parser.js';
 import { parseSync } from './sync.parser.js';
@@ -23,6 +24,9 @@ const NOW = 1_795_220_221_000;
 const CONTEXT = { env: 'prod', now: NOW };
 const MAX_BYTES = 1024 * 1024;
 
+const LESS_THAN_10_MS = ['time', findBin(0.005), 1];
+const SENT_LESS_THAN_1_KB = ['sent', findBin(500), 1];
+
 const bytesOf = ({ body }: Captured) => Buffer.from(JSON.stringify(body));
 
 describe('the messages of a real library', () => {
@@ -40,28 +44,38 @@ describe('the messages of a real library', () => {
         consumer: { identifier: 'bob@example.com' },
         method: 'GET',
         path: '/users/{id}',
+        status_code: 200,
         requests: 1,
         bytes_received: 0,
         bytes_sent: 26,
+        bins: [LESS_THAN_10_MS, SENT_LESS_THAN_1_KB],
       },
       {
         ...common,
         consumer: null,
         method: 'POST',
         path: '/users',
+        status_code: 201,
         requests: 1,
         bytes_received: 27,
         bytes_sent: 8,
+        bins: [LESS_THAN_10_MS, ['received', findBin(500), 1], SENT_LESS_THAN_1_KB],
       },
       {
         ...common,
         consumer: null,
         method: 'GET',
         path: '/boom',
+        status_code: 500,
         requests: 1,
         bytes_received: 0,
         bytes_sent: 988,
+        bins: [LESS_THAN_10_MS, SENT_LESS_THAN_1_KB],
       },
+    ]);
+    expect(message.instanceUuid).toBe('34a1cc8a-6137-4a55-b783-ca3d55184bfc');
+    expect(message.errors).toMatchObject([
+      { kind: 'server', method: 'GET', path: '/boom', type: 'TypeError', message: 'bad thing', errors: 1 },
     ]);
     expect(message.names.map(({ consumer }) => consumer)).toEqual([
       null,
@@ -72,6 +86,7 @@ describe('the messages of a real library', () => {
   it('are read: a sync with nothing in it', () => {
     const message = parseSync(bytesOf(IDLE_SYNC), CONTEXT);
     expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, rejected: { count: 0 } });
+    expect(message.report).toMatchObject({ cpu_percent: 0.7528704502461759, memory_rss: 78_643_200 });
   });
 
   it('are read: startup', () => {
@@ -80,6 +95,10 @@ describe('the messages of a real library', () => {
       framework: 'express',
       syncedAt: null,
       counts: [],
+      report: {
+        client: 'js:express',
+        versions: { nodejs: '20.20.2', express: '5.3.0', apitally: '0.25.8', app: '1.2.3' },
+      },
       rejected: { count: 0 },
     });
     expect(message.names.slice(1).map(({ method, path }) => `${method} ${path}`)).toEqual([

@@ -1,6 +1,6 @@
 import { parseJson } from '../../common/parse-json.js';
-import { type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
-import { asUuid } from '../../ingestion/request-checks.js';
+import { type Members, Rejection, asObject, isAbsent, reasonOf } from '../../ingestion/checks.js';
+import { asUuid, uuidDecoder } from '../../ingestion/request-checks.js';
 import type { Message, MessageContext } from '../message.js';
 import { RejectedEntries } from './items.js';
 import { memberOf } from './members.js';
@@ -17,7 +17,16 @@ export function messageOf(
 ): Message {
   const source = objectOf(body);
   const uuid = asUuid(memberOf(source, 'message_uuid'), 'message_uuid');
-  return { ...emptyMessage(uuid, context.env), ...read(source, context) };
+  const message = { ...emptyMessage(uuid, context.env), ...read(source, context) };
+  return { ...message, instanceUuid: readInstance(source, message.rejected) };
+}
+
+/** The process that sends; a message is taken without it. */
+function readInstance(source: Members, rejected: RejectedEntries): string | null {
+  const value = memberOf(source, 'instance_uuid');
+  const uuid = isAbsent(value) ? null : uuidDecoder.decode(value);
+  if (uuid === undefined) rejected.add(`instance_uuid: ${uuidDecoder.ruleFor(value)}`);
+  return uuid ?? null;
 }
 
 /** A message that says nothing yet. */
@@ -25,9 +34,12 @@ export function emptyMessage(uuid: string, env: string): Message {
   return {
     uuid,
     env,
+    instanceUuid: null,
     names: [],
     counts: [],
     logs: [],
+    errors: [],
+    report: null,
     framework: null,
     syncedAt: null,
     rejected: new RejectedEntries(),

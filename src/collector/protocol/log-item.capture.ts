@@ -47,7 +47,7 @@ function bodyOf(value: unknown, name: string): string | null {
 
 function asException(value: unknown, name: string): CapturedException {
   const source = asObject(value, name);
-  const stacktrace = source.stacktrace ?? source.traceback;
+  const stacktrace = memberOf(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
   return {
     type: asText(source.type, `${name}.type`),
     message: cut(optional(source.message, `${name}.message`, asText) ?? '', MAX_MESSAGE),

@@ -65,6 +65,11 @@ describe('parseLogItem', () => {
     });
   });
 
+  it('reads the stack trace of the Java library', () => {
+    const exception = { type: 'java.lang.IllegalStateException', message: 'm', stackTrace: 'at x' };
+    expect(captureOf(lineOf({ item: { exception } })).exception).toMatchObject({ stacktrace: 'at x' });
+  });
+
   it('keeps times of spans to the nanosecond, text or integer', () => {
     const text = recordOf({ item: { spans: [span()] } }).capture;
     const integer = recordOf(

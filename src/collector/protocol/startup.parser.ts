@@ -1,18 +1,29 @@
-import { type Check, type Members, asObject, asText, optional } from '../../ingestion/checks.js';
+import {
+  type Check,
+  type Members,
+  asObject,
+  asText,
+  isAbsent,
+  objectDecoder,
+  optional,
+} from '../../ingestion/checks.js';
 import type { Named } from '../../ingestion/names/name-registry.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import { asMethod } from '../../ingestion/request-checks.js';
-import { cut } from '../../ingestion/text.js';
+import { clean, cut } from '../../ingestion/text.js';
 import type { Message, MessageContext } from '../message.js';
 import { RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { memberOf } from './members.js';
 
 const MAX_FRAMEWORK = 64;
+/** Packages of one application, and the longest name or version of one. */
+const MAX_VERSIONS = 100;
+const MAX_VERSION = 128;
 
 /**
- * `startup`: what an application says of itself when it begins. Its endpoints are registered and its framework is
- * learned from `client` (`js:express`). The versions of its packages have no place in the API and are ignored.
+ * `startup`: what an application says of itself when it begins. Its endpoints are registered, its framework is learned from
+ * `client` (`js:express`), and the versions of its packages are kept.
  *
  * @throws Rejection when it can never be accepted
  */
@@ -33,8 +44,32 @@ function startupOf(source: Members, { env, now }: MessageContext): Partial<Messa
   };
   const rejected = new RejectedEntries();
   const endpoints = parseList(memberOf(source, 'paths'), 'paths', endpoint, rejected);
-  const framework = frameworkOf(optional(source.client, 'client', asText) ?? '');
-  return { names: [namedEnv(env, now), ...endpoints], framework, rejected };
+  const client = optional(source.client, 'client', asText) ?? '';
+  const report = {
+    timestamp: now,
+    cpu_percent: null,
+    memory_rss: null,
+    client: cut(client, MAX_VERSION),
+    versions: readVersions(source.versions, rejected),
+  };
+  return { names: [namedEnv(env, now), ...endpoints], framework: frameworkOf(client), report, rejected };
+}
+
+/** Versions by package, as far as they can be read. */
+function readVersions(value: unknown, rejected: RejectedEntries): Record<string, string> {
+  if (isAbsent(value)) return {};
+  const source = objectDecoder.decode(value);
+  if (!source) rejected.add(`versions: ${objectDecoder.ruleFor(value)}`);
+  const all = Object.entries(source ?? {}).filter(([, version]) => version !== null);
+  const texts = all.flatMap(([name, version]) =>
+    typeof version === 'string'
+      ? [[cut(clean(name), MAX_VERSION), cut(clean(version), MAX_VERSION)] as const]
+      : [],
+  );
+  if (texts.length < all.length) rejected.add('versions: must be strings', all.length - texts.length);
+  if (texts.length > MAX_VERSIONS)
+    rejected.add(`versions: more than ${MAX_VERSIONS} entries`, texts.length - MAX_VERSIONS);
+  return Object.fromEntries(texts.slice(0, MAX_VERSIONS));
 }
 
 /** Of `js:express` the part behind the language; null when there is none. */

@@ -1,3 +1,4 @@
+import { findBin } from '../../ingestion/bins.js';
 import { parseStartup } from './startup.parser.js';
 import { parseSync } from './sync.parser.js';
 
@@ -11,8 +12,8 @@ const sync = (members: object) =>
 
 describe('parseSync', () => {
   it('takes missing lists for empty ones, and ignores what it does not know', () => {
-    const message = sync({ requests: undefined, validation_errors: 7, server_errors: 'x', resources: [] });
-    expect(message).toMatchObject({ counts: [], rejected: { count: 0 } });
+    const message = sync({ requests: undefined, resources: null, colour: 'blue' });
+    expect(message).toMatchObject({ counts: [], errors: [], rejected: { count: 0 } });
   });
 
   describe('of the JavaScript library, which splits consumer, method, path and status at each bar', () => {
@@ -85,6 +86,195 @@ describe('parseSync', () => {
     expect(counts).toMatchObject([{ method: 'GET', requests: 2, bytes_received: 3, bytes_sent: 4 }]);
   });
 
+  describe('status codes', () => {
+    it.each([100, 200, 404, 599, 999])('keeps %d', (status_code) => {
+      expect(sync({ requests: [{ ...COUNT, status_code }] }).counts).toMatchObject([{ status_code }]);
+    });
+
+    it.each([undefined, null])('does not know %p', (status_code) => {
+      const { counts, rejected } = sync({ requests: [{ ...COUNT, status_code }] });
+      expect([counts[0]?.status_code, rejected.count]).toEqual([0, 0]);
+    });
+
+    it.each([0, -1, 99, 1000, 200.5, '200', {}])('does not know %j, and says so', (status_code) => {
+      const { counts, rejected } = sync({ requests: [{ ...COUNT, status_code }] });
+      expect(counts).toMatchObject([{ status_code: 0, requests: 2 }]);
+      expect(rejected).toMatchObject({
+        count: 1,
+        reason: 'requests[0].status_code: must be an integer from 100 to 999',
+      });
+    });
+  });
+
+  describe('histograms', () => {
+    const read = (histograms: object) => {
+      const { counts, rejected } = sync({ requests: [{ ...COUNT, ...histograms }] });
+      return { bins: counts[0]?.bins, requests: counts[0]?.requests, rejected: rejected.count };
+    };
+
+    it('become bins: times of 10 ms, sizes of 1,000 bytes, by their middles', () => {
+      const { bins } = read({
+        response_times: { '0': 3, '120': 2 },
+        request_sizes: { '0': 1 },
+        response_sizes: { '4': 5 },
+      });
+      expect(bins).toEqual([
+        ['time', findBin(0.005), 3],
+        ['time', findBin(0.125), 2],
+        ['received', findBin(500), 1],
+        ['sent', findBin(4_500), 5],
+      ]);
+    });
+
+    it('add up keys that share a bin', () => {
+      const { bins } = read({ response_times: { '90000': 1, '90010': 2, '90020': 4 } });
+      expect(bins).toEqual([['time', findBin(90.005), 7]]);
+    });
+
+    it('are read in camel case as well', () => {
+      expect(read({ responseTimes: { '10': 1 } }).bins).toEqual([['time', findBin(0.015), 1]]);
+    });
+
+    it.each([undefined, null, {}])('may be %j', (response_times) => {
+      expect(read({ response_times })).toEqual({ bins: [], requests: 2, rejected: 0 });
+    });
+
+    it.each(['NaN', '-10', '1.5', '1e3', '', ' 10', '010', '2147483649', 'Infinity', '__proto__'])(
+      'leave out the key %j, and say so',
+      (key) => {
+        const response_times = JSON.parse(`{"${key}":1,"10":1}`) as object;
+        expect(read({ response_times })).toEqual({
+          bins: [['time', findBin(0.015), 1]],
+          requests: 2,
+          rejected: 1,
+        });
+      },
+    );
+
+    it.each([0, -1, 1.5, '1', null, {}, 1e300])('leave out the count %j, and say so', (count) => {
+      expect(read({ response_sizes: { '0': count, '1': 1 } })).toEqual({
+        bins: [['sent', findBin(1_500), 1]],
+        requests: 2,
+        rejected: 1,
+      });
+    });
+
+    it.each([[[1]], ['x'], [7]])('are left out where they are %j, and cost nothing', (request_sizes) => {
+      expect(read({ request_sizes })).toEqual({ bins: [], requests: 2, rejected: 1 });
+    });
+
+    it('take the largest key', () => {
+      expect(read({ request_sizes: { '2147483648': 1 } }).bins).toEqual([
+        ['received', findBin(2_147_483_648_500), 1],
+      ]);
+    });
+  });
+
+  describe('errors', () => {
+    const VALIDATION = {
+      method: 'POST',
+      path: '/a/:id',
+      loc: ['body', 'items', 0],
+      msg: 'missing',
+      type: 'value',
+    };
+    const SERVER = { method: 'get', path: '/b', type: 'ValueError', msg: 'no', traceback: 'at b' };
+
+    it('are kept, with how often they came', () => {
+      const { errors, rejected } = sync({
+        validation_errors: [{ ...VALIDATION, consumer: ' bob ', error_count: 3 }],
+        server_errors: [{ ...SERVER, sentry_event_id: 'e1', error_count: 1 }],
+      });
+      expect(errors).toEqual([
+        {
+          kind: 'validation',
+          env: 'prod',
+          timestamp: NOW,
+          consumer: { identifier: 'bob' },
+          method: 'POST',
+          path: '/a/{id}',
+          type: 'value',
+          message: 'missing',
+          location: ['body', 'items', '0'],
+          stacktrace: '',
+          sentry_event_id: '',
+          errors: 3,
+        },
+        {
+          kind: 'server',
+          env: 'prod',
+          timestamp: NOW,
+          consumer: null,
+          method: 'GET',
+          path: '/b',
+          type: 'ValueError',
+          message: 'no',
+          location: [],
+          stacktrace: 'at b',
+          sentry_event_id: 'e1',
+          errors: 1,
+        },
+      ]);
+      expect(rejected.count).toBe(0);
+    });
+
+    it('are cut where they are too long', () => {
+      const [error] = sync({
+        server_errors: [
+          {
+            ...SERVER,
+            type: 't'.repeat(300),
+            msg: 'm'.repeat(3_000),
+            traceback: 's'.repeat(70_000),
+            loc: Array(40).fill('l'.repeat(200)),
+            error_count: 1,
+          },
+        ],
+      }).errors;
+      expect([error!.type, error!.message, error!.stacktrace].map(({ length }) => length)).toEqual([
+        256, 2_048, 65_536,
+      ]);
+      expect(error!.location).toEqual(Array(32).fill('l'.repeat(128)));
+    });
+
+    it.each([
+      [7, 1],
+      [[7], 1],
+      [[{ ...VALIDATION, error_count: 0 }], 1],
+      [[{ ...VALIDATION, error_count: 1, method: 'a b' }, VALIDATION], 2],
+    ])('that cannot be read are left out, and cost nothing: %j', (validation_errors, count) => {
+      const message = sync({ requests: [COUNT], validation_errors });
+      expect(message.errors).toEqual([]);
+      expect(message.counts).toHaveLength(1);
+      expect(message.rejected.count).toBe(count);
+    });
+  });
+
+  describe('resources', () => {
+    const read = (resources: unknown) => {
+      const { report, rejected } = sync({ resources });
+      return { cpu: report!.cpu_percent, memory: report!.memory_rss, rejected: rejected.count };
+    };
+
+    it.each([
+      [{ cpu_percent: 112.5, memory_rss: 73_400_320 }, 112.5, 73_400_320, 0],
+      [{ cpuPercent: 0, memoryRss: 1.5 }, 0, 2, 0],
+      [{ cpu_percent: null }, null, null, 0],
+      [null, null, null, 0],
+      [{ cpu_percent: -1, memory_rss: 'much' }, null, null, 2],
+      [[], null, null, 1],
+      ['x', null, null, 1],
+    ])('%j', (resources, cpu, memory, rejected) => {
+      expect(read(resources)).toEqual({ cpu, memory, rejected });
+    });
+  });
+
+  it('keeps the process that sent it, and takes a message without it', () => {
+    expect(sync({ instance_uuid: UUID.toUpperCase() }).instanceUuid).toBe(UUID);
+    expect(sync({})).toMatchObject({ instanceUuid: null, rejected: { count: 0 } });
+    expect(sync({ instance_uuid: 'x' })).toMatchObject({ instanceUuid: null, rejected: { count: 1 } });
+  });
+
   it('keeps the time of a late message', () => {
     const timestamp = NOW / 1000 - 3_599.5;
     expect(sync({ timestamp, requests: [COUNT] }).counts[0]?.timestamp).toBe(NOW - 3_599_500);
@@ -144,6 +334,38 @@ describe('parseSync', () => {
 });
 
 describe('parseStartup', () => {
+  const startup = (members: object) =>
+    parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, ...members })), CONTEXT);
+
+  it('keeps the client and the versions of packages', () => {
+    const versions = { express: '5.1.0', app: '1.2.3+build' };
+    expect(startup({ client: 'js:express', versions }).report).toEqual({
+      timestamp: NOW,
+      cpu_percent: null,
+      memory_rss: null,
+      client: 'js:express',
+      versions,
+    });
+  });
+
+  it.each([
+    [undefined, {}, 0],
+    [null, {}, 0],
+    [{ a: '1', b: null }, { a: '1' }, 0],
+    [{ a: '1', b: 2 }, { a: '1' }, 1],
+    [['1'], {}, 1],
+    [{ ['n'.repeat(200)]: 'v'.repeat(200) }, { ['n'.repeat(128)]: 'v'.repeat(128) }, 0],
+  ])('reads the versions %j as far as it can', (versions, kept, count) => {
+    const { report, rejected } = startup({ versions });
+    expect([report!.versions, rejected.count]).toEqual([kept, count]);
+  });
+
+  it('keeps as many versions as an application has packages', () => {
+    const versions = Object.fromEntries(Array.from({ length: 130 }, (_, n) => [`p${n}`, '1']));
+    const { report, rejected } = startup({ versions });
+    expect([Object.keys(report!.versions).length, rejected.count]).toEqual([100, 30]);
+  });
+
   it.each([
     ['js:express', 'express'],
     ['python:fastapi', 'fastapi'],
