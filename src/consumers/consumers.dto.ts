@@ -43,7 +43,7 @@ export class Consumer {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: "Time of the consumer's most recent request",
+    description: "Time of the consumer's most recent request; the creation time of one that made none",
     example: EXAMPLES.timestamp,
   })
   last_request_at: string | null;

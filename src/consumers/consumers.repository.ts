@@ -26,7 +26,7 @@ WITH page AS (
   LIMIT {limit:UInt32}
 )
 SELECT p.id AS id, p.identifier AS identifier, p.name AS name, p.group_id AS group_id, g.name AS group_name,
-  p.created_at AS created_at, if(a.at = toDateTime64(0, 3), NULL, a.at) AS last_request_at
+  p.created_at AS created_at, if(a.at = toDateTime64(0, 3), p.created_at, a.at) AS last_request_at
 FROM page AS p
 LEFT JOIN (
   SELECT consumer_id, max(last_request_at) AS at

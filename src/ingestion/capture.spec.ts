@@ -58,7 +58,7 @@ describe('captureText', () => {
         ',"request_body_json":"{\\"password\\":\\"******\\"}"' +
         ',"response_body_json":"{\\"id\\":1.0}"' +
         ',"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"' +
-        ',"exception":{"type":"TypeError","message":"bad \\"thing\\"","stacktrace":"at x\\n at y","tracker_event_id":null}' +
+        ',"exception":{"type":"TypeError","message":"bad \\"thing\\"","stacktrace":"at x\\n at y","tracker_event_id":null,"sentry_event_id":null}' +
         ',"logs":[{"timestamp":"2025-05-14T10:00:00.123456Z","message":"hello","level":"info","logger":"app","file":null,"line":7}]' +
         ',"spans":[{"span_id":"00f067aa0ba902b7","parent_span_id":null,"name":"SELECT users","kind":"CLIENT"' +
         ',"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000003,"duration_ns":2,"status":"OK"' +

@@ -132,7 +132,8 @@ function textOf(capture: Capture): string {
 
 // Written member by member: the text is the response, whatever else or in whatever order the objects hold.
 function exceptionText({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
-  return JSON.stringify({ type, message, stacktrace, tracker_event_id });
+  // Public clients know the event's ID by its older name.
+  return JSON.stringify({ type, message, stacktrace, tracker_event_id, sentry_event_id: tracker_event_id });
 }
 
 function logText({ timestamp, message, level, logger, file, line }: CapturedLog): string {
@@ -140,7 +141,9 @@ function logText({ timestamp, message, level, logger, file, line }: CapturedLog)
 }
 
 function spanText(span: CapturedSpan): string {
-  const { span_id, parent_span_id, name, kind, start_time_ns, end_time_ns, duration_ns, status } = span;
+  const { span_id, parent_span_id, name, start_time_ns, end_time_ns, duration_ns } = span;
+  // What OpenTelemetry has by default: public clients decode no null there.
+  const { kind, status } = { kind: span.kind ?? 'INTERNAL', status: span.status ?? 'UNSET' };
   const head = JSON.stringify({ span_id, parent_span_id, name, kind }).slice(0, -1);
   const times = `"start_time_ns":${start_time_ns},"end_time_ns":${end_time_ns},"duration_ns":${duration_ns}`;
   return `${head},${times},"status":${JSON.stringify(status)},"attributes":${stringifyExact(span.attributes)}}`;

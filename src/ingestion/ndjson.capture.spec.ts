@@ -30,13 +30,13 @@ describe('what was captured', () => {
     expect(logs).toEqual([{ timestamp: expected, message: 'a', level: 'warn', ...absent }]);
   });
 
-  it('has the kind and status of a span as the contract spells them, or null', () => {
+  it('has the kind and status of a span as the contract spells them, else INTERNAL and UNSET', () => {
     const { spans } = captureOf({
       spans: [span({ kind: 'client', status: 'Ok' }), span({ kind: 'x', status: 'x' })],
     });
     expect(spans).toMatchObject([
       { kind: 'CLIENT', status: 'OK' },
-      { kind: null, status: null },
+      { kind: 'INTERNAL', status: 'UNSET' },
     ]);
   });
 
@@ -71,8 +71,17 @@ describe('what was captured', () => {
 
   it('has the exception with every member', () => {
     const { exception } = captureOf({ exception: { type: 'TypeError' } });
-    expect(exception).toEqual({ type: 'TypeError', message: '', stacktrace: '', tracker_event_id: null });
+    const noEvent = { tracker_event_id: null, sentry_event_id: null };
+    expect(exception).toEqual({ type: 'TypeError', message: '', stacktrace: '', ...noEvent });
   });
+
+  it.each(['tracker_event_id', 'sentry_event_id'])(
+    'has the ID of the tracked event by both names from %s',
+    (name) => {
+      const { exception } = captureOf({ exception: { type: 'TypeError', [name]: 'c0ffee' } });
+      expect(exception).toMatchObject({ tracker_event_id: 'c0ffee', sentry_event_id: 'c0ffee' });
+    },
+  );
 
   it('moves in time with the request', () => {
     const timestamp = '2025-05-14T10:00:00.000001Z';

@@ -81,7 +81,11 @@ function readException(value: unknown, reader: LenientReader): CapturedException
     type,
     message: reader.read(source.message, 'exception.message', textDecoder) ?? '',
     stacktrace: reader.read(source.stacktrace, 'exception.stacktrace', textDecoder) ?? '',
-    tracker_event_id: reader.read(source.tracker_event_id, 'exception.tracker_event_id', textDecoder),
+    tracker_event_id: reader.read(
+      source.tracker_event_id ?? source.sentry_event_id,
+      'exception.tracker_event_id',
+      textDecoder,
+    ),
   };
 }
 

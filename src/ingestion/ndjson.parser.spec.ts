@@ -186,7 +186,7 @@ describe('parseNdjsonLine', () => {
       ],
       exception: { type: 'TypeError', message: '', tracker_event_id: 'e' },
       logs: [{ message: 'kept', line: null }],
-      spans: [{ attributes: {} }, { attributes: {}, status: null, duration_ns: 1 }],
+      spans: [{ attributes: {} }, { attributes: {}, status: 'UNSET', duration_ns: 1 }],
     });
   });
 

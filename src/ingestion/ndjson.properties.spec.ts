@@ -38,11 +38,11 @@ describe('a line as the API gives it', () => {
       span_id: hex(16),
       parent_span_id: fc.option(hex(16)),
       name: text,
-      kind: fc.constantFrom(null, 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'),
+      kind: fc.constantFrom('INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'),
       start: nanoseconds,
       end: nanoseconds,
       duration: nanoseconds,
-      status: fc.constantFrom(null, 'UNSET', 'OK', 'ERROR'),
+      status: fc.constantFrom('UNSET', 'OK', 'ERROR'),
       attributes: fc.dictionary(text, fc.jsonValue({ maxDepth: 3 })),
       number: fc.constantFrom('1.0', '1e3', '-0', '12345678901234567890', '0.1', '1.7976931348623157e309'),
     })
@@ -59,7 +59,9 @@ describe('a line as the API gives it', () => {
     response_body_json: textOrNull,
     trace_id: fc.option(hex(32).filter((id) => /[^0]/.test(id))),
     exception: fc.option(
-      fc.record({ type: text, message: text, stacktrace: text, tracker_event_id: textOrNull }),
+      fc
+        .record({ type: text, message: text, stacktrace: text, tracker_event_id: textOrNull })
+        .map((exception) => ({ ...exception, sentry_event_id: exception.tracker_event_id })),
     ),
     logs: fc.array(log, { maxLength: 3 }),
     spans: fc.array(spanText, { maxLength: 3 }),

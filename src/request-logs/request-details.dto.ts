@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RequestLog } from './request-logs.dto.js';
 
 const HEADERS = {
@@ -6,6 +6,7 @@ const HEADERS = {
   items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
   example: [['content-type', 'application/json']],
 } as const;
+const SIZE = { type: 'integer', nullable: false, minimum: 0 } as const;
 const NANOSECONDS = { type: 'integer', format: 'int64' } as const;
 
 export class RequestException {
@@ -24,6 +25,9 @@ export class RequestException {
     description: 'ID of the event in an external error tracker',
   })
   tracker_event_id: string | null;
+
+  @ApiProperty({ type: 'string', nullable: true, description: 'The same, by its older name' })
+  sentry_event_id: string | null;
 }
 
 export class LogEntry {
@@ -63,11 +67,10 @@ export class Span {
 
   @ApiProperty({
     type: 'string',
-    nullable: true,
     enum: ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'],
-    description: 'Span kind',
+    description: 'Span kind; `INTERNAL` where none was given',
   })
-  kind: string | null;
+  kind: string;
 
   @ApiProperty({ ...NANOSECONDS, description: 'Start, nanoseconds since the Unix epoch; may pass 2^53' })
   start_time_ns: bigint;
@@ -78,14 +81,38 @@ export class Span {
   @ApiProperty({ ...NANOSECONDS, description: 'Duration in nanoseconds' })
   duration_ns: bigint;
 
-  @ApiProperty({ type: 'string', nullable: true, enum: ['UNSET', 'OK', 'ERROR'], description: 'Span status' })
-  status: string | null;
+  @ApiProperty({
+    type: 'string',
+    enum: ['UNSET', 'OK', 'ERROR'],
+    description: 'Span status; `UNSET` where none was given',
+  })
+  status: string;
 
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'Attributes as captured' })
   attributes: Record<string, unknown>;
 }
 
 export class RequestDetails extends RequestLog {
+  @ApiProperty({ ...SIZE, description: 'Size of the request in bytes; 0 where it is not known', example: 0 })
+  declare request_size_bytes: number;
+
+  @ApiProperty({
+    ...SIZE,
+    description: 'Size of the response in bytes; 0 where it is not known',
+    example: 512,
+  })
+  declare response_size_bytes: number;
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    nullable: true,
+    minimum: 1,
+    description:
+      'Consumer ID, where `include_consumer_id` asks for it; null for a request without a consumer',
+    example: 42,
+  })
+  consumer_id?: number | null;
+
   @ApiProperty({ ...HEADERS, description: 'Request headers; empty when not captured' })
   request_headers: [name: string, value: string][];
 

@@ -4,6 +4,7 @@ import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagi
 import type { Timestamp } from '../common/time/timestamp.js';
 import { AppInput } from '../common/validation/app-input.js';
 import {
+  BooleanField,
   IntegerField,
   PatternField,
   TextField,
@@ -88,4 +89,11 @@ export class GetRequestDetailsInput extends AppInput {
     examples: [EXAMPLES.request_uuid],
   })
   request_uuid: string;
+
+  @BooleanField({
+    default: false,
+    description: "Whether the answer has the consumer's ID as well",
+    examples: [true],
+  })
+  include_consumer_id: boolean;
 }

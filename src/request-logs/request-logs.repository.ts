@@ -53,11 +53,18 @@ LIMIT {limit:UInt32}`;
 const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
   AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
 
+/** Details have 0 for a size that is not known: public clients decode no null there. No text of JSON holds such a member. */
+const WITH_SIZES = ['request', 'response'].reduce(
+  (sql, which) => `replaceOne(${sql}, '"${which}_size_bytes":null', '"${which}_size_bytes":0')`,
+  'substring(record, 1, length(record) - 1)',
+);
+const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
+
 /**
  * The key leads to the time, and the time to the place in the logs. The capture's members come behind the record's; the
  * aggregate is there because a subquery without rows would have no value.
  */
-const FIND = `
+const FIND = (added: string) => `
 WITH (
   SELECT argMax((timestamp, capture), timestamp)
   FROM request_details_v1
@@ -65,7 +72,7 @@ WITH (
     AND request_uuid = {request_uuid:UUID}
     AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')
 ) AS found
-SELECT concat(${HEAD}, substring(record, 1, length(record) - 1), ',',
+SELECT concat(${HEAD}, ${WITH_SIZES}, ${added}',',
   substring(if(found.2 = '', {empty_capture:String}, found.2), 2))
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
@@ -94,11 +101,23 @@ export class RequestLogsRepository {
   /**
    * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and what
    * was captured, as the JSON text of one object.
+   *
+   * @param withConsumerId whether it has the consumer's ID behind the record's other members
    */
-  async find(scope: AppScope, request_uuid: string, retainedFrom: number): Promise<Buffer | null> {
+  async find(
+    scope: AppScope,
+    request_uuid: string,
+    retainedFrom: number,
+    withConsumerId = false,
+  ): Promise<Buffer | null> {
     const { sql, params } = and(notExcluded(scope.excludedEndpointIds));
     const values = { ...params, request_uuid, retained_from: retainedFrom, empty_capture: EMPTY_CAPTURE };
-    const rows = await this.store.jsonLines(scope, 'request_logs.find', `${FIND}${sql}\nLIMIT 1`, values);
+    const rows = await this.store.jsonLines(
+      scope,
+      'request_logs.find',
+      `${FIND(withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
+      values,
+    );
     return rows.length === 0 ? null : rows.elements(1);
   }
 

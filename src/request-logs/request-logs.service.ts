@@ -48,9 +48,17 @@ export class RequestLogsService {
   }
 
   /** One request as JSON text in UTF-8; 404 when it is unknown, expired, excluded or of another app. */
-  async get(account: Account, { app_id, request_uuid }: GetRequestDetailsInput): Promise<Buffer> {
+  async get(
+    account: Account,
+    { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
+  ): Promise<Buffer> {
     const scope = await this.apps.require(account, app_id);
-    const row = await this.repository.find(scope, request_uuid, logsRetainedFrom(Date.now()));
+    const row = await this.repository.find(
+      scope,
+      request_uuid,
+      logsRetainedFrom(Date.now()),
+      include_consumer_id,
+    );
     if (row === null) throw requestLogNotFound();
     return row;
   }

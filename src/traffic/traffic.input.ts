@@ -47,7 +47,9 @@ export class GetTrafficInput extends AppInput implements CheckedInput {
 
   @LiteralField(['hour', 'day'], {
     default: 'hour',
-    description: 'Grouping of the records',
+    older: { name: 'intervals', words: { hours: 'hour', days: 'day' } },
+    description:
+      'Grouping of the records. Its older name `intervals` (`hours`, `days`) is read where it is left out.',
     examples: ['day'],
   })
   interval: TrafficInterval;

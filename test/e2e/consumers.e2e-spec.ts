@@ -46,7 +46,7 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
       ]);
     });
 
-    it('has null as the last request of a consumer that made none', async () => {
+    it('has the creation time as the last request of a consumer that made none, which is active since never', async () => {
       const row = {
         app_id: tenant.appId,
         id: 1_000_001,
@@ -58,8 +58,9 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
       await app.store.insert('consumers_v1', [JSON.stringify(row)]);
       expect((await tenant.get('consumers')).text).toBe(
         '{"data":[{"id":1000001,"identifier":"idle","name":"Idle","group":null,' +
-          '"created_at":"2026-01-02T03:04:05.678Z","last_request_at":null}],"has_more":false}',
+          '"created_at":"2026-01-02T03:04:05.678Z","last_request_at":"2026-01-02T03:04:05.678Z"}],"has_more":false}',
       );
+      expect((await tenant.consumers({ requests_since: '2026-01-01' })).data).toEqual([]);
     });
 
     it('has the most recent request, in whatever order they arrived and whether they were logged or not', async () => {

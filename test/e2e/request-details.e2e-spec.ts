@@ -15,7 +15,7 @@ const CAPTURE =
   String.raw`"response_body_json":"[\"株式会社\",\"🚀\",\"a\\\"b\",\"</script>\"]",` +
   '"trace_id":"4bf92f3577b34da6a3ce929d0e0e4736",' +
   String.raw`"exception":{"type":"TypeError","message":"it's \"broken\"","stacktrace":"TypeError: x\n    at f (/app/a.js:1:2)\n",` +
-  '"tracker_event_id":"c0ffee"},' +
+  '"tracker_event_id":"c0ffee","sentry_event_id":"c0ffee"},' +
   '"logs":[{"timestamp":"2026-01-02T03:04:05.123456Z","message":"user loaded","level":"INFO","logger":"app.users",' +
   '"file":"users.py","line":17},{"timestamp":"2026-01-02T03:04:05.999999Z","message":"","level":"warning",' +
   '"logger":null,"file":null,"line":null}],' +
@@ -23,8 +23,8 @@ const CAPTURE =
   '"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000003,"duration_ns":2,"status":"OK",' +
   '"attributes":{"http.status_code":200,"ratio":0.5,"cached":false,"none":null,"tags":["a",1,true,[]],' +
   '"nested":{"deep":{"big":9223372036854775807}},"text":"1"}},' +
-  '{"span_id":"00f067aa0ba902b8","parent_span_id":"00f067aa0ba902b7","name":"SELECT","kind":null,' +
-  '"start_time_ns":0,"end_time_ns":9223372036854775807,"duration_ns":9007199254740993,"status":null,' +
+  '{"span_id":"00f067aa0ba902b8","parent_span_id":"00f067aa0ba902b7","name":"SELECT","kind":"INTERNAL",' +
+  '"start_time_ns":0,"end_time_ns":9223372036854775807,"duration_ns":9007199254740993,"status":"UNSET",' +
   '"attributes":{}}]';
 
 describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
@@ -85,9 +85,32 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       );
     });
 
-    it('has null for each member of the record that is absent', async () => {
+    it('has null for each member of the record that is absent, and 0 for a size', async () => {
       const [record] = await tenant.write(ABSENT);
-      expect((await details(record!.request_uuid)).body).toMatchObject(ABSENT);
+      const { body } = await details(record!.request_uuid);
+      expect(body).toMatchObject({ ...ABSENT, request_size_bytes: 0, response_size_bytes: 0 });
+    });
+
+    it('keeps a text that looks like an absent size', async () => {
+      const url = 'https://x/?"request_size_bytes":null,"response_size_bytes":null';
+      const [record] = await tenant.write({ url, request_size_bytes: null, response_size_bytes: 3 });
+      const { body } = await details(record!.request_uuid);
+      expect(body).toMatchObject({ url, request_size_bytes: 0, response_size_bytes: 3 });
+    });
+
+    it("has the consumer's ID behind the country where that is asked for", async () => {
+      const [of, without] = await tenant.write({ consumer: { identifier: 'cleo' } }, { consumer: null });
+      const id = await tenant.consumerId('cleo');
+      for (const word of ['true', '1', 'YES', 'on', 't', 'y']) {
+        const { text } = await tenant.get(`request-logs/${of!.request_uuid}`, { include_consumer_id: word });
+        expect(text).toContain(`"client_country_iso_code":"DE","consumer_id":${id},"request_headers":`);
+      }
+      const none = await tenant.get(`request-logs/${without!.request_uuid}`, { include_consumer_id: 'true' });
+      expect(none.body).toMatchObject({ consumer: null, consumer_id: null });
+      for (const word of ['false', '0', 'No', 'off', 'f', 'n']) {
+        const { body } = await tenant.get(`request-logs/${of!.request_uuid}`, { include_consumer_id: word });
+        expect(body).not.toHaveProperty('consumer_id');
+      }
     });
 
     it('is not led astray by text that looks like its own parts', async () => {
@@ -97,8 +120,8 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
         `"request_body_json":${JSON.stringify(trap)}`,
       ).replace(
         '"spans":[]',
-        `"spans":[{"span_id":"1","parent_span_id":null,"name":${JSON.stringify(trap)},"kind":null,"start_time_ns":1,` +
-          '"end_time_ns":1,"duration_ns":0,"status":null,"attributes":{"a":1,"capture":"x","b":{"capture":2}}}]',
+        `"spans":[{"span_id":"1","parent_span_id":null,"name":${JSON.stringify(trap)},"kind":"CLIENT","start_time_ns":1,` +
+          '"end_time_ns":1,"duration_ns":0,"status":"OK","attributes":{"a":1,"capture":"x","b":{"capture":2}}}]',
       );
       const [record] = await tenant.write({
         url: trap,

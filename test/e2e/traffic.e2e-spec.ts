@@ -122,6 +122,11 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
       [{}, [0, 1, 25, 26], HOUR],
       [{ interval: 'hour' }, [0, 1, 25, 26], HOUR],
       [{ interval: 'day' }, [0, 24], DAY],
+      [{ intervals: 'days' }, [0, 24], DAY],
+      [{ intervals: 'day' }, [0, 24], DAY],
+      [{ intervals: 'hours' }, [0, 1, 25, 26], HOUR],
+      [{ interval: 'day', intervals: 'hours' }, [0, 24], DAY],
+      [{ interval: 'day', intervals: 'weeks' }, [0, 24], DAY],
     ])('%j', async (query, hours, length) => {
       const { data } = await tenant.traffic({ ...query, start: iso(midnight), end: iso(midnight + 2 * DAY) });
       expect(starts(data)).toEqual(hours.map((hour) => midnight + hour * HOUR));
@@ -132,6 +137,14 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
     it.each(['', 'Hour', 'week', 'day,hour'])('is a 422 as %j', async (interval) => {
       const { status, body } = await tenant.get('traffic', { interval });
       expect([status, body.detail[0].type]).toEqual([422, 'literal_error']);
+    });
+
+    it('is a 422 by its older name as well', async () => {
+      const { status, body } = await tenant.get('traffic', { intervals: 'weeks' });
+      expect([status, body.detail]).toMatchObject([
+        422,
+        [{ type: 'literal_error', loc: ['query', 'intervals'], input: 'weeks' }],
+      ]);
     });
   });
 

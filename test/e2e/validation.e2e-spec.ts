@@ -25,7 +25,7 @@ const PARAMETERS: Record<string, string[]> = {
     'limit',
     'next_token',
   ],
-  getRequestDetails: ['app_id', 'request_uuid'],
+  getRequestDetails: ['app_id', 'request_uuid', 'include_consumer_id'],
   getTraffic: [
     'app_id',
     'app_env_id',

@@ -3,7 +3,7 @@ import type { HeaderObject, OpenAPIObject, OperationObject, ParameterObject } fr
 
 /** JSON Schema as the document uses it for parameters and headers. */
 export interface ValueSchema {
-  type: 'integer' | 'string';
+  type: 'integer' | 'string' | 'boolean';
   format?: string;
   minimum?: number;
   maximum?: number;
@@ -11,8 +11,8 @@ export interface ValueSchema {
   maxLength?: number;
   pattern?: string;
   enum?: string[];
-  default?: number | string;
-  examples?: (number | string)[];
+  default?: number | string | boolean;
+  examples?: (number | string | boolean)[];
 }
 
 /** A parameter whose schema is one of those. */

@@ -23,6 +23,10 @@ export const REASONS = {
     type: 'int_parsing',
     msg: 'Input should be a valid integer, unable to parse string as an integer',
   },
+  notABoolean: {
+    type: 'bool_parsing',
+    msg: 'Input should be a valid boolean, unable to interpret input',
+  },
   below: (ge: number) => ({
     type: 'greater_than_equal',
     msg: `Input should be greater than or equal to ${ge}`,
@@ -147,6 +151,7 @@ function reasonsOf({ name, schema }: Parameter): [Reason, readonly string[]][] {
             ],
           ]),
     ];
+  if (type === 'boolean') return [[REASONS.notABoolean, ['', 'x', 'tru', '2', 'null', 'true ']]];
   if (format === 'uuid') return NOT_UUIDS.map(([value, why]) => [notAUuid(why), [value]]);
   if (name === 'next_token') return [[REASONS.invalidToken, NOT_TOKENS], ...length];
   if (name === 'timezone') return [[REASONS.unknownTimezone, NOT_ZONES]];

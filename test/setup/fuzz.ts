@@ -92,6 +92,8 @@ function valuesOf(parameter: Parameter, known: readonly string[]): fc.Arbitrary<
 
 /** Hostile texts, but for those that an integer may be read from: `٣0` is none, ` 30 ` is one. */
 function strangeTexts({ schema }: Parameter): fc.Arbitrary<string> {
+  if (schema.type === 'boolean')
+    return hostile.filter((text) => !/^(?:[01tfyn]|on|off|yes|no|true|false)$/i.test(text));
   return schema.type === 'integer' ? hostile.filter((text) => !/^[\s\d_.+-]*$/.test(text)) : hostile;
 }
 
@@ -110,6 +112,8 @@ function goodTexts(parameter: Parameter): fc.Arbitrary<string> | undefined {
   if (name === 'next_token') return undefined;
   if (name === 'timezone') return fc.constantFrom(...ZONES);
   if (type === 'integer') return goodIntegers(minimum!, maximum);
+  if (type === 'boolean')
+    return fc.constantFrom('true', 'False', '1', '0', 'YES', 'no', 'on', 'off', 't', 'f');
   if (format === 'uuid') return fc.uuid().chain((uuid) => fc.constantFrom(...spellings(uuid)));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (pattern) return fc.stringMatching(new RegExp(pattern)).filter((text) => isAllowed(parameter, text));

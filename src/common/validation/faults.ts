@@ -67,6 +67,13 @@ export const notAnInteger = new Refusal(
   'Input should be a valid integer, unable to parse string as an integer',
 );
 
+export const notABoolean = new Refusal(
+  'bool_parsing',
+  'Input should be a valid boolean, unable to interpret input',
+);
+/** Not a boolean in JSON. */
+export const notAJsonBoolean = new Refusal('bool_type', 'Input should be a valid boolean');
+
 /** More digits than pydantic reads. */
 export const integerTooLong = new Refusal(
   'int_parsing_size',

@@ -6,7 +6,7 @@ import { PartRefusals, type Place, Refusal, missing, notUnicode } from './faults
 
 /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
 export interface FieldSchema {
-  readonly type: 'integer' | 'string' | 'array';
+  readonly type: 'integer' | 'string' | 'boolean' | 'array';
   readonly format?: 'uuid';
   readonly minimum?: number;
   readonly maximum?: number;
@@ -28,6 +28,8 @@ export interface FieldOptions<Value> {
   /** The value when none is sent. Without one, it is `undefined`. */
   readonly default?: Value;
   readonly examples?: unknown[];
+  /** The name that it had before, which is read where the present one is missing, and the words that meant its values. */
+  readonly older?: { readonly name: string; readonly words: Readonly<Record<string, string>> };
 }
 
 /** A kind of field: how its value is read, and how it is documented. */
@@ -88,6 +90,23 @@ export function fieldsOf(inputClass: object): readonly Field[] {
   );
   collected.set(inputClass, ordered);
   return ordered;
+}
+
+/** Under which of its names a field was sent, and the value as it was sent. */
+export function findSent(
+  { name, older }: Field,
+  values: ReadonlyMap<string, string>,
+): { name: string; raw: string | undefined } {
+  const raw = values.get(name);
+  const olderRaw = raw === undefined && older ? values.get(older.name) : undefined;
+  return older && olderRaw !== undefined ? { name: older.name, raw: olderRaw } : { name, raw };
+}
+
+/** The same in present words. */
+export function findPresent(field: Field, values: ReadonlyMap<string, string>): string | undefined {
+  const { name, raw } = findSent(field, values);
+  const words = name === field.name ? {} : (field.older?.words ?? {});
+  return raw !== undefined && Object.hasOwn(words, raw) ? words[raw] : raw;
 }
 
 /** The text that was sent in a URL, or undefined when what was sent is no text. */

@@ -4,6 +4,8 @@ import {
   aboveMaximum,
   belowMinimum,
   invalidToken,
+  notABoolean,
+  notAJsonBoolean,
   notAJsonInteger,
   notAString,
   notATimestamp,
@@ -43,6 +45,31 @@ export function IntegerField<const Options extends IntegerOptions>(
       schema: { type: 'integer', minimum: ge, ...(le !== undefined && { maximum: le }) },
       read: (text) => withinBounds(parseInteger(text)),
       readJson: (value) => withinBounds(jsonInteger(value)),
+    },
+    options,
+  );
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
+  [
+    [true, '1 on t true y yes'],
+    [false, '0 off f false n no'],
+  ].flatMap(([value, words]) =>
+    String(words)
+      .split(' ')
+      .map((word) => [word, value === true] as const),
+  ),
+);
+
+/** True or false, in a text by one of pydantic's words for it. */
+export function BooleanField<const Options extends FieldOptions<boolean>>(
+  options: Options,
+): FieldDecorator<Held<boolean, Options>> {
+  return field<boolean, Options>(
+    {
+      schema: { type: 'boolean' },
+      read: (text) => BOOLEANS.get(text.toLowerCase()) ?? notABoolean,
+      readJson: (value) => (typeof value === 'boolean' ? value : notAJsonBoolean),
     },
     options,
   );

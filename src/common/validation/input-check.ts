@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { Account } from '../../auth/account.js';
 import { type Fault, faultAt, type PartRefusals, type Place, type Refusal } from './faults.js';
 import { refusedParts } from './json-list.js';
-import { decodeFor, type Field } from './field.js';
+import { decodeFor, type Field, findSent } from './field.js';
 
 /** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
@@ -41,14 +41,14 @@ export class InputCheck<Input = Record<string, unknown>> {
   /** All faults so far in the contract's order (section 2). */
   faults(): Fault[] {
     return this.fields.flatMap((field) => {
-      const parts = refusedParts(this.refusals.get(field.name), [field.name], this.sent(field));
+      const { name, raw } = findSent(field, this.raw[field.in]);
+      const parts = refusedParts(this.refusals.get(field.name), [name], this.decode(field.in, raw));
       return parts.map(({ path, input, refusal }) => faultAt(field.in, path, input, refusal));
     });
   }
 
   /** Decoded where it can be: that is what a client recognizes. Of a member that is missing, the whole body. */
-  private sent({ in: place, name }: Field): unknown {
-    const raw = this.raw[place].get(name);
+  private decode(place: Place, raw: string | undefined): unknown {
     if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
     return raw === undefined ? this.body() : JSON.parse(raw);
   }

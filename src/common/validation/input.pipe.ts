@@ -4,7 +4,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../../auth/account.js';
 import { type PartRefusals, type Refusal, ValidationFailure } from './faults.js';
-import { type Field, fieldsOf, type RawFields } from './field.js';
+import { type Field, fieldsOf, findPresent, type RawFields } from './field.js';
 import { type CheckedInput, InputCheck, type RawValues } from './input-check.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
 
@@ -51,7 +51,7 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
 
 /** Only what the class declares: whatever else was sent goes no further. */
 function sourceOf(fields: readonly Field[], raw: RawValues): RawFields {
-  return Object.fromEntries(fields.map((field) => [field.name, raw[field.in].get(field.name)]));
+  return Object.fromEntries(fields.map((field) => [field.name, findPresent(field, raw[field.in])]));
 }
 
 function refuseUnread(input: Instance, check: InputCheck): void {

@@ -298,7 +298,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Time of the consumer's most recent request
+             * @description Time of the consumer's most recent request; the creation time of one that made none
              * @example 2026-11-20T14:05:09.123Z
              */
             last_request_at: string | null;
@@ -415,6 +415,8 @@ export interface components {
             stacktrace: string;
             /** @description ID of the event in an external error tracker */
             tracker_event_id: string | null;
+            /** @description The same, by its older name */
+            sentry_event_id: string | null;
         };
         LogEntry: {
             /**
@@ -454,10 +456,10 @@ export interface components {
              */
             name: string;
             /**
-             * @description Span kind
-             * @enum {string|null}
+             * @description Span kind; `INTERNAL` where none was given
+             * @enum {string}
              */
-            kind: "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER" | null;
+            kind: "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
             /**
              * Format: int64
              * @description Start, nanoseconds since the Unix epoch; may pass 2^53
@@ -474,10 +476,10 @@ export interface components {
              */
             duration_ns: number;
             /**
-             * @description Span status
-             * @enum {string|null}
+             * @description Span status; `UNSET` where none was given
+             * @enum {string}
              */
-            status: "UNSET" | "OK" | "ERROR" | null;
+            status: "UNSET" | "OK" | "ERROR";
             /** @description Attributes as captured */
             attributes: {
                 [key: string]: unknown;
@@ -527,15 +529,15 @@ export interface components {
              */
             status_code: number;
             /**
-             * @description Size of the request in bytes
+             * @description Size of the request in bytes; 0 where it is not known
              * @example 0
              */
-            request_size_bytes: number | null;
+            request_size_bytes: number;
             /**
-             * @description Size of the response in bytes
+             * @description Size of the response in bytes; 0 where it is not known
              * @example 512
              */
-            response_size_bytes: number | null;
+            response_size_bytes: number;
             /**
              * @description Response time in milliseconds
              * @example 23
@@ -551,6 +553,11 @@ export interface components {
              * @example DE
              */
             client_country_iso_code: string | null;
+            /**
+             * @description Consumer ID, where `include_consumer_id` asks for it; null for a request without a consumer
+             * @example 42
+             */
+            consumer_id?: number | null;
             /**
              * @description Request headers; empty when not captured
              * @example [
@@ -1214,7 +1221,10 @@ export interface operations {
     };
     getRequestDetails: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Whether the answer has the consumer's ID as well */
+                include_consumer_id?: boolean;
+            };
             header?: never;
             path: {
                 /** @description App ID */
@@ -1260,7 +1270,7 @@ export interface operations {
                 start?: string;
                 /** @description End of the window: periods that begin before it belong to the result (ISO 8601; in `timezone` without an offset). Default: now. */
                 end?: string;
-                /** @description Grouping of the records */
+                /** @description Grouping of the records. Its older name `intervals` (`hours`, `days`) is read where it is left out. */
                 interval?: "hour" | "day";
                 /** @description IANA timezone of the periods, and of `start` and `end` when given without an offset */
                 timezone?: string;
