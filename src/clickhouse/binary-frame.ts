@@ -82,7 +82,15 @@ export class BinaryFrame implements Frame {
     const end = Buffer.alloc(PARQUET_END_BYTES);
     end.writeUInt32LE(named.length);
     end.write(PARQUET_MAGIC, 4);
-    return Buffer.concat([result.subarray(0, footerStart), named, end]);
+    return Buffer.concat([this.withoutNonce(result.subarray(0, footerStart)), named, end]);
+  }
+
+  /** Behind each column stands a copy of what the footer says of it, which nothing reads: it keeps its length. */
+  private withoutNonce(columns: Buffer): Buffer {
+    const { length } = this.columnName;
+    for (let at = columns.indexOf(this.taggedName); at >= 0; at = columns.indexOf(this.taggedName, at))
+      columns.fill('_', at + length, at + this.taggedName.length);
+    return columns;
   }
 }
 

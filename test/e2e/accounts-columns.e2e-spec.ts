@@ -1,7 +1,7 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { Parameters } from '../../src/clickhouse/literals.js';
 import { grantsOf } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -37,8 +37,13 @@ describe('what the reader of clickhouse/accounts may read', () => {
   /** Every statement that the API sends for all of its operations; they run as always. */
   async function statements(): Promise<Statement[]> {
     const reads = (['rows', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
+    const files = jest.spyOn(ClickHouse.prototype, 'file');
     for (const path of operationsOf(tenant.appId)) await app.get(path, tenant.key);
-    const seen = reads.flatMap(({ mock }) => mock.calls.map(([, sql, params = {}]) => ({ sql, params })));
+    for (const { path, body } of queriesOf(tenant.appId)) await app.post(path, tenant.key, body);
+    const seen = [
+      ...reads.flatMap(({ mock }) => mock.calls.map(([, sql, params = {}]) => ({ sql, params }))),
+      ...files.mock.calls.map(([, { sql }, params = {}]) => ({ sql, params })),
+    ];
     jest.restoreAllMocks();
     return seen;
   }

@@ -8,7 +8,7 @@ import { createDatabase } from '../../src/cli/migrate.js';
 import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { DENSE, SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { startAs } from '../setup/account-server.js';
 import { ApiProcess } from '../setup/api-process.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';
@@ -76,6 +76,14 @@ describe('the accounts of clickhouse/accounts', () => {
           return [path, status, status === 200 ? '' : text];
         }),
       );
+      const queries = await withApi({ ...server.env, LOG_LEVEL: 'silent' }, (url) =>
+        queriesOf(appId).map(async ({ path, body }) => {
+          const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
+          const { status } = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+          return [path, status, ''];
+        }),
+      );
+      answers.push(...queries);
       expect(answers).toEqual(answers.map(([path]) => [path, 200, '']));
     });
 

@@ -1,5 +1,5 @@
 import { TestApp } from '../setup/app.js';
-import { DENSE, SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { Tenant } from '../setup/tenant.js';
 
 const MARK = 'of-alpha';
@@ -35,10 +35,18 @@ describe('a team beside another one whose queries fail after their first rows', 
       return { path, status, text: withoutTokens(text) };
     };
     const fail = async () => (await app.get(`/v1/apps/${alpha.appId}/endpoints`, alpha.key)).status;
+    const query = async ({ path, body }: { path: string; body: object }) => {
+      const { status, body: answer, text } = await app.post(path, beta.key, body);
+      return { path, status, answer: text ?? (answer as Buffer).toString('latin1') };
+    };
+    const queries = queriesOf(beta.appId);
+    const answered = await Promise.all(queries.map(query));
+    expect(answered.map(({ status }) => status)).toEqual(queries.map(() => 200));
     const expected = await Promise.all(paths.map(read));
     for (let round = 0; round < 3; round++) {
       const failing = Array.from({ length: 6 }, fail);
       expect(await Promise.all(paths.map(read))).toEqual(expected);
+      expect(await Promise.all(queries.map(query))).toEqual(answered);
       expect(await Promise.all(failing)).toEqual(Array(6).fill(503));
       const after = await Promise.all(paths.map(read));
       expect(after).toEqual(expected);

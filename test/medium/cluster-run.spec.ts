@@ -14,7 +14,7 @@ import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { aCount, aSync, anItem } from '../collector/setup/messages.js';
 import { aRequest } from '../factories/request.factory.js';
-import { SAMPLE_UUID, operationsOf } from '../setup/all-operations.js';
+import { SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { ApiProcess } from '../setup/api-process.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
 import { send } from '../setup/wire.js';
@@ -127,7 +127,15 @@ describe('the product on Distributed tables', () => {
     const get = (path: string) => send(api.url, path, { headers: { 'Api-Key': key } });
     const paths = operationsOf(appId);
     const answers = await Promise.all(paths.map(get));
+    const queries = await Promise.all(
+      queriesOf(appId).map(async ({ path, body }) => {
+        const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
+        const response = await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return { status: response.status, text: await response.text() };
+      }),
+    );
     await api.stop();
+    expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
     const statuses = answers.map(({ status, text }) => [status, status === 200 ? '' : text]);
     expect(statuses).toEqual(paths.map(() => [200, '']));
     const bodyOf = (path: string) => JSON.parse(answers[paths.indexOf(path)]!.text);

@@ -128,6 +128,7 @@ describe.each(['arrow', 'parquet'] as const)('the frame of %s', (format) => {
     const { frame, bytes } = await raw(rows);
     expect(bytes.includes(frame.taggedName)).toBe(true);
     const file = frame.unwrap(Buffer.from(bytes))!;
+    expect(file.includes(frame.taggedName)).toBe(false);
     const names =
       format === 'arrow'
         ? readArrow(file).fields.map((field) => field.split(' ')[0])

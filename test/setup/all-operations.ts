@@ -40,3 +40,36 @@ export function operationsOf(appId: number): string[] {
   ];
   return paths.map((path) => path.replaceAll('{', '%7B').replaceAll('}', '%7D'));
 }
+
+/** All that metrics can tell, by everything that they can be told by. */
+const ALL_METRICS = {
+  metrics: ['requests', 'bytes_received', 'bytes_sent', 'error_rate', 'response_time_p95', 'apdex'],
+  group_by: ['env', 'method', 'path', 'status_code'],
+};
+const METRIC_FILTERS = [
+  { field: 'env', op: 'like', value: '%' },
+  { field: 'method', op: 'in', value: ['GET', 'POST'] },
+  { field: 'path', op: 'not_contains', value: 'nothing' },
+  { field: 'status_code', op: 'lt', value: 600 },
+];
+const HOUR_MS = 3_600_000;
+
+/** The same for operations that are a POST: paths and bodies. */
+export function queriesOf(appId: number): { path: string; body: object }[] {
+  const now = Date.now();
+  const [since, until] = [now - 26 * HOUR_MS, now].map((at) => new Date(at).toISOString());
+  const byConsumer = { ...ALL_METRICS, group_by: [...ALL_METRICS.group_by, 'consumer_id'] };
+  const bodies = [
+    { since, ...ALL_METRICS },
+    { since, ...ALL_METRICS, filters: METRIC_FILTERS, interval: 'minute' },
+    { since, ...ALL_METRICS, interval: 'hour', timezone: 'Asia/Kathmandu' },
+    { since, ...ALL_METRICS, interval: 'day', timezone: 'Europe/Berlin' },
+    { since: '2020-01-01', ...ALL_METRICS, interval: 'month' },
+    { since, ...ALL_METRICS, group_by: ['path'], interval: 'hour' },
+    { since, ...ALL_METRICS, group_by: ['method'], interval: 'hour' },
+    { since, ...byConsumer },
+    { since: '2020-01-01', ...byConsumer, interval: 'day' },
+    ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
+  ];
+  return bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } }));
+}

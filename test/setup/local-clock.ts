@@ -42,11 +42,13 @@ export class LocalClock {
     return DateTime.fromMillis(epochMs, { zone: this.zone });
   }
 
-  /** Equal for two instants just when they belong to the same period: an hour shown again is another one. */
+  /** Equal for two instants just when they belong to the same period: an hour or minute shown again is another one. */
   periodOf(epochMs: number, interval: string): string {
+    if (interval === 'month') return this.at(epochMs).toFormat('yyyy-MM');
     if (interval === 'day') return this.at(epochMs).toISODate()!;
     const putBack = this.changes.filter(({ at, before, after }) => at <= epochMs && after < before).length;
-    return `${this.at(epochMs).toFormat("yyyy-MM-dd'T'HH")} ${putBack}`;
+    const format = interval === 'minute' ? "yyyy-MM-dd'T'HH:mm" : "yyyy-MM-dd'T'HH";
+    return `${this.at(epochMs).toFormat(format)} ${putBack}`;
   }
 
   private offset(epochMs: number): number {

@@ -1,0 +1,713 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { TestApp } from '../setup/app.js';
+import { readArrow } from '../setup/arrow.js';
+import { readParquet } from '../setup/duckdb.js';
+import { Tenant } from '../setup/tenant.js';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const COUNTS = ['requests', 'bytes_received', 'bytes_sent', 'client_errors', 'server_errors', 'error_rate'];
+const TIMES = [
+  'response_time_p50',
+  'response_time_p75',
+  'response_time_p90',
+  'response_time_p95',
+  'response_time_p99',
+];
+const ALL = ['requests', 'requests_per_minute', ...COUNTS.slice(1), ...TIMES, 'apdex'];
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+const seconds = (epochMs: number) => iso(epochMs).replace(/\.\d{3}Z$/, 'Z');
+
+describe('POST /v1/apps/{app_id}/metrics', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  /** A UTC midnight some days ago, and the two days from it. */
+  const midnight = Math.floor(Date.now() / DAY) * DAY - 5 * DAY;
+  const window = { since: iso(midnight), until: iso(midnight + 2 * DAY) };
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+
+  beforeEach(async () => {
+    tenant = await Tenant.create(app);
+  });
+
+  afterAll(() => app.stop());
+
+  const markExpected = (endpointId: number, statusCode: number, marked = true) =>
+    app.store.insert('endpoint_expected_errors_v1', [
+      JSON.stringify({ app_id: tenant.appId, endpoint_id: endpointId, status_code: statusCode, marked }),
+    ]);
+  const endpointId = async (path: string) => {
+    const { body } = await tenant.get('endpoints', { path });
+    return body.data[0].id as number;
+  };
+
+  describe('200', () => {
+    it('has a line for each period and group, members in their order, whole seconds', async () => {
+      const at = midnight + 3 * HOUR;
+      await tenant.write(
+        { timestamp: at, response_time_ms: 100, request_size_bytes: 7, response_size_bytes: 500 },
+        { timestamp: at + 1, response_time_ms: 3_000, status_code: 500 },
+        { timestamp: at + 2, response_time_ms: 700, status_code: 404, path: null },
+      );
+      const { text, headers } = await tenant.post('metrics', {
+        ...window,
+        metrics: [...ALL].reverse(),
+        interval: 'hour',
+        group_by: ['status_code', 'path', 'method', 'consumer_id', 'env', 'path'],
+      });
+      const period = `"period_start":"${seconds(at)}","period_end":"${seconds(at + HOUR)}","env":"prod","consumer_id":null`;
+      const times = (ms: number) => TIMES.map((name) => `"${name}":${ms}`).join();
+      expect(text).toBe(
+        `{${period},"method":"GET","path":"/users/{id}","status_code":200,"requests":1,` +
+          '"requests_per_minute":0.016666666666666666,"bytes_received":7,"bytes_sent":500,"client_errors":0,' +
+          `"server_errors":0,"error_rate":0,${times(101)},"apdex":1}\n` +
+          `{${period},"method":"GET","path":"/users/{id}","status_code":500,"requests":1,` +
+          '"requests_per_minute":0.016666666666666666,"bytes_received":0,"bytes_sent":100,"client_errors":0,' +
+          `"server_errors":1,"error_rate":1,${times(3018)},"apdex":0}\n` +
+          `{${period},"method":null,"path":null,"status_code":404,"requests":1,` +
+          '"requests_per_minute":0.016666666666666666,"bytes_received":0,"bytes_sent":100,"client_errors":1,' +
+          `"server_errors":0,"error_rate":1,${times(707)},"apdex":0.5}\n`,
+      );
+      expect(headers['content-type']).toBe('application/x-ndjson');
+      expect(headers['x-percentile-accuracy']).toBe('0.011 +5ms');
+    });
+
+    it('says no accuracy where there are no percentiles', async () => {
+      const { headers } = await tenant.post('metrics', { ...window, metrics: COUNTS });
+      expect(headers).not.toHaveProperty('x-percentile-accuracy');
+    });
+
+    it('has one row for the window without an interval, to the minute, and now as its end', async () => {
+      const since = Date.now() - 3 * DAY;
+      await tenant.write(
+        { timestamp: since + HOUR },
+        { timestamp: Date.now() - 10 },
+        { timestamp: since - 2 * MINUTE },
+      );
+      const [row, ...others] = await tenant.metrics({ since: iso(since), metrics: ['requests'] });
+      expect([row!.period_start, row!.requests, others]).toEqual([
+        seconds(Math.floor(since / MINUTE) * MINUTE),
+        2,
+        [],
+      ]);
+      const end = Date.parse(row!.period_end as string);
+      expect([end % MINUTE, end >= Date.now() - MINUTE, end <= Date.now() + MINUTE]).toEqual([0, true, true]);
+    });
+
+    it('rounds a window that begins before there are minutes to the quarter-hour', async () => {
+      const since = Date.now() - 60 * DAY;
+      await tenant.write({ timestamp: since });
+      const [row] = await tenant.metrics({ since: iso(since), until: iso(since + 1), metrics: ['requests'] });
+      const start = Math.floor(since / (15 * MINUTE)) * 15 * MINUTE;
+      expect(row).toEqual({
+        period_start: seconds(start),
+        period_end: seconds(start + 15 * MINUTE),
+        requests: 1,
+      });
+    });
+
+    it('cuts a window to what is retained: 13 months, and by the minute 32 days', async () => {
+      await tenant.write(
+        { timestamp: Date.now() - 300 * DAY },
+        { timestamp: Date.now() - 33 * DAY },
+        { timestamp: midnight },
+      );
+      const since = '1970-01-01T00:00:00Z';
+      const sum = async (interval?: string) => {
+        const rows = await tenant.metrics({ since, metrics: ['requests'], ...(interval && { interval }) });
+        return rows.reduce((total, { requests }) => total + (requests as number), 0);
+      };
+      expect([await sum(), await sum('month'), await sum('hour'), await sum('minute')]).toEqual([3, 3, 3, 1]);
+      expect(await tenant.metrics({ since, until: '1980-01-01', metrics: ['requests'] })).toEqual([]);
+    });
+
+    it('counts the running period by its minutes until now, and at least one', async () => {
+      await tenant.write({ timestamp: Date.now() - 10 });
+      const [row] = await tenant.metrics({
+        since: iso(Date.now()),
+        until: iso(Date.now() + DAY),
+        metrics: ['requests_per_minute'],
+        interval: 'minute',
+      });
+      expect(row).toMatchObject({ requests_per_minute: 1 });
+      const [month] = await tenant.metrics({
+        since: iso(Date.now()),
+        until: iso(Date.now() + DAY),
+        metrics: ['requests_per_minute'],
+        interval: 'month',
+      });
+      const start = Date.parse(month!.period_start as string);
+      const expected = 1 / Math.max(1, (Date.now() - start) / MINUTE);
+      expect(month!.requests_per_minute).toBeGreaterThanOrEqual(expected * 0.999);
+    });
+
+    it('leaves out excluded endpoints in the past, until they come back', async () => {
+      await tenant.write({ timestamp: midnight, path: '/a' }, { timestamp: midnight, path: '/b' });
+      const requests = async () => (await tenant.metrics({ ...window, metrics: ['requests'] }))[0]?.requests;
+      await tenant.exclude('GET', '/a');
+      expect(await requests()).toBe(1);
+      await tenant.exclude('GET', '/a', false);
+      expect(await requests()).toBe(2);
+    });
+
+    it('counts expected errors as successes, in the past too, until the mark is taken back', async () => {
+      await tenant.write(
+        { timestamp: midnight, path: '/a', status_code: 404 },
+        { timestamp: midnight, path: '/a', status_code: 500 },
+        { timestamp: midnight, path: '/b', status_code: 404 },
+      );
+      const errors = async () => {
+        const [row] = await tenant.metrics({
+          ...window,
+          metrics: ['client_errors', 'server_errors', 'error_rate'],
+        });
+        return [row!.client_errors, row!.server_errors, row!.error_rate];
+      };
+      expect(await errors()).toEqual([2, 1, 1]);
+      const id = await endpointId('/a');
+      await markExpected(id, 404);
+      expect(await errors()).toEqual([1, 1, 2 / 3]);
+      const [failed] = await tenant.metrics({
+        ...window,
+        metrics: ['requests', 'error_rate'],
+        filters: [
+          { field: 'status_code', op: 'gte', value: 400 },
+          { field: 'path', op: 'eq', value: '/a' },
+        ],
+      });
+      expect(failed).toMatchObject({ requests: 2, error_rate: 0.5 });
+      await markExpected(id, 404, false);
+      expect(await errors()).toEqual([2, 1, 1]);
+    });
+
+    it('has null errors where no status is known, else those of the requests that have one', async () => {
+      await tenant.write({ timestamp: midnight, status_code: 404 });
+      const id = await endpointId('/users/{id}');
+      const unknown = {
+        app_id: tenant.appId,
+        timestamp: (midnight + HOUR) / 1000,
+        app_env_id: await tenant.envId('prod'),
+        endpoint_id: id,
+        consumer_id: 0,
+        status_code: 0,
+        requests: 4,
+        bytes_received: 0,
+        bytes_sent: 0,
+        bins: [],
+      };
+      await app.store.insert('request_counts', [JSON.stringify(unknown)]);
+      const metrics = [
+        'requests',
+        'client_errors',
+        'server_errors',
+        'error_rate',
+        'response_time_p50',
+        'apdex',
+      ];
+      const rows = await tenant.metrics({ ...window, metrics, interval: 'hour' });
+      expect(rows.map(({ period_start: _start, period_end: _end, ...row }) => row)).toEqual([
+        { requests: 1, client_errors: 1, server_errors: 0, error_rate: 1, response_time_p50: 12, apdex: 1 },
+        {
+          requests: 4,
+          client_errors: null,
+          server_errors: null,
+          error_rate: null,
+          response_time_p50: null,
+          apdex: null,
+        },
+      ]);
+      expect(await tenant.metrics({ ...window, metrics: ['requests', 'error_rate'] })).toMatchObject([
+        { requests: 5, error_rate: 1 },
+      ]);
+      expect(
+        (await tenant.metrics({ ...window, metrics: ['requests'], group_by: ['status_code'] })).map(
+          (row) => row.status_code,
+        ),
+      ).toEqual([404, null]);
+    });
+
+    it('reads apdex against its threshold', async () => {
+      await tenant.write(
+        ...[90, 110, 390, 410].map((response_time_ms) => ({ timestamp: midnight, response_time_ms })),
+      );
+      const apdex = async (apdex_threshold_ms?: number) =>
+        (
+          await tenant.metrics({
+            ...window,
+            metrics: ['apdex'],
+            ...(apdex_threshold_ms && { apdex_threshold_ms }),
+          })
+        )[0]!.apdex;
+      expect([await apdex(), await apdex(100), await apdex(50), await apdex(3_600_000)]).toEqual([
+        1, 0.625, 0.25, 1,
+      ]);
+    });
+
+    it('has no rows where there was nothing', async () => {
+      const { text, status } = await tenant.post('metrics', { ...window, metrics: ALL });
+      expect([status, text]).toEqual([200, '']);
+    });
+
+    it.each([
+      [{ since: '2026-11-01T00:00:00Z', metrics: ['requests'] }, 'application/json'],
+      [{ since: '2026-11-01T00:00:00Z', metrics: ['requests'] }, 'text/plain'],
+      [
+        {
+          since: '2026-11-01T00:00:00.123456789+00:00',
+          metrics: ['requests', 'requests'],
+          until: null,
+          format: null,
+          group_by: null,
+        },
+        '',
+      ],
+      [
+        {
+          since: '2026-11-01',
+          metrics: ['requests'],
+          unknown: { a: [] },
+          filters: [],
+          timezone: 'europe/berlin',
+        },
+        '',
+      ],
+    ])('takes %j announced as %j', async (body, type) => {
+      const response = await tenant.post('metrics', body).set('Content-Type', type);
+      expect([response.status, response.text]).toEqual([200, '']);
+    });
+  });
+
+  describe('filters', () => {
+    beforeEach(async () => {
+      await tenant.write(
+        {
+          timestamp: midnight,
+          method: 'GET',
+          path: '/a/100%',
+          status_code: 200,
+          consumer: { identifier: 'anna' },
+        },
+        { timestamp: midnight, method: 'POST', path: '/a/{id}', status_code: 404, env: 'dev' },
+        { timestamp: midnight, method: 'GET', path: null, status_code: 503, consumer: { identifier: 'bob' } },
+      );
+    });
+
+    it.each([
+      [[{ field: 'path', op: 'eq', value: '/a/{id}' }], [404]],
+      [[{ field: 'path', op: 'neq', value: '/a/{id}' }], [200, 503]],
+      [[{ field: 'path', op: 'in', value: ['/a/{id}', '/a/100%', 'x'] }], [200, 404]],
+      [[{ field: 'path', op: 'in', value: [] }], []],
+      [[{ field: 'path', op: 'not_in', value: [] }], [200, 404, 503]],
+      [[{ field: 'path', op: 'not_in', value: ['/a/{id}'] }], [200, 503]],
+      [[{ field: 'path', op: 'like', value: '/a/%' }], [200, 404]],
+      [[{ field: 'path', op: 'like', value: '/a/100\\%' }], [200]],
+      [[{ field: 'path', op: 'like', value: '/_/\\{id}' }], [404]],
+      [[{ field: 'path', op: 'like', value: '/A/%' }], []],
+      [[{ field: 'path', op: 'not_like', value: '%{id}' }], [200, 503]],
+      [[{ field: 'path', op: 'contains', value: 'A/1' }], [200]],
+      [[{ field: 'path', op: 'not_contains', value: '%' }], [404, 503]],
+      [[{ field: 'method', op: 'eq', value: 'post' }], [404]],
+      [[{ field: 'method', op: 'like', value: 'po%' }], [404]],
+      [[{ field: 'method', op: 'neq', value: 'get' }], [404, 503]],
+      [[{ field: 'env', op: 'eq', value: 'dev' }], [404]],
+      [[{ field: 'env', op: 'neq', value: 'dev' }], [200, 503]],
+      [[{ field: 'env', op: 'eq', value: 'nowhere' }], []],
+      [[{ field: 'status_code', op: 'gte', value: 404 }], [404, 503]],
+      [[{ field: 'status_code', op: 'lt', value: 404.0 }], [200]],
+      [[{ field: 'status_code', op: 'in', value: [200, 503, -1, 1e15] }], [200, 503]],
+      [[{ field: 'status_code', op: 'not_in', value: [200] }], [404, 503]],
+      [[{ field: 'status_code', op: 'is_null', value: 'ignored' }], []],
+      [[{ field: 'status_code', op: 'is_not_null' }], [200, 404, 503]],
+      [[{ field: 'consumer_id', op: 'is_null' }], [404]],
+      [[{ field: 'consumer_id', op: 'is_not_null' }], [200, 503]],
+      [[{ field: 'consumer_id', op: 'neq', value: 1e300 }], [200, 404, 503]],
+      [
+        [
+          { column: ' STATUS_CODE ', operator: 'GT', val: 200 },
+          { col: 'method', op: 'eq', value: 'GET' },
+        ],
+        [503],
+      ],
+    ])('%j finds %j', async (filters, expected) => {
+      const rows = await tenant.metrics({
+        ...window,
+        metrics: ['requests'],
+        group_by: ['status_code'],
+        filters,
+      });
+      expect(rows.map((row) => row.status_code)).toEqual(expected);
+    });
+
+    it('finds by the ID of a consumer', async () => {
+      const id = await tenant.consumerId('bob');
+      const ids = async (op: string, value: unknown) =>
+        (
+          await tenant.metrics({
+            ...window,
+            metrics: ['requests'],
+            group_by: ['status_code'],
+            filters: [{ field: 'consumer_id', op, value }],
+          })
+        ).map((row) => row.status_code);
+      expect([await ids('eq', id), await ids('neq', id), await ids('in', [id])]).toEqual([
+        [503],
+        [200, 404],
+        [503],
+      ]);
+    });
+  });
+
+  describe('formats', () => {
+    const body = { metrics: ALL, group_by: ['method', 'consumer_id', 'status_code', 'path', 'env'] };
+
+    beforeEach(async () => {
+      await tenant.write(
+        { timestamp: midnight, consumer: { identifier: 'anna' }, response_time_ms: 100 },
+        { timestamp: midnight, path: null },
+      );
+    });
+
+    it('gives the types of the public client as arrow', async () => {
+      const { body: bytes, headers } = await tenant
+        .post('metrics', { ...window, ...body, format: 'arrow' })
+        .responseType('blob');
+      const { fields, rows } = readArrow(bytes as Buffer);
+      expect(headers['content-type']).toBe('application/vnd.apache.arrow.stream');
+      expect(fields).toEqual([
+        'period_start Timestamp<MILLISECOND, UTC> not null',
+        'period_end Timestamp<MILLISECOND, UTC> not null',
+        'env Utf8 not null',
+        'consumer_id Int64',
+        'method Utf8',
+        'path Utf8',
+        'status_code Int32',
+        'requests Int64 not null',
+        'requests_per_minute Float64 not null',
+        'bytes_received Int64 not null',
+        'bytes_sent Int64 not null',
+        'client_errors Int64',
+        'server_errors Int64',
+        'error_rate Float64',
+        ...TIMES.map((name) => `${name} Int32`),
+        'apdex Float64',
+      ]);
+      expect(rows.map((row) => row.slice(0, 8))).toEqual([
+        [midnight, midnight + 2 * DAY, 'prod', 1n, 'GET', '/users/{id}', 200, 1n],
+        [midnight, midnight + 2 * DAY, 'prod', null, null, null, 200, 1n],
+      ]);
+    });
+
+    it('gives the same types as parquet', async () => {
+      const { body: bytes, headers } = await tenant
+        .post('metrics', { ...window, ...body, format: 'parquet' })
+        .responseType('blob');
+      const { columns, rows } = await readParquet(bytes as Buffer);
+      expect(headers['content-type']).toBe('application/vnd.apache.parquet');
+      expect(columns.slice(0, 9)).toEqual([
+        'period_start TIMESTAMP WITH TIME ZONE',
+        'period_end TIMESTAMP WITH TIME ZONE',
+        'env VARCHAR',
+        'consumer_id BIGINT',
+        'method VARCHAR',
+        'path VARCHAR',
+        'status_code INTEGER',
+        'requests BIGINT',
+        'requests_per_minute DOUBLE',
+      ]);
+      expect(rows).toHaveLength(2);
+    });
+
+    it('gives a header line and rows as csv', async () => {
+      const { text, headers } = await tenant.post('metrics', {
+        ...window,
+        format: 'csv',
+        metrics: ['requests'],
+        group_by: ['path'],
+      });
+      expect(headers['content-type']).toMatch(/^text\/csv(;|$)/);
+      const period = `"${seconds(midnight)}","${seconds(midnight + 2 * DAY)}"`;
+      expect(text).toBe(
+        `period_start,period_end,path,requests\r\n${period},"/users/{id}",1\r\n${period},,1\r\n`,
+      );
+    });
+
+    it.each([
+      ['text/csv', 'text/csv'],
+      ['text/csv;q=0.5, application/vnd.apache.parquet', 'application/vnd.apache.parquet'],
+      ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.stream'],
+      ['*/*', 'application/x-ndjson'],
+      ['text/html', 'application/x-ndjson'],
+    ])('follows Accept: %s where no format is given', async (accept, type) => {
+      const { headers } = await tenant
+        .post('metrics', { ...window, metrics: ['requests'] })
+        .set('Accept', accept);
+      expect(headers['content-type']!.split(';')[0]).toBe(type);
+    });
+
+    it('goes by the format before Accept', async () => {
+      const { headers } = await tenant
+        .post('metrics', { ...window, metrics: ['requests'], format: 'ndjson' })
+        .set('Accept', 'text/csv');
+      expect(headers['content-type']).toBe('application/x-ndjson');
+    });
+  });
+
+  describe('422', () => {
+    const good = { since: '2026-11-01', metrics: ['requests'] };
+    const faultsOf = async (body: unknown) => {
+      const { status, body: answer } = await tenant.post('metrics', body);
+      expect([body, status]).toEqual([body, 422]);
+      return (answer as { detail: Record<string, unknown>[] }).detail;
+    };
+    const valueError = (loc: unknown[], msg: string, input: unknown) => ({
+      type: 'value_error',
+      loc: ['body', ...loc],
+      msg: `Value error, ${msg}`,
+      input,
+      ctx: { error: {} },
+    });
+
+    it.each([
+      ['', { type: 'missing', loc: ['body'], msg: 'Field required', input: null }],
+      ['[]', { type: 'model_attributes_type', loc: ['body'], input: [] }],
+      ['"x"', { type: 'model_attributes_type', loc: ['body'], input: 'x' }],
+      ['7', { type: 'model_attributes_type', loc: ['body'], input: 7 }],
+      ['null', { type: 'model_attributes_type', loc: ['body'], input: null }],
+      ['{"since":', { type: 'json_invalid', loc: ['body', 9], msg: 'JSON decode error', input: {} }],
+      ['{"since":1,}', { type: 'json_invalid', loc: ['body', 11] }],
+      ['{"a":NaN}', { type: 'json_invalid', loc: ['body', 5] }],
+      ["{'a':1}", { type: 'json_invalid', loc: ['body', 1] }],
+      [`{"a":${'['.repeat(16)}${']'.repeat(16)}}`, { type: 'json_invalid', loc: ['body', 20] }],
+      [`{"a":${'['.repeat(60_000)}`, { type: 'json_invalid', loc: ['body', 20] }],
+    ])('for the body %.40s', async (text, fault) => {
+      expect(await faultsOf(text)).toMatchObject([fault]);
+    });
+
+    it('for bytes that are no text', async () => {
+      const response = await tenant.post('metrics', '').send(Buffer.from([0x7b, 0xff, 0x7d]));
+      expect([response.status, response.body.detail]).toMatchObject([
+        422,
+        [{ type: 'json_invalid', loc: ['body', 0] }],
+      ]);
+    });
+
+    it('takes what is nested 16 deep', async () => {
+      const text = `{"a":${'['.repeat(15)}${']'.repeat(15)},"since":"2026-11-01","metrics":["requests"]}`;
+      expect((await tenant.post('metrics', text)).status).toBe(200);
+    });
+
+    it('tells all faults of the path and the body, members in their order', async () => {
+      const body = {
+        apdex_threshold_ms: 1.5,
+        timezone: 'Mars/Olympus',
+        filters: [7, { field: 'path', op: 'gt' }, { field: 'x', op: 'y' }],
+        group_by: ['path', 'host', 3],
+        interval: 'week',
+        metrics: [],
+        until: 'x',
+        format: 'xml',
+      };
+      const { status, body: answer } = await app.post('/v1/apps/0/metrics', tenant.key, body);
+      expect(status).toBe(422);
+      expect(answer.detail).toMatchObject([
+        { type: 'greater_than_equal', loc: ['path', 'app_id'], input: '0' },
+        {
+          type: 'literal_error',
+          loc: ['body', 'format'],
+          msg: "Input should be 'ndjson', 'arrow', 'csv' or 'parquet'",
+          input: 'xml',
+        },
+        { type: 'missing', loc: ['body', 'since'], msg: 'Field required', input: body },
+        { type: 'datetime_from_date_parsing', loc: ['body', 'until'], input: 'x' },
+        {
+          type: 'too_short',
+          loc: ['body', 'metrics'],
+          msg: 'List should have at least 1 item after validation, not 0',
+          input: [],
+          ctx: { field_type: 'List', min_length: 1, actual_length: 0 },
+        },
+        {
+          type: 'literal_error',
+          loc: ['body', 'interval'],
+          msg: "Input should be 'month', 'day', 'hour' or 'minute'",
+        },
+        { type: 'literal_error', loc: ['body', 'group_by', 1], input: 'host' },
+        {
+          type: 'string_type',
+          loc: ['body', 'group_by', 2],
+          msg: 'Input should be a valid string',
+          input: 3,
+        },
+        { type: 'model_attributes_type', loc: ['body', 'filters', 0], input: 7 },
+        valueError(['filters', 1, 'op'], "operator 'gt' is not supported for field 'path'", 'gt'),
+        { type: 'literal_error', loc: ['body', 'filters', 2, 'field'], input: 'x' },
+        { type: 'literal_error', loc: ['body', 'filters', 2, 'op'], input: 'y' },
+        valueError(['timezone'], 'unknown timezone', 'Mars/Olympus'),
+        {
+          type: 'int_type',
+          loc: ['body', 'apdex_threshold_ms'],
+          msg: 'Input should be a valid integer',
+          input: 1.5,
+        },
+      ]);
+    });
+
+    it.each([
+      [{ since: null }, ['since'], 'string_type'],
+      [{ since: 1735689600 }, ['since'], 'string_type'],
+      [{ since: '' }, ['since'], 'datetime_from_date_parsing'],
+      [{ metrics: 'requests' }, ['metrics'], 'list_type'],
+      [{ metrics: null }, ['metrics'], 'list_type'],
+      [{ metrics: Array(101).fill('requests') }, ['metrics'], 'too_long'],
+      [{ group_by: 'path' }, ['group_by'], 'list_type'],
+      [{ filters: {} }, ['filters'], 'list_type'],
+      [{ filters: Array(101).fill({ field: 'env', op: 'eq', value: 'x' }) }, ['filters'], 'too_long'],
+      [{ filters: [{ op: 'eq', value: 'x' }] }, ['filters', 0, 'field'], 'missing'],
+      [{ filters: [{ field: 'env', value: 'x' }] }, ['filters', 0, 'op'], 'missing'],
+      [{ filters: [{ field: 'env', op: 'eq' }] }, ['filters', 0, 'value'], 'value_error'],
+      [{ filters: [{ field: 'env', op: 'eq', value: null }] }, ['filters', 0, 'value'], 'value_error'],
+      [{ filters: [{ field: 'env', op: 'eq', value: ['x'] }] }, ['filters', 0, 'value'], 'value_error'],
+      [{ filters: [{ field: 'env', op: 'in', value: 'x' }] }, ['filters', 0, 'value'], 'value_error'],
+      [
+        { filters: [{ field: 'env', op: 'in', value: ['x', null] }] },
+        ['filters', 0, 'value', 1],
+        'value_error',
+      ],
+      [
+        { filters: [{ field: 'env', op: 'in', value: Array(1001).fill('x') }] },
+        ['filters', 0, 'value'],
+        'too_long',
+      ],
+      [
+        { filters: [{ field: 'env', op: 'eq', value: 'x'.repeat(4097) }] },
+        ['filters', 0, 'value'],
+        'string_too_long',
+      ],
+      [{ filters: [{ field: 'env', op: 'eq', value: 'a\0b' }] }, ['filters', 0, 'value'], 'value_error'],
+      [{ filters: [{ field: 'path', op: 'like', value: 'a\\' }] }, ['filters', 0, 'value'], 'value_error'],
+      [{ filters: [{ field: 'path', op: 'ilike', value: 'a' }] }, ['filters', 0, 'op'], 'value_error'],
+      [
+        { filters: [{ field: 'status_code', op: 'eq', value: '404' }] },
+        ['filters', 0, 'value'],
+        'value_error',
+      ],
+      [
+        { filters: [{ field: 'status_code', op: 'eq', value: true }] },
+        ['filters', 0, 'value'],
+        'value_error',
+      ],
+      [{ filters: [{ field: 'status_code', op: 'eq', value: 4.5 }] }, ['filters', 0, 'value'], 'value_error'],
+      [
+        { filters: [{ field: 'path', op: 'eq', value: 'x', key: 'a' }] },
+        ['filters', 0, 'key'],
+        'value_error',
+      ],
+      [{ apdex_threshold_ms: 0 }, ['apdex_threshold_ms'], 'greater_than_equal'],
+      [{ apdex_threshold_ms: 3_600_001 }, ['apdex_threshold_ms'], 'less_than_equal'],
+      [{ since: '2026-11-02', until: '2026-11-02' }, ['since'], 'value_error'],
+      [{ since: '9999-12-31' }, ['since'], 'value_error'],
+    ])('for %j', async (change, loc, type) => {
+      const [fault, ...others] = await faultsOf({ ...good, ...change });
+      expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
+    });
+
+    it('names since and until where they are not in order', async () => {
+      const [fault] = await faultsOf({ ...good, until: '2026-10-01' });
+      expect(fault).toEqual(valueError(['since'], 'since must be before until', '2026-11-01'));
+    });
+
+    it('answers members called like those of every object as any other', async () => {
+      const text = '{"__proto__":{"since":"2026-11-01"},"constructor":1,"metrics":["requests"]}';
+      expect(await faultsOf(text)).toMatchObject([{ type: 'missing', loc: ['body', 'since'] }]);
+      const filters = [{ field: '__proto__', op: 'constructor', value: 'x' }];
+      expect(await faultsOf({ ...good, filters })).toMatchObject([
+        { type: 'literal_error' },
+        { type: 'literal_error' },
+      ]);
+    });
+  });
+
+  describe('other answers', () => {
+    const body = { since: '2026-11-01', metrics: ['requests'] };
+
+    it('401 without a key, before the body is read', async () => {
+      const { status } = await tenant.post('metrics', '{').unset('Api-Key');
+      expect(status).toBe(401);
+    });
+
+    it("404 for another team's app, as if it were unknown, behind 422", async () => {
+      const stranger = await Tenant.create(app);
+      const ask = (appId: number, sent: unknown) => app.post(`/v1/apps/${appId}/metrics`, tenant.key, sent);
+      for (const appId of [stranger.appId, 1_999_999_999]) {
+        const { status, text } = await ask(appId, body);
+        expect([status, text]).toEqual([404, '{"detail":"App not found"}']);
+        expect((await ask(appId, {})).status).toBe(422);
+      }
+    });
+
+    it('counts nothing of another app, whichever of its names are asked for', async () => {
+      const stranger = await Tenant.create(app);
+      await stranger.write({ timestamp: midnight, path: '/theirs', env: 'theirs' });
+      for (const filter of [
+        { field: 'path', op: 'eq', value: '/theirs' },
+        { field: 'env', op: 'neq', value: 'x' },
+      ])
+        expect(
+          await tenant.metrics({
+            ...window,
+            metrics: ['requests'],
+            filters: [filter],
+            group_by: ['path', 'env'],
+          }),
+        ).toEqual([]);
+    });
+
+    it('413 for a body over 64 KB', async () => {
+      const { status, text } = await tenant.post('metrics', { ...body, padding: 'x'.repeat(65_536) });
+      expect([status, text]).toEqual([413, '{"detail":"Payload too large"}']);
+      const fits = JSON.stringify({ ...body, padding: '' }).length;
+      expect((await tenant.post('metrics', { ...body, padding: 'x'.repeat(65_536 - fits) })).status).toBe(
+        200,
+      );
+    });
+
+    it.each(['GET', 'HEAD', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])(
+      '405 for %s, which allows POST',
+      async (method) => {
+        const response = await fetch(`${app.url}/v1/apps/${tenant.appId}/metrics`, {
+          method,
+          headers: { 'Api-Key': tenant.key },
+        });
+        expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+      },
+    );
+
+    it('400 for a body that breaks off, and the service goes on', async () => {
+      const { port } = new URL(app.url);
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.write(
+        `POST /v1/apps/${tenant.appId}/metrics HTTP/1.1\r\nHost: x\r\nApi-Key: ${tenant.key}\r\nContent-Length: 100\r\n\r\n{"since"`,
+      );
+      await new Promise((resolve) => socket.write(':', resolve));
+      socket.destroy();
+      await once(socket, 'close');
+      expect((await tenant.post('metrics', body)).status).toBe(200);
+    });
+
+    it('carries the rate limit of the key', async () => {
+      const { headers } = await tenant.post('metrics', body);
+      expect(headers).toMatchObject({
+        'x-ratelimit-limit': '1000000',
+        'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
+      });
+    });
+  });
+});
