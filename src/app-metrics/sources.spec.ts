@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { periodBounds } from '../traffic/periods.js';
 import { type Grain, type Source, chooseSources } from './sources.js';
 
-const SECONDS: Record<Grain, number> = { day: 86_400, hour: 3_600, '15m': 900, '15m_by_consumer': 900, minute: 60 };
+const SECONDS: Record<Grain, number> = {
+  day: 86_400,
+  hour: 3_600,
+  '15m': 900,
+  '15m_by_consumer': 900,
+  minute: 60,
+};
 const ALL: Grain[] = ['day', 'hour', '15m', 'minute'];
 const seconds = (iso: string) => Date.parse(iso) / 1000;
 const bounds = (from: string, to: string, zone: string, interval: 'hour' | 'day' | 'month') =>
@@ -14,14 +20,20 @@ function bucketsOf(source: Source): number[] {
   const width = SECONDS[source.grain];
   const first = Math.ceil(source.from / width) * width;
   const count = Math.max(0, Math.ceil((source.to - first) / width));
-  return Array.from({ length: count }, (_, index) => first + index * width).filter((one) => !source.except.includes(one));
+  return Array.from({ length: count }, (_, index) => first + index * width).filter(
+    (one) => !source.except.includes(one),
+  );
 }
 
 describe('chooseSources', () => {
   it.each([
     ['days of UTC', bounds('2026-01-01', '2026-03-01', 'UTC', 'day'), ['day']],
     ['days of a zone of whole hours', bounds('2026-01-01', '2026-03-01', 'Europe/Berlin', 'day'), ['hour']],
-    ['days of a zone of half hours', bounds('2026-01-01', '2026-03-01', 'Asia/Kolkata', 'day'), ['hour', '15m']],
+    [
+      'days of a zone of half hours',
+      bounds('2026-01-01', '2026-03-01', 'Asia/Kolkata', 'day'),
+      ['hour', '15m'],
+    ],
     ['months of that', bounds('2026-01-01', '2026-12-01', 'Asia/Kolkata', 'month'), ['day', 'hour', '15m']],
     ['hours of that', bounds('2026-01-01', '2026-01-03', 'Asia/Kolkata', 'hour'), ['15m']],
     ['hours of UTC', bounds('2026-01-01', '2026-01-03', 'UTC', 'hour'), ['hour']],
@@ -35,19 +47,23 @@ describe('chooseSources', () => {
     const start = seconds('2026-01-01');
     const windows = fc.uniqueArray(fc.integer({ min: 0, max: 4 * 24 * 60 }), { minLength: 2, maxLength: 12 });
     fc.assert(
-      fc.property(windows, fc.constantFrom(ALL, ['15m_by_consumer', 'minute'] as Grain[]), (minutes, grains) => {
-        const periods = minutes.sort((a, b) => a - b).map((minute) => start + minute * 60);
-        const covered: number[] = [];
-        for (const source of chooseSources(periods, grains))
-          for (const bucket of bucketsOf(source)) {
-            const end = bucket + SECONDS[source.grain];
-            expect(periods.some((bound) => bound > bucket && bound < end)).toBe(false);
-            for (let minute = bucket; minute < end; minute += 60) covered.push(minute);
-          }
-        const [from, to] = [periods[0]!, periods.at(-1)!];
-        const whole = Array.from({ length: (to - from) / 60 }, (_, index) => from + index * 60);
-        expect(covered.sort((a, b) => a - b)).toEqual(whole);
-      }),
+      fc.property(
+        windows,
+        fc.constantFrom(ALL, ['15m_by_consumer', 'minute'] as Grain[]),
+        (minutes, grains) => {
+          const periods = minutes.sort((a, b) => a - b).map((minute) => start + minute * 60);
+          const covered: number[] = [];
+          for (const source of chooseSources(periods, grains))
+            for (const bucket of bucketsOf(source)) {
+              const end = bucket + SECONDS[source.grain];
+              expect(periods.some((bound) => bound > bucket && bound < end)).toBe(false);
+              for (let minute = bucket; minute < end; minute += 60) covered.push(minute);
+            }
+          const [from, to] = [periods[0]!, periods.at(-1)!];
+          const whole = Array.from({ length: (to - from) / 60 }, (_, index) => from + index * 60);
+          expect(covered.sort((a, b) => a - b)).toEqual(whole);
+        },
+      ),
       { numRuns: 60 },
     );
   });

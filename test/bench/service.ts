@@ -3,6 +3,7 @@ import { type Case, moved, pathOf } from './cases/case.js';
 import { type Context, contextOf } from './cases/context.js';
 import { directoryCases } from './cases/directory.js';
 import { logCases } from './cases/logs.js';
+import { metricCases } from './cases/metrics.js';
 import { trafficCases } from './cases/traffic.js';
 import { EXCLUDED, HOT_APP, TEAM_KEY } from './dataset/shape.js';
 import { HttpConnection } from './load/http-connection.js';
@@ -47,11 +48,11 @@ export class Service {
   }
 
   cases(): Case[] {
-    return [logCases, directoryCases, trafficCases].flatMap((of) => of(this.context));
+    return [logCases, directoryCases, trafficCases, metricCases].flatMap((of) => of(this.context));
   }
 
-  async get(path: string): Promise<string> {
-    const { status, body } = await this.ask(path);
+  async get(path: string, sent?: object): Promise<string> {
+    const { status, body } = await this.ask(path, sent);
     if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
     return body.toString();
   }
@@ -60,7 +61,7 @@ export class Service {
   http(one: Case, name = 'http'): Subject {
     const sample = async (nth: number) => {
       const startedAt = performance.now();
-      const { status } = await this.ask(pathOf(one, nth));
+      const { status } = await this.ask(pathOf(one, nth), one.body);
       if (status !== 200) throw new Error(`${pathOf(one, nth)}: ${status}`);
       return performance.now() - startedAt;
     };
@@ -84,7 +85,7 @@ export class Service {
   httpRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
     const from = this.taken(100_000);
     const path = (nth: number) => pathOf(one, from + nth);
-    return httpRound({ port: this.port, key: TEAM_KEY, path }, concurrency, forMs);
+    return httpRound({ port: this.port, key: TEAM_KEY, path, body: one.body }, concurrency, forMs);
   }
 
   async floorRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
@@ -110,9 +111,9 @@ export class Service {
     await this.server.stop();
   }
 
-  private async ask(path: string) {
+  private async ask(path: string, body?: object) {
     if (!this.connection.isOpen) this.connection = await HttpConnection.open(this.port, TEAM_KEY);
-    return this.connection.get(path);
+    return this.connection.get(path, body);
   }
 
   private last = 10_000;
@@ -136,9 +137,9 @@ export class Service {
     for (let nth = 0; nth < one.paths.length; nth++) {
       const path = pathOf(one, nth === 0 ? 0 : nth);
       // Key and scope are remembered for a while: what is recorded behind this request is the operation's alone.
-      if (nth % 20 === 0) await this.get(path);
+      if (nth % 20 === 0) await this.get(path, one.body);
       const url = `http://127.0.0.1:${this.port}${path}`;
-      recorded.push(await this.server.call('statements', url, TEAM_KEY));
+      recorded.push(await this.server.call('statements', url, TEAM_KEY, one.body));
     }
     return recorded;
   }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { TestApp } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
-import { readParquet } from '../setup/duckdb.js';
+import { queryParquet, readParquet } from '../setup/duckdb.js';
 import { Tenant } from '../setup/tenant.js';
 
 const SECOND = 1_000;
@@ -19,6 +19,16 @@ const TIMES = [
   'response_time_p99',
 ];
 const ALL = ['requests', 'requests_per_minute', ...COUNTS.slice(1), ...TIMES, 'apdex'];
+
+const CLIENT_METRICS = ALL.filter((name) => name !== 'apdex');
+const GROUPS = ['env', 'consumer_id', 'method', 'path', 'status_code'];
+/** As the public command-line client makes it. */
+const CLIENT_TABLE = `CREATE TABLE metrics (
+  app_id INTEGER NOT NULL, period_start TIMESTAMPTZ NOT NULL, period_end TIMESTAMPTZ NOT NULL, env VARCHAR,
+  consumer_id BIGINT, method VARCHAR, path VARCHAR, status_code INTEGER, requests BIGINT, requests_per_minute DOUBLE,
+  bytes_received BIGINT, bytes_sent BIGINT, client_errors BIGINT, server_errors BIGINT, error_rate DOUBLE,
+  response_time_p50 INTEGER, response_time_p75 INTEGER, response_time_p90 INTEGER, response_time_p95 INTEGER,
+  response_time_p99 INTEGER)`;
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const seconds = (epochMs: number) => iso(epochMs).replace(/\.\d{3}Z$/, 'Z');
@@ -423,6 +433,26 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         'requests_per_minute DOUBLE',
       ]);
       expect(rows).toHaveLength(2);
+    });
+
+    it("fits into the public client's tables as the client writes it there", async () => {
+      const { body: bytes } = await tenant
+        .post('metrics', { ...window, ...body, metrics: CLIENT_METRICS, format: 'parquet' })
+        .responseType('blob');
+      const columns = ['period_start', 'period_end', ...GROUPS, ...CLIENT_METRICS].join(', ');
+      const rows = await queryParquet(bytes as Buffer, [
+        CLIENT_TABLE,
+        'CREATE TEMPORARY TABLE metrics_staging AS SELECT * FROM metrics LIMIT 0',
+        `INSERT INTO metrics_staging (app_id, ${columns}) SELECT 1, ${columns} FROM rows`,
+        `DELETE FROM metrics WHERE app_id = 1 AND period_start >= (SELECT MIN(period_start) FROM metrics_staging)
+          AND period_end <= (SELECT MAX(period_end) FROM metrics_staging)`,
+        'INSERT INTO metrics BY NAME SELECT * FROM metrics_staging',
+        'SELECT env, consumer_id, path, requests, response_time_p50 FROM metrics ORDER BY consumer_id NULLS LAST',
+      ]);
+      expect(rows).toEqual([
+        ['prod', expect.stringMatching(/^\d+$/), '/users/{id}', '1', 101],
+        ['prod', null, null, '1', 12],
+      ]);
     });
 
     it('gives a header line and rows as csv', async () => {

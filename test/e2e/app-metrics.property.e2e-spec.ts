@@ -46,7 +46,19 @@ const requests = fc.array(
   { minLength: 1, maxLength: 60, size: 'max' },
 );
 
-const text = fc.constantFrom('GET', 'post', '/users', '/users%', '%{_d}', '/100\\%\\_a', 'ä', 'dev', 'st\\_%', 'x', '');
+const text = fc.constantFrom(
+  'GET',
+  'post',
+  '/users',
+  '/users%',
+  '%{_d}',
+  '/100\\%\\_a',
+  'ä',
+  'dev',
+  'st\\_%',
+  'x',
+  '',
+);
 const textFilter = fc.record({
   field: fc.constantFrom('env', 'method', 'path'),
   op: fc.constantFrom('eq', 'neq', 'like', 'not_like', 'contains', 'not_contains'),
@@ -71,7 +83,9 @@ const nullFilter = fc.record({
   field: fc.constantFrom('consumer_id', 'status_code'),
   op: fc.constantFrom('is_null', 'is_not_null'),
 });
-const filters = fc.array(fc.oneof(textFilter, textsFilter, statusFilter, statusesFilter, nullFilter), { maxLength: 2 });
+const filters = fc.array(fc.oneof(textFilter, textsFilter, statusFilter, statusesFilter, nullFilter), {
+  maxLength: 2,
+});
 
 const questions = fc.record({
   interval: fc.constantFrom(...INTERVALS),
@@ -92,7 +106,8 @@ const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 /** A condition of DuckDB's that means the same as a filter, nulls included. */
 function conditionOf({ field: column, op, value }: { field: string; op: string; value?: unknown }): string {
-  const quote = (one: unknown) => (typeof one === 'number' ? String(one) : `'${String(one).replaceAll("'", "''")}'`);
+  const quote = (one: unknown) =>
+    typeof one === 'number' ? String(one) : `'${String(one).replaceAll("'", "''")}'`;
   const upper = (one: unknown) => (column === 'method' ? String(one).toUpperCase() : one);
   const positive: Record<string, () => string> = {
     eq: () => `${column} = ${quote(upper(value))}`,
@@ -126,7 +141,8 @@ describe('metrics', () => {
     await app.stop();
   });
 
-  const ask = async (sql: string) => (await truth.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
+  const ask = async (sql: string) =>
+    (await truth.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
 
   it(`are those of a naive computation from the raw requests, ${RUNS} times`, async () => {
     await fc.assert(
@@ -135,7 +151,8 @@ describe('metrics', () => {
         // The period of the window's start lies within the retention as well.
         const longestAgo = { minute: 25, month: 340 }[interval as string] ?? 370;
         const daysAgo = 3 + (question.daysAgo % longestAgo);
-        const lengthMs = interval === 'minute' ? (question.lengthHours % 5) * HOUR + MINUTE : question.lengthHours * HOUR;
+        const lengthMs =
+          interval === 'minute' ? (question.lengthHours % 5) * HOUR + MINUTE : question.lengthHours * HOUR;
         const since = Date.now() - daysAgo * DAY - (question.offset % lengthMs);
         const until = Math.min(since + lengthMs, Date.now() - HOUR);
         const tenant = await Tenant.create(app);
@@ -179,7 +196,12 @@ describe('metrics', () => {
         if (excluded !== null && isThere(excluded)) await tenant.exclude('GET', excluded);
         if (expected !== null && isThere('/users')) {
           const { body } = await tenant.get('endpoints', { method: 'GET', path: '/users' });
-          const mark = { app_id: tenant.appId, endpoint_id: body.data[0].id, status_code: expected, marked: true };
+          const mark = {
+            app_id: tenant.appId,
+            endpoint_id: body.data[0].id,
+            status_code: expected,
+            marked: true,
+          };
           await app.store.insert('endpoint_expected_errors_v1', [JSON.stringify(mark)]);
         }
 
@@ -206,7 +228,8 @@ describe('metrics', () => {
           return (at >= since && at < until) || ends.includes(period) ? period : undefined;
         };
         const consumers = new Map<string | null, number | null>([[null, null]]);
-        for (const { identifier, id } of (await tenant.consumers({ limit: 1000 })).data) consumers.set(identifier, id);
+        for (const { identifier, id } of (await tenant.consumers({ limit: 1000 })).data)
+          consumers.set(identifier, id);
         const all = [
           ...raw.map((one) => ({
             ...one,
@@ -237,7 +260,9 @@ describe('metrics', () => {
           path TEXT, status_code INT, n BIGINT, received BIGINT, sent BIGINT, ms BIGINT, slack BIGINT)`);
         if (values.length > 0) await truth.run(`INSERT INTO raw VALUES ${values.join()}`);
         const isExpected =
-          expected === null ? 'false' : `coalesce(status_code = ${expected} AND path = '/users' AND method = 'GET', false)`;
+          expected === null
+            ? 'false'
+            : `coalesce(status_code = ${expected} AND path = '/users' AND method = 'GET', false)`;
         const conditions = [
           'true',
           ...question.filters.map(conditionOf),
@@ -248,7 +273,8 @@ describe('metrics', () => {
         const keys = ['period', ...GROUPS.filter((group) => groupBy.includes(group))];
         const errors = (from: number) =>
           `coalesce(sum(n) FILTER (status_code >= ${from} AND status_code < ${from + 100} AND NOT ${isExpected}), 0)`;
-        const ranked = (q: number) => `list_sort(flatten(list(list_transform(range(n), x -> ms))))[ceil(${q} * sum(n))::INT]`;
+        const ranked = (q: number) =>
+          `list_sort(flatten(list(list_transform(range(n), x -> ms))))[ceil(${q} * sum(n))::INT]`;
         const within = (factor: string) =>
           `(sum(n) FILTER (ms <= ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'})
             + coalesce(sum(n) FILTER (ms <= 4 * ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'}), 0)) / 2`;
@@ -256,7 +282,9 @@ describe('metrics', () => {
           SELECT ${keys.join()}, sum(n)::BIGINT AS requests, sum(received)::BIGINT AS bytes_received,
             sum(sent)::BIGINT AS bytes_sent, coalesce(sum(n) FILTER (status_code IS NOT NULL), 0)::BIGINT AS known,
             ${errors(400)}::BIGINT AS client_errors, ${errors(500)}::BIGINT AS server_errors, max(slack) AS slack,
-            ${Object.entries(RANKS).map(([name, q]) => `${ranked(q)} AS response_time_${name}`).join()},
+            ${Object.entries(RANKS)
+              .map(([name, q]) => `${ranked(q)} AS response_time_${name}`)
+              .join()},
             coalesce(${within('1.022')}, 0)::DOUBLE AS most, coalesce(${within('0.978')}, 0)::DOUBLE AS least
           FROM raw WHERE ${conditions.join(' AND ')} GROUP BY ${keys.join()}`);
 
@@ -264,7 +292,10 @@ describe('metrics', () => {
         const byKey = new Map(naive.map((row) => [keyOf(row), row]));
         const labelled = rows.map((row) => {
           const start = Date.parse(row.period_start as string);
-          return { ...row, period: interval ? clock.periodOf(start, interval) : 'window' } as Record<string, unknown>;
+          return { ...row, period: interval ? clock.periodOf(start, interval) : 'window' } as Record<
+            string,
+            unknown
+          >;
         });
         expect(labelled.map(keyOf).sort()).toEqual([...byKey.keys()].sort());
         for (const row of labelled) {
@@ -280,15 +311,23 @@ describe('metrics', () => {
             error_rate:
               known === 0 ? null : (ofErrors('client_errors')! + ofErrors('server_errors')!) / known,
           });
-          const minutes = (Date.parse(row.period_end as string) - Date.parse(row.period_start as string)) / MINUTE;
+          const minutes =
+            (Date.parse(row.period_end as string) - Date.parse(row.period_start as string)) / MINUTE;
           if (Date.parse(row.period_end as string) < Date.now())
             expect(row.requests_per_minute).toBeCloseTo(requestsOfRow / minutes, 9);
           for (const name of PERCENTILES) {
             const [found, exact] = [row[name] as number, Number(expectedRow[name])];
             const slack = Number(expectedRow.slack);
-            expect([name, Math.abs(found - exact) <= slack + 0.011 * (exact + slack) + 0.5]).toEqual([name, true]);
+            expect([name, Math.abs(found - exact) <= slack + 0.011 * (exact + slack) + 0.5]).toEqual([
+              name,
+              true,
+            ]);
           }
-          const [apdex, least, most] = [row.apdex as number, Number(expectedRow.least), Number(expectedRow.most)];
+          const [apdex, least, most] = [
+            row.apdex as number,
+            Number(expectedRow.least),
+            Number(expectedRow.most),
+          ];
           expect(apdex).toBeGreaterThanOrEqual(least / requestsOfRow - 1e-9);
           expect(apdex).toBeLessThanOrEqual(most / requestsOfRow + 1e-9);
         }
@@ -298,7 +337,8 @@ describe('metrics', () => {
           for (const [index, left] of a.entries()) {
             const [[x, u], [y, v]] = [ranks(left), ranks(b[index])] as [[number, never], [number, never]];
             if (x !== y) return x - y;
-            if (u !== v) return typeof u === 'string' ? Buffer.compare(Buffer.from(u), Buffer.from(v as string)) : u - v;
+            if (u !== v)
+              return typeof u === 'string' ? Buffer.compare(Buffer.from(u), Buffer.from(v as string)) : u - v;
           }
           return 0;
         };

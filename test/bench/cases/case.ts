@@ -12,6 +12,8 @@ export interface Case {
   title: string;
   /** Requests asked in turn, `{start}` in them being the window's start. */
   paths: readonly string[];
+  /** The body of a POST; without one it is a GET. */
+  body?: object;
   /**
    * Start of the window, milliseconds since the epoch. The nth sample's is n milliseconds later: as with windows that
    * end now, no two questions are the same to the engine, which remembers what a condition did not find.

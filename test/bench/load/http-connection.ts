@@ -47,10 +47,14 @@ export class HttpConnection {
     return this.socket.writable;
   }
 
-  get(path: string): Promise<Answer> {
+  /** A GET, or with a body a POST of it. */
+  get(path: string, body?: object): Promise<Answer> {
+    const json = body === undefined ? '' : JSON.stringify(body);
+    const length = body === undefined ? '' : `Content-Length: ${Buffer.byteLength(json)}\r\n`;
+    const head = `${body ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nHost: bench\r\nApi-Key: ${this.key}\r\n${length}\r\n`;
     return new Promise((ok, no) => {
       this.settle = { ok, no };
-      this.socket.write(`GET ${path} HTTP/1.1\r\nHost: bench\r\nApi-Key: ${this.key}\r\n\r\n`);
+      this.socket.write(head + json);
     });
   }
 

@@ -3,7 +3,12 @@ import { median } from './stats.js';
 
 /** Requests over so many connections for a while; the milliseconds that each took. */
 export async function httpRound(
-  { port, key, path }: { port: number; key: string; path: (nth: number) => string },
+  {
+    port,
+    key,
+    path,
+    body: sent,
+  }: { port: number; key: string; path: (nth: number) => string; body?: object | undefined },
   concurrency: number,
   forMs: number,
 ): Promise<number[]> {
@@ -16,7 +21,7 @@ export async function httpRound(
   const worker = async (connection: HttpConnection) => {
     while (performance.now() < until) {
       const startedAt = performance.now();
-      const { status, body } = await connection.get(path(nth++));
+      const { status, body } = await connection.get(path(nth++), sent);
       if (status !== 200) throw new Error(`${status} ${body.toString()}`);
       // What ends after the round is not of it: the rate is what ended, by the round's length.
       if (performance.now() < until) took.push(performance.now() - startedAt);

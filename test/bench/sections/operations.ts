@@ -72,10 +72,10 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
 
 /** Whether all answers have the same number of rows; the service's own has one less where more follow. */
 async function compared(service: Service, peers: Peers | undefined, one: Case) {
-  const answer = JSON.parse(await service.get(one.paths[0]?.replace('{start}', startOf(one)) ?? '')) as {
-    data?: unknown[];
-    has_more?: boolean;
-  };
+  const text = await service.get(one.paths[0]?.replace('{start}', startOf(one)) ?? '', one.body);
+  // Metrics come as a line for each row.
+  if (one.body) return { records: text.split('\n').length - 1, differences: '' };
+  const answer = JSON.parse(text) as { data?: unknown[]; has_more?: boolean };
   const records = answer.data?.length ?? 1;
   if (!one.peer) return { records, differences: '' };
   const rows = [

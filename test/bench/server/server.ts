@@ -20,9 +20,13 @@ const httpServer: ReturnType<NestExpressApplication['getHttpServer']> = app.getH
 const handlers = {
   port: () => (httpServer.address() as AddressInfo).port,
   /** The statements of one request, which this process sends to itself. */
-  statements: (url: string, key: string): Promise<Statement[]> =>
+  statements: (url: string, key: string, body?: object): Promise<Statement[]> =>
     recorded(store, async () => {
-      const response = await fetch(url, { headers: { 'Api-Key': key } });
+      const headers = { 'Api-Key': key };
+      const response = await fetch(
+        url,
+        body ? { method: 'POST', headers, body: JSON.stringify(body) } : { headers },
+      );
       if (response.status !== 200) throw new Error(`${url}: ${response.status} ${await response.text()}`);
       await response.text();
     }),
