@@ -649,6 +649,34 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
     });
 
+    it('for a result of more than 1,000,000 rows, and not for one of just as many', async () => {
+      await tenant.write({ timestamp: midnight });
+      await app.store.command(
+        `INSERT INTO counts_per_minute_v1
+        SELECT {app_id:UInt32}, toDateTime({midnight:UInt32} + intDiv(number, 1000) * 60, 'UTC'), 1, 0, number % 1000 + 1, 200, 1, 0, 0
+        FROM numbers(1000001)`,
+        { app_id: tenant.appId, midnight: midnight / SECOND },
+      );
+      const body = {
+        since: iso(midnight),
+        until: iso(midnight + DAY),
+        metrics: ['requests'],
+        interval: 'minute',
+        group_by: ['consumer_id'],
+      };
+      for (const format of ['ndjson', 'arrow', 'parquet'] as const)
+        expect(await faultsOf({ ...body, format })).toEqual([
+          valueError([], 'the result has more than 1000000 rows', { ...body, format }),
+        ]);
+      const filters = [{ field: 'consumer_id', op: 'is_not_null' }];
+      const { status, text } = await tenant.post('metrics', {
+        ...body,
+        filters,
+        until: iso(midnight + 1_000 * MINUTE),
+      });
+      expect([status, text.split('\n').length - 1]).toEqual([200, 1_000_000]);
+    });
+
     it('names since and until where they are not in order', async () => {
       const [fault] = await faultsOf({ ...good, until: '2026-10-01' });
       expect(fault).toEqual(valueError(['since'], 'since must be before until', '2026-11-01'));
