@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # docker build .                          the service for a ClickHouse server
 # docker build --build-arg EMBEDDED=1 .   with the engine inside as well, its data in /data
-ARG NODE_VERSION=20
+ARG NODE_VERSION=24
 
 FROM node:${NODE_VERSION}-bookworm-slim AS build
 WORKDIR /app
