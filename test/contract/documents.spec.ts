@@ -63,6 +63,18 @@ describe('the documents', () => {
     expect(cited.filter(({ rule }) => !rules.has(rule))).toEqual([]);
   });
 
+  it('have each table and view of the migrations in the diagrams, and no other', () => {
+    const migrations = filesIn('clickhouse/migrations').map((file) => readFileSync(file, 'utf8'));
+    const created = migrations.flatMap((text) =>
+      [...text.matchAll(/^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/gm)].map(([, name]) => name),
+    );
+    const text = readFileSync('docs/architecture.md', 'utf8');
+    const drawn = created.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+    expect(drawn).toEqual(created);
+    const versioned = [...text.matchAll(/\b\w+_v\d+\b/g)].map(([name]) => name);
+    expect([...new Set(versioned)].filter((name) => !created.includes(name))).toEqual([]);
+  });
+
   it('have each section of the contract once, and each anchor once', () => {
     const text = readFileSync('docs/contract.md', 'utf8');
     const sections = [...text.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number));
