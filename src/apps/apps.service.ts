@@ -1,11 +1,12 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { Account } from '../auth/account.js';
 import { unlessAborted } from '../clickhouse/patience.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { appNotFound } from '../common/http/api-error.js';
+import { streamList } from '../common/http/streamed-list.js';
 import { Config } from '../config/config.js';
 import type { AppList } from './apps.dto.js';
-import { AppsRepository } from './apps.repository.js';
+import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 
 /**
  * An app that was found to belong to the asking team. The class is not exported: only `AppsService.require` makes
@@ -40,8 +41,8 @@ export class AppsService {
     this.scopes = new CachedLookup(cacheTtlMs);
   }
 
-  async list({ teamId, patience }: Account): Promise<AppList> {
-    return { data: await this.repository.list(teamId, patience) };
+  list({ teamId, patience }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId, patience), APPS_PER_READ);
   }
 
   /** The scope for reading an app's data; 404 when it is unknown or another team's, which look the same. */
