@@ -109,8 +109,7 @@ export class CollectorService {
       const message = await this.readMessage(source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
-      if (count > 0)
-        this.rejections.reportEntries({ app_id: app.id, env: message.env, kind }, message.rejected);
+      this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
       return count > 0 ? { status: 'accepted', rejected: count } : { status: 'accepted' };
     } catch (error) {
       if (error instanceof ApiError && [413, 422].includes(error.getStatus()))

@@ -69,7 +69,7 @@ export class Metrics {
   });
   private readonly rejections = this.counter({
     name: 'collector_rejected_total',
-    help: 'Messages, and entries of accepted messages, that were rejected, by the field that was wrong',
+    help: 'Messages, entries of accepted messages and optional members of accepted entries that were left out, by field',
     labels: ['kind', 'what', 'field'],
   });
   private readonly commits = this.histogram(
@@ -156,7 +156,7 @@ export class Metrics {
   }
 
   /** @param field a name of the protocol, without indexes */
-  countRejected(kind: string, what: 'message' | 'entry', field: string, amount: number): void {
+  countRejected(kind: string, what: 'message' | 'entry' | 'member', field: string, amount: number): void {
     this.rejections.add([kind, what, field], amount);
   }
 

@@ -133,6 +133,16 @@ describe('the collection interface', () => {
       expect(await logs()).toHaveLength(2);
     });
 
+    it('is for members that cannot be read as well: they alone are left out', async () => {
+      const count = aCount({ consumer: true, request_size_sum: -1 });
+      const sync = await client.send('sync', aSync({ requests: [count], consumers: 'bob' }));
+      const item = anItem({ request: { consumer: '', size: 2 ** 53 }, exception: { message: 'm' } });
+      const log = await client.sendLog([item, anItem({ traceId: 'x' })]);
+      expect([sync, log]).toMatchObject(Array(2).fill({ status: 202, body: { status: 'accepted' } }));
+      expect([sync.body.rejected, log.body.rejected]).toEqual([undefined, undefined]);
+      expect([await requests(), (await logs()).length]).toEqual([1, 2]);
+    });
+
     it('sync: a later name or group of a consumer takes the place of the one before', async () => {
       await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
       await client.send(
