@@ -101,12 +101,12 @@ describe('Turns', () => {
   it('says whether it was others of the group for which the turn did not come in time', async () => {
     const turns = new Turns(1, 100, 20);
     const running = work();
-    const done = turns.take(NEVER, running.run);
+    const done = turns.take(NEVER, running.run, { group: 3 });
     const outcomes = await Promise.allSettled(
-      [1, 1, 2].map((group) => turns.take(NEVER, work().run, { group })),
+      [1, 1, 2, 3].map((group) => turns.take(NEVER, work().run, { group })),
     );
     expect(outcomes.map((one) => one.status === 'rejected' && one.reason instanceof GroupOverloaded)).toEqual(
-      [false, true, false],
+      [false, true, false, true],
     );
     running.end();
     await done;

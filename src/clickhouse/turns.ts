@@ -23,7 +23,7 @@ export interface TurnOptions {
  */
 export class Turns {
   private free: number;
-  private readonly runningOfGroup = new Map<number, number>();
+  private readonly runningOfGroup = new Map<Group, number>();
   /** What waits: those that go first, and the others. */
   private readonly first = new WaitingGroups();
   private readonly others = new WaitingGroups();
@@ -54,7 +54,7 @@ export class Turns {
   /**
    * Runs the work when its turn has come.
    *
-   * @throws GroupOverloaded when its group has too many in the line, or was served others of the group until its time was
+   * @throws GroupOverloaded when its group has too many in the line, or others of the group were before it until its time was
    *   over; StoreUnavailable when the line is full, or the turn did not come in time; the signal's reason when it aborts
    *   before.
    */
@@ -97,7 +97,7 @@ export class Turns {
       return Promise.reject(new GroupOverloaded('too many queries of the group wait already'));
     if (this.waiting >= this.longest)
       return Promise.reject(new StoreUnavailable('too many queries wait already'));
-    const isBehindOwn = group !== undefined && line.countOf(group) > 0;
+    const isBehindOwn = this.runningOfGroup.has(group) || (group !== undefined && line.countOf(group) > 0);
     return new Promise((ok, no) => {
       // Whoever leaves does so at once: a turn passed to one that has left would be lost.
       const leave = () => {

@@ -27,6 +27,8 @@ export interface Impact {
   /** Refused reads and messages by status; 0: no response. */
   refusals: Record<string, number>;
   liveMaxMs: number;
+  /** Reads that the windows of the keys' rate limit did not count. */
+  lostCounts: number;
 }
 
 /** Requests of one team: counted in its traffic, and in its request logs. */
@@ -40,25 +42,35 @@ export interface Totals {
  * keep back the next one, as those of many users do not.
  */
 export class Neighbours {
-  private readonly reads: Promise<Sample>[] = [];
-  private readonly messages: Promise<Sample>[] = [];
-  private readonly live: Promise<Sample>[] = [];
-  private readonly stopping = new AbortController();
-  private readonly pacing: Promise<void>[];
+  /** By team. */
+  private reads: Promise<Sample>[][] = [];
+  private messages: Promise<Sample>[] = [];
+  private live: Promise<Sample>[] = [];
+  private stopping = new AbortController();
+  private pacing: Promise<void>[] = [];
   private readonly acknowledged: Totals['acknowledged'][];
 
+  /** @param headers what each request has */
   constructor(
     private readonly teams: readonly Team[],
     private readonly apiUrl: string,
     private readonly collectorUrl: string,
-    private readonly headers: Record<string, string> = {},
+    private readonly headers: Readonly<Record<string, string>>,
   ) {
     this.acknowledged = teams.map(() => ({ counted: 0, logged: 0 }));
+  }
+
+  start(): void {
+    this.stopping = new AbortController();
+    this.reads = this.teams.map(() => []);
+    [this.messages, this.live] = [[], []];
     this.pacing = [
-      this.pace(LIVE_INTERVAL_MS, () => this.live.push(request(`${apiUrl}/health/live`))),
-      ...teams.flatMap((team, index) => [
-        this.pace(INTERVAL_MS, (tick) => this.messages.push(this.sendSync(team, index, tick))),
-        this.pace(INTERVAL_MS, (tick) => this.reads.push(this.read(team, READS[tick % READS.length] ?? ''))),
+      this.pace(LIVE_INTERVAL_MS, () => this.live.push(request(`${this.apiUrl}/health/live`))),
+      ...this.teams.flatMap((team, index) => [
+        this.pace(INTERVAL_MS, (tick) => this.messages.push(this.send(team, index, tick))),
+        this.pace(INTERVAL_MS, (tick) =>
+          this.reads[index]?.push(this.read(team, READS[tick % READS.length] ?? '')),
+        ),
       ]),
     ];
   }
@@ -67,17 +79,16 @@ export class Neighbours {
   async stop(): Promise<Impact> {
     this.stopping.abort();
     await Promise.all(this.pacing);
-    const [reads, messages, live] = [
-      await Promise.all(this.reads),
-      await Promise.all(this.messages),
-      await Promise.all(this.live),
-    ];
-    const refused = [...reads, ...messages].filter(({ status }) => status !== 200 && status !== 202);
+    const reads = await Promise.all(this.reads.map((one) => Promise.all(one)));
+    const messages = await Promise.all(this.messages);
+    const live = await Promise.all(this.live);
+    const refused = [...reads.flat(), ...messages].filter(({ status }) => status !== 200 && status !== 202);
     return {
-      reads: latencyOf(reads),
-      messages: latencyOf(messages),
+      reads: measureLatency(reads.flat()),
+      messages: measureLatency(messages),
       refusals: countByStatus(refused),
-      liveMaxMs: latencyOf(live).max,
+      liveMaxMs: measureLatency(live).max,
+      lostCounts: reads.reduce((sum, one) => sum + countLost(one), 0),
     };
   }
 
@@ -106,7 +117,7 @@ export class Neighbours {
   }
 
   /** Counts as a rule, and a log file each fifth time. */
-  private async sendSync({ clientId }: Team, index: number, tick: number): Promise<Sample> {
+  private async send({ clientId }: Team, index: number, tick: number): Promise<Sample> {
     const isLog = tick % 5 === 4;
     const kind = isLog ? `log?uuid=${crypto.randomUUID()}` : 'sync';
     const body = isLog
@@ -131,8 +142,23 @@ export class Neighbours {
   }
 }
 
-function latencyOf(samples: readonly Sample[]): Latency {
+function measureLatency(samples: readonly Sample[]): Latency {
   const times = samples.map(({ ms }) => ms);
   const rounded = (share: number) => Math.round(quantile(times, share));
   return { samples: samples.length, p50: rounded(0.5), p99: rounded(0.99), max: rounded(1) };
+}
+
+/** Reads of a key that its windows did not count, by the headers of the responses. */
+function countLost(reads: readonly Sample[]): number {
+  const windows = new Map<string, { sent: number; counted: number }>();
+  for (const { headers } of reads) {
+    const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
+      return headers.get(`x-ratelimit-${name}`) ?? '';
+    });
+    const window = windows.get(reset ?? '') ?? { sent: 0, counted: 0 };
+    window.sent += 1;
+    window.counted = Math.max(window.counted, Number(limit) - Number(remaining));
+    windows.set(reset ?? '', window);
+  }
+  return [...windows.values()].reduce((sum, { sent, counted }) => sum + sent - counted, 0);
 }

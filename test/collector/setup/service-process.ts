@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { memoryOf, readProcessorSeconds } from '../../bench/machine.js';
 import { endProcess } from '../../setup/end-process.js';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
@@ -68,9 +68,14 @@ export class ServiceProcess {
     return this.child?.exitCode === null && this.child.signalCode === null;
   }
 
-  /** The most memory that it has had so far, in MiB (Linux). */
+  /** The most memory that it has had since its launch, in MiB (Linux). */
   get peakMiB(): number {
-    return readPeakMiB(this.pid);
+    return Math.round(memoryOf(this.pid).peakMb);
+  }
+
+  /** Processor time since its launch, in seconds (Linux). */
+  get processorSeconds(): number {
+    return readProcessorSeconds(this.pid);
   }
 
   /** Ends the process at once: nothing in it gets to do anything any more. */
@@ -88,12 +93,6 @@ export class ServiceProcess {
     await endProcess(this.child, signal);
     this.child = undefined;
   }
-}
-
-/** The most memory that a process has had so far, in MiB (Linux). */
-export function readPeakMiB(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Math.round(Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
 }
 
 function isReady(url: string): Promise<boolean> {
