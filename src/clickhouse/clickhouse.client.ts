@@ -27,6 +27,8 @@ export interface QueryOptions {
   maxResultBytes?: number;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
+  /** The team that it is for: those that wait for their turn are served in rotation by team. */
+  teamId?: number;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
   /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
@@ -246,7 +248,7 @@ export class ClickHouse {
         this.turns.take(
           signal,
           () => this.read({ query: sql, settings, params, format, signal, reads }),
-          options.first,
+          { first: options.first, group: options.teamId },
         ),
       ),
     );
