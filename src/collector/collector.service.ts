@@ -101,6 +101,7 @@ export class CollectorService {
 
   private async receive(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
     const app = await this.require(source.clientId, request.ip);
+    if (request.logFields) request.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);

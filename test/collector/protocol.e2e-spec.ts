@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ConsumerBody } from '../setup/tenant.js';
-import { answerTo } from '../setup/wire.js';
+import { answerTo, answersIn, exchange } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
 import { logFile } from './setup/log-file.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
@@ -267,6 +267,17 @@ describe('the collection interface', () => {
         answers.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
       ).toBe(true);
       expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
+    });
+
+    it('503 and an end of the connection for a message that does not wait for the response before it', async () => {
+      const body = JSON.stringify(aSync());
+      const message = `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const answers = answersIn(await exchange(service.collector.url, message.repeat(4)));
+      expect(answers.slice(0, 2)).toMatchObject([
+        { status: 202 },
+        { status: 503, headers: { 'retry-after': '1', connection: 'close' } },
+      ]);
+      expect(await requests()).toBe(1);
     });
 
     it('a connection that ends before its message does leaves nothing behind', async () => {

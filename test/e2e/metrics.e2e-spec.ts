@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type Server, connect } from 'node:net';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { aCount, aSync, anItem } from '../collector/setup/messages.js';
@@ -89,6 +90,18 @@ describe('metrics', () => {
           valueOf(samples, REQUESTS, { method: 'GET', route: route!, status: status! }) === 1,
       );
     });
+  });
+
+  it('count connections that are closed because there are too many', async () => {
+    const dropped = async () => valueOf(await scrape(), `${PREFIX}http_dropped_connections_total`);
+    const server = app.app.getHttpServer() as Server;
+    const { maxConnections } = server;
+    expect(await dropped()).toBe(0);
+    server.maxConnections = 1;
+    const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(app.url).port), '127.0.0.1'));
+    await eventually(async () => (await dropped())! >= 2);
+    for (const socket of sockets) socket.destroy();
+    server.maxConnections = maxConnections;
   });
 
   it('time statements by name, and count what they read', async () => {

@@ -5,6 +5,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { aSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
+import { eventually } from '../setup/eventually.js';
 import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { hangUp, send } from '../setup/wire.js';
@@ -53,8 +54,12 @@ describeEmbedded('a store whose data is damaged', () => {
     return { DATA_DIR: copy };
   }
 
-  const errorsOf = ({ log }: Service) =>
-    log.filter(({ level, msg }) => level === 50 && msg !== 'request').map(({ msg }) => msg);
+  /** The errors in the log, once there are any: a response may be faster than its line. */
+  const loggedErrors = ({ log }: Service) =>
+    eventually(() => {
+      const errors = log.filter(({ level, msg }) => level === 50 && msg !== 'request');
+      return errors.length > 0 && errors.map(({ msg }) => msg);
+    });
 
   it('responds 503 where it is read, says so in the log, and serves the rest', async () => {
     const service = await Service.start(['serve'], damage('request_logs_v1'));
@@ -63,7 +68,7 @@ describeEmbedded('a store whose data is damaged', () => {
       ...UNAVAILABLE,
       headers: { 'retry-after': '1' },
     });
-    expect(errorsOf(service)).toEqual([
+    expect(await loggedErrors(service)).toEqual([
       expect.stringMatching(/^stored data is damaged \(40\), query request_logs\.\w+$/),
     ]);
     expect((await ask('/v1/team')).status).toBe(200);
@@ -76,7 +81,7 @@ describeEmbedded('a store whose data is damaged', () => {
     const path = `/v2/${prepared.clientId}/prod/sync`;
     const sync = { method: 'POST', body: JSON.stringify(aSync()) };
     expect(await send(service.collectorUrl, path, sync)).toMatchObject(UNAVAILABLE);
-    expect(errorsOf(service)).toEqual(['stored data is damaged (40), query client_apps.find']);
+    expect(await loggedErrors(service)).toEqual(['stored data is damaged (40), query client_apps.find']);
   });
 
   it('is one line for people on the command line', async () => {
