@@ -5,12 +5,16 @@ import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
 import { keepProcess } from '../../setup/secrets/run.js';
 
+const SOURCES = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
+const BUILT = [join(process.cwd(), 'dist/cli.js')];
+
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
   private child?: ChildProcess;
   private readonly endWithProcess = () => this.child?.kill('SIGKILL');
 
   private constructor(
+    private readonly program: readonly string[],
     private readonly env: NodeJS.ProcessEnv,
     readonly apiUrl: string,
     readonly collectorUrl: string,
@@ -18,7 +22,11 @@ export class ServiceProcess {
     process.once('exit', this.endWithProcess);
   }
 
-  static async start(dataDir: string): Promise<ServiceProcess> {
+  /** From the sources, or what is built of them, which starts in a third of the time. */
+  static async start(
+    dataDir: string,
+    { isBuilt = false, variables = {} }: { isBuilt?: boolean; variables?: NodeJS.ProcessEnv } = {},
+  ): Promise<ServiceProcess> {
     const [port, collectorPort] = [await freePort(), await freePort()];
     const env = {
       PATH: process.env.PATH,
@@ -28,17 +36,18 @@ export class ServiceProcess {
       COLLECTOR_PORT: String(collectorPort),
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       LOG_LEVEL: 'fatal',
+      ...variables,
     };
     const url = (at: number) => `http://127.0.0.1:${at}`;
-    const service = new ServiceProcess(env, url(port), url(collectorPort));
+    const program = isBuilt ? BUILT : SOURCES;
+    const service = new ServiceProcess(program, env, url(port), url(collectorPort));
     await service.launch();
     return service;
   }
 
   /** Runs the process, at first or again after `crash`; resolves once both can serve. */
   async launch(): Promise<void> {
-    const args = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
-    const child = spawn(process.execPath, [...args, 'serve', '--collector'], {
+    const child = spawn(process.execPath, [...this.program, 'serve', '--collector'], {
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
