@@ -8,6 +8,8 @@ import { keepProcess } from '../../setup/secrets/run.js';
 
 /** How Node runs the product from the sources. */
 const SOURCES = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
+/** How Node runs what is built, which starts in a third of the time. */
+export const BUILT = [join(process.cwd(), 'dist/cli.js')];
 
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
