@@ -106,7 +106,9 @@ export class AdminService {
 
   async listApps(teamId: number): Promise<App[]> {
     await this.requireTeam(teamId);
-    return new AppsRepository(this.store).list(teamId);
+    const apps: App[] = [];
+    for await (const read of new AppsRepository(this.store).list(teamId)) apps.push(...read);
+    return apps;
   }
 
   /** @throws AdminError when no team has the app. */

@@ -41,7 +41,7 @@ export class ApiKeyGuard implements CanActivate {
       if (refused !== null) throw rateLimitExceeded(refused);
     }
     const row = identifier === undefined ? null : await this.keys.find(identifier, request.patience);
-    if (row && isValid(row, key)) return accountOf(row, request.patience);
+    if (row && isValid(row, key)) return accountOf(row, request);
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
@@ -52,6 +52,7 @@ function isValid(row: ApiKeyRow, key: string): boolean {
   return matchesHash(key, row.key_sha256) && current;
 }
 
-function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, patience?: AbortSignal): Account {
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience };
+function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, request: Request): Account {
+  const { patience, logFields } = request;
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience, logFields };
 }

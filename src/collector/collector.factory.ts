@@ -14,6 +14,7 @@ import { openCountryDatabase } from '../ingestion/client-country.js';
 import { prepareStore } from '../ingestion/prepare-store.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
 import { Telemetry } from '../telemetry/telemetry.js';
+import { refusePipelined } from './pipelining.middleware.js';
 import { CollectorModule } from './collector.module.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 
@@ -38,6 +39,7 @@ export async function startCollectorOn(
   const module = CollectorModule.on({ config, store, monitor, redis, telemetry });
   const app = await createApp(module, logger);
   const drain = setUpHttp(app, config, logger);
+  app.use(refusePipelined);
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);

@@ -104,6 +104,7 @@ export class CollectorService {
 
   private async receive(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
     const app = await this.require(source.clientId, request.ip);
+    if (request.logFields) request.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);
@@ -111,8 +112,7 @@ export class CollectorService {
       const message = await this.readMessage(source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
-      if (count > 0)
-        this.rejections.reportEntries({ app_id: app.id, env: message.env, kind }, message.rejected);
+      this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
       return count > 0 ? { status: 'accepted', rejected: count } : { status: 'accepted' };
     } catch (error) {
       if (error instanceof ApiError && [413, 422].includes(error.getStatus()))

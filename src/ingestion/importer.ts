@@ -65,6 +65,8 @@ export class Importer {
   private batch: RequestRecord[] = [];
   private batchCharacters = 0;
   private readonly writing: Promise<void>[] = [];
+  /** Settles once the names of the batch before are registered. */
+  private named: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly writer: RequestsWriter,
@@ -135,7 +137,13 @@ export class Importer {
   }
 
   private async write(records: readonly RequestRecord[]) {
-    const written = await this.writer.write(this.options.appId, records);
+    const before = this.named;
+    let onNamed!: () => void;
+    this.named = new Promise((resolve) => {
+      onNamed = resolve;
+    });
+    await before;
+    const written = await this.writer.write(this.options.appId, records, onNamed).finally(onNamed);
     this.summary.imported += written.length;
     this.summary.duplicates += records.length - written.length;
     for (const { record, overflow = [] } of written) {

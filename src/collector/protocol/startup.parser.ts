@@ -1,10 +1,10 @@
-import { type Check, type Members, asObject, asText, optional } from '../../ingestion/checks.js';
+import { LenientReader, type Members, asObject, asText, textDecoder } from '../../ingestion/checks.js';
 import type { Named } from '../../ingestion/names/name-registry.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import { asMethod } from '../../ingestion/request-checks.js';
 import { cut } from '../../ingestion/text.js';
 import type { Message, MessageContext } from '../message.js';
-import { RejectedEntries, parseList } from './items.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { memberOf } from './members.js';
 
@@ -21,7 +21,7 @@ export function parseStartup(body: Buffer, context: MessageContext): Message {
 }
 
 function startupOf(source: Members, { env, now }: MessageContext): Partial<Message> {
-  const endpoint: Check<Named> = (value, name) => {
+  const endpoint: EntryDecoder<Named> = (value, name) => {
     const { method, path } = asObject(value, name);
     return {
       env,
@@ -33,7 +33,10 @@ function startupOf(source: Members, { env, now }: MessageContext): Partial<Messa
   };
   const rejected = new RejectedEntries();
   const endpoints = parseList(memberOf(source, 'paths'), 'paths', endpoint, rejected);
-  const framework = frameworkOf(optional(source.client, 'client', asText) ?? '');
+  rejected.requireAccepted(endpoints.length);
+  const reader = new LenientReader();
+  const framework = frameworkOf(reader.read(source.client, 'client', textDecoder) ?? '');
+  rejected.addMembers(reader.ignored);
   return { names: [namedEnv(env, now), ...endpoints], framework, rejected };
 }
 

@@ -114,6 +114,59 @@ describe('parseSync', () => {
     expect(() => sync({ requests: [bad] })).toThrow('requests[0].request_count: must be an integer');
   });
 
+  it.each([
+    [{ consumer: true }, { consumer: null }, 'requests[].consumer'],
+    [{ consumer: { name: 'Bob' } }, { consumer: null }, 'requests[].consumer'],
+    [{ request_size_sum: -1 }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ request_size_sum: 'NaN' }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ request_size_sum: 2 * 2 ** 44 + 1 }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ response_size_sum: 1.5 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
+    [{ response_size_sum: 2 ** 53 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
+  ])('leaves out what it cannot read of the count %j alone, and names it', (members, left, name) => {
+    const given = { ...COUNT, consumer: 'bob', request_size_sum: 3, response_size_sum: 2 * 2 ** 44 };
+    const [whole] = sync({ requests: [given] }).counts;
+    const { counts, rejected } = sync({ requests: [{ ...given, ...members }] });
+    expect(counts).toEqual([{ ...whole, ...left }]);
+    expect([rejected.count, [...rejected.members]]).toEqual([0, [[name, 1]]]);
+  });
+
+  it.each([
+    ['', null],
+    [' ', null],
+    [null, null],
+    [7, { identifier: '7' }],
+    [{ identifier: 'bob', name: 7 }, { identifier: 'bob' }],
+  ])('reads the consumer %j of a count', (consumer, expected) => {
+    const { counts, rejected } = sync({ requests: [{ ...COUNT, consumer }] });
+    expect([counts[0]?.consumer, rejected.count]).toEqual([expected, 0]);
+  });
+
+  it('takes null for a size that is not known, as JavaScript writes NaN', () => {
+    const { counts, rejected } = sync({ requests: [{ ...COUNT, request_size_sum: NaN }] });
+    expect(counts).toMatchObject([{ requests: 2, bytes_received: 0 }]);
+    expect(rejected.members.size).toBe(0);
+  });
+
+  it.each([
+    ['bob', 'consumers'],
+    [{ identifier: 'bob' }, 'consumers'],
+    [[{ identifier: 'bob', name: ['b'], group: 7 }], 'consumers[].name,consumers[].group'],
+  ])('keeps the counts beside the consumers %j', (consumers, names) => {
+    const { counts, rejected } = sync({ requests: [COUNT], consumers });
+    expect(counts).toMatchObject([{ requests: 2 }]);
+    expect([rejected.count, [...rejected.members.keys()].join()]).toEqual([0, names]);
+  });
+
+  it.each([null, {}, { name: 'Bob' }, { identifier: ' ' }, '', true])(
+    'keeps the counts beside the consumer %j, which it rejects',
+    (consumer) => {
+      const { counts, rejected } = sync({ requests: [COUNT], consumers: [consumer] });
+      expect(counts).toHaveLength(1);
+      expect(rejected).toMatchObject({ count: 1, reason: 'consumers[0].identifier: must not be empty' });
+      expect(rejected.members.size).toBe(0);
+    },
+  );
+
   it('refuses more values than it can parse, before it parses them', () => {
     const body = Buffer.from(`{"requests":[${'{},'.repeat(1_000_000)}{}]}`);
     expect(() => parseSync(body, CONTEXT)).toThrow('body: must have at most 1500000 values');
@@ -133,7 +186,6 @@ describe('parseSync', () => {
     [{ timestamp: Date.UTC(2025, 9, 20) / 1000 }, 'timestamp: older than the 13 months'],
     [{ timestamp: NOW / 1000 + 90_000 }, 'timestamp: more than a day in the future'],
     [{ requests: {} }, 'requests: must be an array'],
-    [{ consumers: 'bob' }, 'consumers: must be an array'],
   ])('refuses %j for good', (members, reason) => {
     expect(() => sync(members)).toThrow(reason);
   });
@@ -153,6 +205,13 @@ describe('parseStartup', () => {
   ])('learns from the client %p the framework %p', (client, framework) => {
     const body = Buffer.from(JSON.stringify({ message_uuid: UUID, client }));
     expect(parseStartup(body, CONTEXT).framework).toBe(framework);
+  });
+
+  it('registers the endpoints beside a client that it cannot read', () => {
+    const body = { message_uuid: UUID, client: ['js:express'], paths: [{ method: 'GET', path: '/a' }] };
+    const { names, framework, rejected } = parseStartup(Buffer.from(JSON.stringify(body)), CONTEXT);
+    expect([names.length, framework, rejected.count]).toEqual([2, null, 0]);
+    expect([...rejected.members]).toEqual([['client', 1]]);
   });
 
   it('writes paths in braces', () => {

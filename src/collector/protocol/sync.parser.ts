@@ -1,24 +1,28 @@
 import { METHODS as METHOD_NAMES } from 'node:http';
 import {
-  type Check,
+  LenientReader,
   type Members,
   Rejection,
   asObject,
   asText,
-  integerFrom,
-  optional,
+  createDecoder,
+  createIntegerDecoder,
+  isAbsent,
+  textOrNumberDecoder,
+  toCheck,
 } from '../../ingestion/checks.js';
 import { trafficRetention, whyNotInTime } from '../../ingestion/instant.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
-import { asConsumer, asIdentifier, asMethod, asSize } from '../../ingestion/request-checks.js';
+import { asMethod, createSizeSumDecoder, readConsumer } from '../../ingestion/request-checks.js';
 import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
-import { RejectedEntries, parseList } from './items.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { asEpochMs, memberOf } from './members.js';
 import { namedEnv } from './startup.parser.js';
 
-const asCount = integerFrom(0, Number.MAX_SAFE_INTEGER);
+const asCount = toCheck(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
+const listDecoder = createDecoder('must be an array', (value) => (Array.isArray(value) ? value : undefined));
 /** As the libraries write them. */
 const METHODS = new Set(METHOD_NAMES);
 
@@ -27,7 +31,8 @@ const METHODS = new Set(METHOD_NAMES);
  *
  * The counts belong to the message's `timestamp`, which a late one brings along. Status codes, response times and the
  * sizes' distribution, `validation_errors`, `server_errors` and `resources` have no place in the API: they are ignored
- * and so may be anything. A count that cannot be decoded is rejected and does not cost the others.
+ * and so may be anything. A count without a method, a path or a number of requests that can be read is rejected and does not
+ * cost the others; a consumer, a size or a name that cannot be read is left out.
  *
  * @throws Rejection when it can never be accepted
  */
@@ -40,8 +45,12 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
   const outOfTime = whyNotInTime(timestamp, trafficRetention(now), now);
   if (outOfTime !== undefined) throw new Rejection(outOfTime);
   const rejected = new RejectedEntries();
+  const reader = new LenientReader();
+  const named = reader.read(source.consumers, 'consumers', listDecoder);
+  rejected.addMembers(reader.ignored);
   const counts = parseList(source.requests, 'requests', countDecoder(timestamp, env), rejected);
-  const consumers = parseList(source.consumers, 'consumers', asConsumer, rejected);
+  const consumers = parseList(named, 'consumers', decodeConsumer, rejected);
+  rejected.requireAccepted(counts.length + consumers.length);
   return {
     names: [
       namedEnv(env, timestamp),
@@ -53,17 +62,25 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
   };
 }
 
-function countDecoder(timestamp: number, env: string): Check<CountRecord> {
-  return (value, name) => {
+function decodeConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord {
+  const consumer = readConsumer(value, 'consumers[]', reader);
+  if (consumer === null) throw new Rejection(`${name}.identifier: must not be empty`);
+  return consumer;
+}
+
+function countDecoder(timestamp: number, env: string): EntryDecoder<CountRecord> {
+  return (value, name, reader) => {
     const source = asObject(value, name);
-    const number = (member: string) => optional(memberOf(source, member), `${name}.${member}`, asSize) ?? 0;
+    const requests = asCount(memberOf(source, 'request_count'), `${name}.request_count`);
+    const readSum = (member: string) =>
+      reader.read(memberOf(source, member), `requests[].${member}`, createSizeSumDecoder(requests)) ?? 0;
     return {
       timestamp,
       env,
-      ...decodeCountKey(source, name),
-      requests: asCount(memberOf(source, 'request_count'), `${name}.request_count`),
-      bytes_received: number('request_size_sum'),
-      bytes_sent: number('response_size_sum'),
+      ...decodeCountKey(source, name, reader),
+      requests,
+      bytes_received: readSum('request_size_sum'),
+      bytes_sent: readSum('response_size_sum'),
     };
   };
 }
@@ -78,17 +95,20 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
  * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
  * undone but for the path, which is lost; of more, only that requests were made can be told.
  */
-function decodeCountKey(source: Members, name: string): CountKey {
-  const text = (member: string) => optional(source[member], `${name}.${member}`, asText) ?? '';
-  const [consumer, method, path] = [text('consumer'), text('method'), text('path')];
+function decodeCountKey(source: Members, name: string, reader: LenientReader): CountKey {
+  const readText = (member: string) =>
+    isAbsent(source[member]) ? '' : asText(source[member], `${name}.${member}`);
+  const [method, path] = [readText('method'), readText('path')];
   const hasStatus = source.status_code !== null;
   const isRoute = path === '' || path.startsWith('/');
-  if (!hasStatus && METHODS.has(path))
-    return { consumer: consumerFrom(`${consumer}|${method}`, name), method: path, path: null };
+  if (!hasStatus && METHODS.has(path)) {
+    const consumer = `${textOrNumberDecoder.decode(source.consumer) ?? ''}|${method}`;
+    return { consumer: readCountConsumer(consumer, reader), method: path, path: null };
+  }
   if (!METHODS.has(method.toUpperCase()) && !(hasStatus && isRoute))
     return { consumer: null, method: '', path: null };
   return {
-    consumer: consumerFrom(consumer, name),
+    consumer: readCountConsumer(source.consumer, reader),
     method: asMethod(method, `${name}.method`),
     path: path === '' ? null : toBraces(path),
     // What is left of a path with a `|` in it must not become an endpoint.
@@ -96,6 +116,8 @@ function decodeCountKey(source: Members, name: string): CountKey {
   };
 }
 
-function consumerFrom(text: string, name: string): ConsumerRecord | null {
-  return text.trim() === '' ? null : { identifier: asIdentifier(text, `${name}.consumer`) };
+/** The libraries write an empty text where a request had no consumer. */
+function readCountConsumer(value: unknown, reader: LenientReader): ConsumerRecord | null {
+  const isBlank = typeof value === 'string' && value.trim() === '';
+  return isBlank ? null : readConsumer(value, 'requests[].consumer', reader);
 }

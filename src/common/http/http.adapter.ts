@@ -1,6 +1,8 @@
 import { type RequestListener, createServer } from 'node:http';
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
+import { STALLED_READER_MS } from './streamed-list.js';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
 /** Of one port; what comes beyond is closed at once. A process may open far more files than that. */
@@ -21,6 +23,7 @@ export class HttpAdapter extends ExpressAdapter {
 
   /** Bodies that the engine wrote are bytes, which the framework would take for an object to be written as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number) {
+    if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
     return response.send(body);
