@@ -3,7 +3,7 @@
 # docker build --build-arg EMBEDDED=1 .   with the engine inside as well, its data in /data
 
 # By digest, which a tag can leave; CONTRIBUTING.md says how it is moved.
-FROM node:20.20.2-bookworm-slim@sha256:2cf067cfed83d5ea958367df9f966191a942351a2df77d6f0193e162b5febfc0 AS base
+FROM node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e AS base
 
 FROM base AS build
 WORKDIR /app

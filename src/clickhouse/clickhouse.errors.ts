@@ -1,4 +1,4 @@
-/** The store cannot be reached, is overloaded or refuses: 503 (contract, section 3). */
+/** The store cannot be reached, is overloaded or refuses: 503 (docs/contract.md#errors). */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
 }
@@ -31,7 +31,7 @@ export class DiskFull extends StoreUnavailable {
   }
 }
 
-/** A query ran past its time limit: 504 (contract, section 3). */
+/** A query ran past its time limit: 504 (docs/contract.md#errors). */
 export class QueryTimedOut extends Error {
   override readonly name = 'QueryTimedOut';
 }

@@ -217,7 +217,7 @@ export class Config {
   get redisUrl() {
     return this.env.REDIS_URL;
   }
-  /** Requests allowed in a window of 60 s per API key (contract, section 10). */
+  /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
   }

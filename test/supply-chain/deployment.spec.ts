@@ -39,8 +39,7 @@ describe('images', () => {
     const stages = new Set(from.map(([, , stage]) => stage));
     const others = from.map(([, image = '']) => image).filter((image) => !stages.has(image));
     expect(others).toEqual([expect.stringMatching(BY_DIGEST)]);
-    const oldest = /FROM node:(\d+)\./.exec(readFileSync('Dockerfile', 'utf8'))![1];
-    expect(readFileSync('package.json', 'utf8')).toContain(`"node": ">=${oldest}.`);
+    expect(others[0]).toMatch(new RegExp(`^node:${readFileSync('.nvmrc', 'utf8').trim()}\\.`));
   });
 
   it.each(COMPOSE)('are named by their digest in %s', (file) => {
@@ -51,6 +50,14 @@ describe('images', () => {
       file === 'docker-compose.yml' ? [] : ['clickhouse/clickhouse-keeper:26.7.5.10'],
     );
   });
+});
+
+it('the tests on a server use the images that docker-compose.yml starts', () => {
+  const { jobs } = parse('.github/workflows/ci.yml') as {
+    jobs: { server: { services: Record<string, Service> } };
+  };
+  for (const [name, { image }] of Object.entries(jobs.server.services))
+    expect([name, image]).toEqual([name, serviceOf('docker-compose.yml', name).image]);
 });
 
 describe.each(COMPOSE)('passwords in %s', (file) => {

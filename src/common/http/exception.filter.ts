@@ -16,7 +16,7 @@ import {
   serviceUnavailable,
 } from './api-error.js';
 
-/** Every answer that is not 200, in the one shape of the contract's section 3. Nothing of the inside gets out. */
+/** Every answer that is not 200, in the one shape of docs/contract.md#errors. Nothing of the inside gets out. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
