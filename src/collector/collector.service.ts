@@ -38,6 +38,8 @@ export interface Receipt {
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 8_000;
 const RETRY_AFTER_SECONDS = 1;
+/** Every library asks again and again: a line a minute says as much. */
+const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
@@ -55,6 +57,7 @@ export class CollectorService {
   private readonly parsing = new Turns(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
+  private uncertainLoggedAt = -Infinity;
 
   constructor(
     private readonly apps: ClientApps,
@@ -121,7 +124,10 @@ export class CollectorService {
     }
   }
 
-  /** The app of a client ID. 404 is for what the store does not know: a library that reads it sends nothing any more. */
+  /**
+   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
+   * more.
+   */
   private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
@@ -132,8 +138,20 @@ export class CollectorService {
     }
     const app = id === null ? undefined : await this.available(this.apps.find(id));
     if (app) return app;
+    const uncertain = await this.available(this.apps.whyUncertain());
+    if (uncertain !== null) {
+      this.reportUncertain(uncertain);
+      throw serviceUnavailable();
+    }
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
+  }
+
+  private reportUncertain(why: string): void {
+    const now = performance.now();
+    if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
+    this.uncertainLoggedAt = now;
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {
