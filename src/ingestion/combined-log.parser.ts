@@ -1,3 +1,4 @@
+import { parseAddress } from '../common/ip-address.js';
 import { requestHeadersText } from './capture.js';
 import { LenientReader } from './checks.js';
 import { countryOf, isPublic } from './client-country.js';
@@ -6,7 +7,7 @@ import { isNoise } from './noise.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
 import { pathPatternOf } from './path-pattern.js';
 import { identifierDecoder, responseTimeDecoder, sizeDecoder, statusCodeDecoder } from './request-checks.js';
-import { MAX_URL, clean, exceeds, methodOf, parseAddress } from './text.js';
+import { MAX_URL, clean, exceeds, methodOf } from './text.js';
 
 /** The time, up to the quote that opens the request. A user name may have brackets as well. */
 const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;

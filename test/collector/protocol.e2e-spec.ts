@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import type { ConsumerBody } from '../setup/tenant.js';
-import { answerTo } from '../setup/wire.js';
+import { answerTo, answersIn, exchange } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
 import { logFile } from './setup/log-file.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
@@ -133,6 +133,16 @@ describe('the collection interface', () => {
       expect(await logs()).toHaveLength(2);
     });
 
+    it('is for members that cannot be read as well: they alone are left out', async () => {
+      const count = aCount({ consumer: true, request_size_sum: -1 });
+      const sync = await client.send('sync', aSync({ requests: [count], consumers: 'bob' }));
+      const item = anItem({ request: { consumer: '', size: 2 ** 53 }, exception: { message: 'm' } });
+      const log = await client.sendLog([item, anItem({ traceId: 'x' })]);
+      expect([sync, log]).toMatchObject(Array(2).fill({ status: 202, body: { status: 'accepted' } }));
+      expect([sync.body.rejected, log.body.rejected]).toEqual([undefined, undefined]);
+      expect([await requests(), (await logs()).length]).toEqual([1, 2]);
+    });
+
     it('sync: a later name or group of a consumer takes the place of the one before', async () => {
       await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
       await client.send(
@@ -257,6 +267,17 @@ describe('the collection interface', () => {
         answers.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
       ).toBe(true);
       expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
+    });
+
+    it('503 and an end of the connection for a message that does not wait for the response before it', async () => {
+      const body = JSON.stringify(aSync());
+      const message = `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const answers = answersIn(await exchange(service.collector.url, message.repeat(4)));
+      expect(answers.slice(0, 2)).toMatchObject([
+        { status: 202 },
+        { status: 503, headers: { 'retry-after': '1', connection: 'close' } },
+      ]);
+      expect(await requests()).toBe(1);
     });
 
     it('a connection that ends before its message does leaves nothing behind', async () => {

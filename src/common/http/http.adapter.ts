@@ -1,9 +1,12 @@
 import { type RequestListener, createServer } from 'node:http';
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
+import { STALLED_READER_MS } from './streamed-list.js';
+import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
-/** Of one port; what comes beyond is closed at once. A process may open far more files than that. */
+/** Of one port. A process may open far more files than that. */
 const MAX_CONNECTIONS = 5_000;
 
 /**
@@ -21,6 +24,7 @@ export class HttpAdapter extends ExpressAdapter {
 
   /** Bodies that the engine wrote are bytes, which the framework would take for an object to be written as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number) {
+    if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
     return response.send(body);
@@ -32,6 +36,7 @@ export class HttpAdapter extends ExpressAdapter {
       this.getInstance<RequestListener>(),
     );
     server.maxConnections = MAX_CONNECTIONS;
+    closeIdleConnectionsWhenFull(server);
     server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
     // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
