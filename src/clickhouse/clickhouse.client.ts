@@ -261,11 +261,10 @@ export class ClickHouse {
     const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
     return this.watch.over(statement, (reads) =>
       withPatience(options.unlimited ? UNLIMITED_MS : this.patienceMs, options.signal, (signal) =>
-        this.turns.take(
-          signal,
-          () => this.read({ query: sql, settings, params, format, signal, reads }),
-          { first: options.first, group: options.teamId },
-        ),
+        this.turns.take(signal, () => this.read({ query: sql, settings, params, format, signal, reads }), {
+          first: options.first,
+          group: options.teamId,
+        }),
       ),
     );
   }
