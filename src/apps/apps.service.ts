@@ -18,7 +18,7 @@ class CheckedAppScope {
   constructor(
     readonly teamId: number,
     readonly appId: number,
-    /** Endpoints left out of logs, details and traffic (contract, section 8). */
+    /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
     /** Aborts when the request is over. */
     readonly patience: AbortSignal | undefined,
@@ -32,7 +32,10 @@ export type AppScope = CheckedAppScope;
 
 @Injectable()
 export class AppsService {
-  /** Endpoints excluded by app; null: not the team's. Changes take effect within 10 s (contract, section 8). */
+  /**
+   * Endpoints excluded by app; null: not the team's. Changes take effect within 10 s
+   * (docs/contract.md#excluded-endpoints).
+   */
   private readonly scopes: CachedLookup<number[] | null>;
 
   constructor(

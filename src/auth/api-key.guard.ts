@@ -9,7 +9,8 @@ import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
 import { PUBLIC } from './public.decorator.js';
 
 /**
- * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (contract, sections 2 and 3).
+ * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,
+ * docs/contract.md#errors).
  *
  * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key passes whatever
  * others guess, so that one guesser does not lock out a whole office behind the same address.

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
-import { Turns } from '../clickhouse/turns.js';
+import { GroupOverloaded, Turns } from '../clickhouse/turns.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
 import { rawQuery } from '../common/http/raw-query.js';
 import { parseUuid } from '../common/validation/uuid.js';
@@ -37,6 +37,9 @@ export interface Receipt {
 /** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 8_000;
+const RETRY_AFTER_SECONDS = 1;
+/** Every library asks again and again: a line a minute says as much. */
+const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
@@ -54,6 +57,7 @@ export class CollectorService {
   private readonly parsing = new Turns(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
+  private uncertainLoggedAt = -Infinity;
 
   constructor(
     private readonly apps: ClientApps,
@@ -106,7 +110,7 @@ export class CollectorService {
     await this.admit(app);
     const reservation = this.budget.open(app.id);
     try {
-      const message = await this.readMessage(source, request, parse, reservation);
+      const message = await this.readMessage(app, source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
       this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
@@ -120,7 +124,10 @@ export class CollectorService {
     }
   }
 
-  /** The app of a client ID. 404 is for what the store does not know: a library that reads it sends nothing any more. */
+  /**
+   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
+   * more.
+   */
   private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
@@ -131,8 +138,20 @@ export class CollectorService {
     }
     const app = id === null ? undefined : await this.available(this.apps.find(id));
     if (app) return app;
+    const uncertain = await this.available(this.apps.whyUncertain());
+    if (uncertain !== null) {
+      this.reportUncertain(uncertain);
+      throw serviceUnavailable();
+    }
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
+  }
+
+  private reportUncertain(why: string): void {
+    const now = performance.now();
+    if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
+    this.uncertainLoggedAt = now;
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {
@@ -144,6 +163,7 @@ export class CollectorService {
 
   /** While it is read a message holds its bytes, and once it is parsed what its rows will weigh. */
   private async readMessage(
+    app: ClientApp,
     source: Source,
     request: Request,
     parse: Parse,
@@ -153,11 +173,18 @@ export class CollectorService {
     const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
       reservation.resize(bytes);
     });
-    const message = await this.parsing.take(new AbortController().signal, () =>
-      parseOr422(() => parse(body, context)),
-    );
+    const message = await this.parseInTurn(app, () => parseOr422(() => parse(body, context)));
     reservation.resize(weighMessage(message));
     return message;
+  }
+
+  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
+  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    try {
+      return await this.parsing.take(new AbortController().signal, parse, { group: app.id });
+    } catch (error) {
+      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
+    }
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {

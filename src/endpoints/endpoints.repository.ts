@@ -31,7 +31,9 @@ const SEEN_IN = `id IN (
 export class EndpointsRepository {
   constructor(private readonly store: AppStore) {}
 
-  /** Endpoints by path, then method; with an environment those that were seen in it (contract, section 5). */
+  /**
+   * Endpoints by path, then method; with an environment those that were seen in it (docs/contract.md#endpoints-of-env).
+   */
   async *list(scope: AppScope, { app_env_id, method, path }: EndpointFilter): AsyncGenerator<Endpoint[]> {
     const seenIn = app_env_id === undefined ? undefined : { sql: SEEN_IN, params: { app_env_id } };
     let after: Endpoint | undefined;

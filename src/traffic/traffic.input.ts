@@ -13,7 +13,7 @@ import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;
 
-/** Without a start, the window begins this long before now (specification, Get Traffic). */
+/** Without a start, the window begins this long before now (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS: Readonly<Record<Interval, number>> = {
   hour: 24 * HOUR_MS,
   day: 30 * 24 * HOUR_MS,

@@ -8,7 +8,7 @@ import { migrate } from '../../src/clickhouse/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { Load, type Outgoing } from '../collector/setup/load.js';
 import { logFile } from '../collector/setup/log-file.js';
-import { ServiceProcess } from '../collector/setup/service-process.js';
+import { BUILT, ServiceProcess } from '../collector/setup/service-process.js';
 import { CrashSite, Moments, randomFrom } from '../faults/crash.js';
 import { eventually } from '../setup/eventually.js';
 import { mustNotAppear } from '../setup/secrets/run.js';
@@ -141,8 +141,8 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
       if (round > 0) await excludeEndpoints();
       await importAll(round);
       service = await ServiceProcess.start(site.directory, {
-        isBuilt: true,
-        variables: { RATE_LIMIT_PER_MINUTE: '1000000', COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000' },
+        program: BUILT,
+        env: { RATE_LIMIT_PER_MINUTE: '1000000', COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000' },
       });
       await sendAll(service, round);
       await compareAll(service, round);

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { memoryOf, readProcessorSeconds } from '../../bench/machine.js';
 import { endProcess } from '../../setup/end-process.js';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
 import { keepProcess } from '../../setup/secrets/run.js';
 
+/** How Node runs the product from the sources. */
 const SOURCES = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
-const BUILT = [join(process.cwd(), 'dist/cli.js')];
+/** How Node runs what is built, which starts in a third of the time. */
+export const BUILT = [join(process.cwd(), 'dist/cli.js')];
 
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
@@ -22,10 +25,10 @@ export class ServiceProcess {
     process.once('exit', this.endWithProcess);
   }
 
-  /** From the sources, or what is built of them, which starts in a third of the time. */
+  /** @param program Node's arguments up to the command's own */
   static async start(
     dataDir: string,
-    { isBuilt = false, variables = {} }: { isBuilt?: boolean; variables?: NodeJS.ProcessEnv } = {},
+    { program = SOURCES, env: overrides = {} }: { program?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
   ): Promise<ServiceProcess> {
     const [port, collectorPort] = [await freePort(), await freePort()];
     const env = {
@@ -36,10 +39,9 @@ export class ServiceProcess {
       COLLECTOR_PORT: String(collectorPort),
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       LOG_LEVEL: 'fatal',
-      ...variables,
+      ...overrides,
     };
     const url = (at: number) => `http://127.0.0.1:${at}`;
-    const program = isBuilt ? BUILT : SOURCES;
     const service = new ServiceProcess(program, env, url(port), url(collectorPort));
     await service.launch();
     return service;
@@ -61,6 +63,21 @@ export class ServiceProcess {
 
   get pid(): number {
     return this.child?.pid ?? 0;
+  }
+
+  /** Whether the process that was launched last is there. */
+  get isRunning(): boolean {
+    return this.child?.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** The most memory that it has had since its launch, in MiB (Linux). */
+  get peakMiB(): number {
+    return Math.round(memoryOf(this.pid).peakMb);
+  }
+
+  /** Processor time since its launch, in seconds (Linux). */
+  get processorSeconds(): number {
+    return readProcessorSeconds(this.pid);
   }
 
   /** Ends the process at once: nothing in it gets to do anything any more. */
