@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
 
 /** A hundred environments each are a few MB. */
@@ -42,8 +42,9 @@ export class AppsRepository {
     let after_id: number | undefined = 0;
     do {
       const params = { team_id: teamId, after_id };
-      const rows: AppRow[] = await this.store.rows('apps.list', LIST, params, { signal });
-      yield await this.withEnvironments(rows, signal);
+      const options = { signal, teamId };
+      const rows: AppRow[] = await this.store.rows('apps.list', LIST, params, options);
+      yield await this.withEnvironments(rows, options);
       after_id = rows[APPS_PER_READ - 1]?.id;
     } while (after_id !== undefined);
   }
@@ -59,10 +60,10 @@ export class AppsRepository {
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }
 
-  private async withEnvironments(apps: readonly AppRow[], signal?: AbortSignal): Promise<App[]> {
+  private async withEnvironments(apps: readonly AppRow[], options: QueryOptions): Promise<App[]> {
     if (apps.length === 0) return [];
     const app_ids = apps.map(({ id }) => id);
-    const rows = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, { signal });
+    const rows = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, options);
     const envs = new Map<number, Env[]>(app_ids.map((id) => [id, []]));
     for (const { app_id, ...env } of rows) envs.get(app_id)?.push(env);
     return apps.map(({ created_at, ...app }) => ({ ...app, envs: envs.get(app.id) ?? [], created_at }));

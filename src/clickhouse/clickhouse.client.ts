@@ -34,6 +34,8 @@ export interface QueryOptions {
   unlimited?: boolean;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
+  /** The team that it is for: those that wait for their turn are served in rotation by team. */
+  teamId?: number;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
   /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
@@ -259,11 +261,10 @@ export class ClickHouse {
     const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
     return this.watch.over(statement, (reads) =>
       withPatience(options.unlimited ? UNLIMITED_MS : this.patienceMs, options.signal, (signal) =>
-        this.turns.take(
-          signal,
-          () => this.read({ query: sql, settings, params, format, signal, reads }),
-          options.first,
-        ),
+        this.turns.take(signal, () => this.read({ query: sql, settings, params, format, signal, reads }), {
+          first: options.first,
+          group: options.teamId,
+        }),
       ),
     );
   }

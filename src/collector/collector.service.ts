@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
-import { Turns } from '../clickhouse/turns.js';
+import { GroupOverloaded, Turns } from '../clickhouse/turns.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
 import { rawQuery } from '../common/http/raw-query.js';
 import { parseUuid } from '../common/validation/uuid.js';
@@ -37,6 +37,7 @@ export interface Receipt {
 /** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 8_000;
+const RETRY_AFTER_SECONDS = 1;
 /** Every library asks again and again: a line a minute says as much. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
@@ -109,7 +110,7 @@ export class CollectorService {
     await this.admit(app);
     const reservation = this.budget.open(app.id);
     try {
-      const message = await this.readMessage(source, request, parse, reservation);
+      const message = await this.readMessage(app, source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
       this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
@@ -162,6 +163,7 @@ export class CollectorService {
 
   /** While it is read a message holds its bytes, and once it is parsed what its rows will weigh. */
   private async readMessage(
+    app: ClientApp,
     source: Source,
     request: Request,
     parse: Parse,
@@ -171,11 +173,18 @@ export class CollectorService {
     const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
       reservation.resize(bytes);
     });
-    const message = await this.parsing.take(new AbortController().signal, () =>
-      parseOr422(() => parse(body, context)),
-    );
+    const message = await this.parseInTurn(app, () => parseOr422(() => parse(body, context)));
     reservation.resize(weighMessage(message));
     return message;
+  }
+
+  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
+  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    try {
+      return await this.parsing.take(new AbortController().signal, parse, { group: app.id });
+    } catch (error) {
+      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
+    }
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {

@@ -5,6 +5,8 @@ import { type Answer, post } from './post.js';
 export interface Outgoing {
   url: string;
   body: string | Buffer;
+  /** Entries that its receipt must say are rejected; not looked at when not given. */
+  rejected?: number;
 }
 
 /** The statuses after which the libraries send the same message again. */
@@ -35,10 +37,11 @@ export class Load {
     }
   }
 
-  private async deliver({ url, body }: Outgoing): Promise<void> {
+  private async deliver({ url, body, rejected }: Outgoing): Promise<void> {
     for (;;) {
       const answer: Answer | null = await post(url, body).catch(() => null);
-      if (answer?.status === 202) return;
+      if (answer?.status === 202 && (answer.body.rejected ?? 0) === (rejected ?? answer.body.rejected ?? 0))
+        return;
       if (answer && !REPEATED.has(answer.status))
         throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
       this.repeated += 1;
