@@ -220,7 +220,7 @@ describe('two teams are served, and what they sent is there, beside', () => {
         const sending = await RawConnection.open(service.collectorUrl);
         const body = ' '.repeat(MIB);
         for (let n = 0; n < 50; n++) sending.write(headOfSync(attacker, body.length) + body);
-        await eventually(() => sending.statuses.length > 0 && !sending.isOpen, 120_000);
+        await eventually(() => sending.statuses.length === 50 || !sending.isOpen, 120_000);
         attacker.noteAll(sending);
       }),
     ));
