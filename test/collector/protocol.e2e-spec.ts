@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '../setup/eventually.js';
 import type { ConsumerBody } from '../setup/tenant.js';
 import { answerTo, answersIn, exchange } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
@@ -256,6 +257,19 @@ describe('the collection interface', () => {
       for (const { status, headers } of [...one, ...many])
         expect(headers.get('retry-after')).toBe(status === 202 ? null : '1');
       expect((await post(client)).status).toBe(202);
+    });
+
+    it('429 for a log file that unpacks to more than the share of its app, unless it is the only message', async () => {
+      const file = gzipSync('{}\n'.repeat(2 * MIB));
+      const post = async (sender: Client) =>
+        (await service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, file)).status;
+      expect(await post(client)).toBe(202);
+      const stalled = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
+      stalled.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`);
+      await eventually(async () => (await post(client)) === 429);
+      expect(await post(await service.tenant())).toBe(202);
+      stalled.destroy();
+      await eventually(async () => (await post(client)) === 202);
     });
 
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {

@@ -141,7 +141,7 @@ describe('two teams are served, and what they sent is there, beside', () => {
           packed(Buffer.alloc((IS_LONG ? 1_000 : 200) * MIB)),
           packed(`{"a":"${'x'.repeat(3_300)}"}\n`.repeat(19_900)),
         ];
-        await attacker.deliverAll(Array.from({ length: 5 }, () => bombs).flat());
+        await attacker.deliverAll(Array.from({ length: IS_LONG ? 5 : 3 }, () => bombs).flat());
       }),
     ));
 
