@@ -70,8 +70,10 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   const store = await ClickHouse.open(config, { telemetry });
   const close = () => store.close().finally(() => telemetry.close());
   try {
-    await prepareStore(store);
+    const { isNew, problems } = await prepareStore(store);
     const logger = createServerLogger(config.logLevel, logs);
+    if (isNew) logger.info(`made a new store, which is empty, in ${config.dataDir}`);
+    for (const problem of problems) logger.error(problem);
     warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return { ...collector, stop: () => collector.stop().finally(close) };

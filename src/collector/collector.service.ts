@@ -6,6 +6,7 @@ import { rawQuery } from '../common/http/raw-query.js';
 import { parseUuid } from '../common/validation/uuid.js';
 import { Config } from '../config/config.js';
 import { Rejection, type Check } from '../ingestion/checks.js';
+import { isGzip, readUnpackedSize } from '../ingestion/gunzip.js';
 import { asEnv, asUuid } from '../ingestion/request-checks.js';
 import { AuthFailures } from '../rate-limit/auth-failures.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
@@ -161,7 +162,7 @@ export class CollectorService {
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
-  /** While it is read a message holds its bytes, and once it is parsed what its rows will weigh. */
+  /** While it is read a message holds its bytes, then what it unpacks to, and once it is parsed what its rows will weigh. */
   private async readMessage(
     app: ClientApp,
     source: Source,
@@ -173,6 +174,11 @@ export class CollectorService {
     const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
       reservation.resize(bytes);
     });
+    // Before it waits for its turn: log files unpack to many times their size, and one app could have dozens wait.
+    if (isGzip(body))
+      reservation.resize(
+        Math.max(body.length, Math.min(readUnpackedSize(body), this.limits.maxLogFileBytes)),
+      );
     const message = await this.parseInTurn(app, () => parseOr422(() => parse(body, context)));
     reservation.resize(weighMessage(message));
     return message;

@@ -10,10 +10,10 @@ export function refusePipelined(request: Request, response: Response, next: Next
   if (!before || before.writableEnded) {
     last.set(request.socket, response);
     next();
-  } else
-    next(
-      new ApiError(503, 'One message at a time on a connection', { 'Retry-After': '1', Connection: 'close' }),
-    );
+    return;
+  }
+  // The connection stays open: one that is closed with bytes unread is reset, and the responses are lost.
+  next(new ApiError(503, 'One message at a time on a connection', { 'Retry-After': '1' }));
 }
 
 /** By connection, the response to the last message that was not refused. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '../setup/eventually.js';
 import type { ConsumerBody } from '../setup/tenant.js';
 import { answerTo, answersIn, exchange } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
@@ -258,6 +259,19 @@ describe('the collection interface', () => {
       expect((await post(client)).status).toBe(202);
     });
 
+    it('429 for a log file that unpacks to more than the share of its app, unless it is the only message', async () => {
+      const file = gzipSync('{}\n'.repeat(2 * MIB));
+      const post = async (sender: Client) =>
+        (await service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, file)).status;
+      expect(await post(client)).toBe(202);
+      const stalled = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
+      stalled.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`);
+      await eventually(async () => (await post(client)) === 429);
+      expect(await post(await service.tenant())).toBe(202);
+      stalled.destroy();
+      await eventually(async () => (await post(client)) === 202);
+    });
+
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {
       const other = await service.tenant();
       const startup = () => client.send('startup', { message_uuid: randomUUID() });
@@ -269,14 +283,14 @@ describe('the collection interface', () => {
       expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
     });
 
-    it('503 and an end of the connection for a message that does not wait for the response before it', async () => {
+    it('503 for a message that does not wait for the response before it', async () => {
       const body = JSON.stringify(aSync());
-      const message = `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      const answers = answersIn(await exchange(service.collector.url, message.repeat(4)));
-      expect(answers.slice(0, 2)).toMatchObject([
-        { status: 202 },
-        { status: 503, headers: { 'retry-after': '1', connection: 'close' } },
-      ]);
+      const message = (connection: string) =>
+        `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const messages = message('keep-alive').repeat(3) + message('close');
+      const answers = answersIn(await exchange(service.collector.url, messages));
+      const refused = { status: 503, headers: { 'retry-after': '1' } };
+      expect(answers).toMatchObject([{ status: 202 }, refused, refused, refused]);
       expect(await requests()).toBe(1);
     });
 

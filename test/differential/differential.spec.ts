@@ -23,10 +23,10 @@ const SEED = Number(process.env.DIFFERENTIAL_SEED ?? Math.floor(Math.random() * 
 /** Requests that are drawn for each way in, in each app. */
 const REQUESTS = Number(process.env.DIFFERENTIAL_REQUESTS ?? 400);
 const IS_LONG = REQUESTS > 2_000;
-const ROUNDS = IS_LONG ? 5 : 2;
+const ROUNDS = IS_LONG ? 3 : 2;
 /** How often imports, and the service, are killed in each round. */
 const KILLS = IS_LONG ? 6 : 1;
-const EFFORT: Effort = IS_LONG ? { queries: 60, details: 500 } : { queries: 4, details: 20 };
+const EFFORT: Effort = IS_LONG ? { queries: 25, details: 200 } : { queries: 4, details: 20 };
 const SENDERS = 8;
 
 const OLDEST_DAYS = 330;
@@ -305,13 +305,17 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     );
     const sent = load.run(SENDERS);
     const moments = Array.from({ length: KILLS }, () => random.integer(1, messages.length - 1));
-    for (const acknowledged of moments.sort((a, b) => a - b)) {
-      await Promise.race([eventually(() => load.acknowledged >= acknowledged, 120_000), sent]);
-      await to.crash();
-      await to.launch();
-      done.kills += 1;
+    try {
+      for (const acknowledged of moments.sort((a, b) => a - b)) {
+        await Promise.race([eventually(() => load.acknowledged >= acknowledged, 600_000), sent]);
+        await to.crash();
+        await to.launch();
+        done.kills += 1;
+      }
+      await sent;
+    } finally {
+      load.stop();
     }
-    await sent;
     done.messages += messages.length;
   }
 

@@ -238,6 +238,24 @@ describeEmbedded('a store whose data is damaged', () => {
     expect((await send(whole.collectorUrl, path, unknown)).status).toBe(404);
   });
 
+  it('does not make the collector say so where the whole store is lost, and a new one made', async () => {
+    const env = { DATA_DIR: join(copies, 'new') };
+    const service = await Service.start(['collector'], env);
+    const sync = { method: 'POST', body: JSON.stringify(aSync()) };
+    for (const client of [prepared.clientId, 'no-uuid'])
+      expect(await send(service.collectorUrl, `/v2/${client}/prod/sync`, sync)).toMatchObject({
+        ...UNAVAILABLE,
+        headers: { 'retry-after': '1' },
+      });
+    await eventually(() => errorsOf(service).length > 0);
+    expect(errorsOf(service)).toEqual([
+      expect.stringMatching(/^unknown client IDs get 503, .* the store has no app; is it the right one/),
+    ]);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ msg: `made a new store, which is empty, in ${env.DATA_DIR}` }),
+    );
+  });
+
   it('is one line when the engine cannot open it at all', async () => {
     const env = copyAfter('not-sql', (directory) => {
       writeFileSync(join(directory, 'metadata/default/apps_v1.sql'), 'no definition');

@@ -67,10 +67,10 @@ describe('the check for advisories', () => {
     });
   });
 
-  it('fails when the registry does not answer as one', async () => {
+  it('passes and says so when the registry does not answer', async () => {
     const { code, out } = await audit(500, {});
     expect([code, out]).toEqual([
-      1,
+      0,
       expect.stringMatching(/^Advisories: could not be asked for \([^\n]+\)\n$/),
     ]);
   });

@@ -20,12 +20,18 @@ export class Load {
   /** How often a message was sent without an acknowledgement. */
   repeated = 0;
   private at = 0;
+  private isStopped = false;
 
   constructor(private readonly messages: readonly Outgoing[]) {}
 
   /** Resolves once every message is acknowledged; rejects when one is refused for good. */
   async run(senders: number): Promise<void> {
     await Promise.all(Array.from({ length: senders }, () => this.sendOn()));
+  }
+
+  /** Sends nothing any more: the receiver does not come back. */
+  stop(): void {
+    this.isStopped = true;
   }
 
   private async sendOn(): Promise<void> {
@@ -38,7 +44,7 @@ export class Load {
   }
 
   private async deliver({ url, body, rejected }: Outgoing): Promise<void> {
-    for (;;) {
+    while (!this.isStopped) {
       const answer: Answer | null = await post(url, body).catch(() => null);
       if (answer?.status === 202 && (answer.body.rejected ?? 0) === (rejected ?? answer.body.rejected ?? 0))
         return;

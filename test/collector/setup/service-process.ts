@@ -58,7 +58,7 @@ export class ServiceProcess {
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);
       return isReady(this.collectorUrl);
-    }, 30_000);
+    }, 120_000);
   }
 
   get pid(): number {
