@@ -1,9 +1,11 @@
 # syntax=docker/dockerfile:1
 # docker build .                          the service for a ClickHouse server
 # docker build --build-arg EMBEDDED=1 .   with the engine inside as well, its data in /data
-ARG NODE_VERSION=20
 
-FROM node:${NODE_VERSION}-bookworm-slim AS build
+# By digest, which a tag can leave; CONTRIBUTING.md says how it is moved.
+FROM node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e AS base
+
+FROM base AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # No package needs its install script. The engine is here in any case, for its types.
@@ -14,7 +16,7 @@ RUN npm run build
 ARG EMBEDDED=
 RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-scripts --no-audit --no-fund
 
-FROM node:${NODE_VERSION}-bookworm-slim
+FROM base
 ENV NODE_ENV=production \
     DATA_DIR=/data
 WORKDIR /app

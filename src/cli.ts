@@ -11,6 +11,7 @@ import { openapiCommand } from './cli/openapi.js';
 import { tell } from './cli/output.js';
 import { serveCommand } from './cli/serve.js';
 import { teamCommand } from './cli/team.js';
+import { verifyCommand } from './cli/verify.js';
 import { explain, loadEnvFile } from './run-server.js';
 
 const program = new Command('request-analytics')
@@ -25,6 +26,7 @@ for (const register of [
   keyCommand,
   endpointCommand,
   importCommand,
+  verifyCommand,
   serveCommand,
   collectorCommand,
   demoCommand,

@@ -42,6 +42,10 @@ GRANT SELECT (app_id, endpoint_id, status_code, marked) ON endpoint_expected_err
 GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
+-- Its own check of the store: which tables are there, what was set aside as damaged, how much room is left.
+GRANT SHOW TABLES ON * TO request_analytics_reader;
+GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_reader;
+GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_reader;
 
 -- The collector: names it registers, doors it writes through, its ledger.
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
@@ -60,9 +64,13 @@ GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports TO request_analytics_collector;
+GRANT SHOW TABLES ON * TO request_analytics_collector;
+GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_collector;
+GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_collector;
 
 -- The owner: migrations and the command line. On a server of today's settings the views run with its rights, so the
 -- account that migrated must stay.
 CREATE ROLE IF NOT EXISTS request_analytics_owner;
-GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SELECT, INSERT, SHOW
+GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SELECT, INSERT, SHOW, CHECK
     ON * TO request_analytics_owner;
+GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_owner;

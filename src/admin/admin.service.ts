@@ -43,6 +43,15 @@ export interface EndpointRow {
   excluded: boolean;
 }
 
+export interface ExpectedErrorRow {
+  /** The endpoint's. */
+  id: number;
+  method: string;
+  path: string;
+  status_code: number;
+  expected: boolean;
+}
+
 const LAST_CLAIM = `SELECT max(id) AS id FROM id_claims_v1 WHERE table_name = {table_name:String}`;
 const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:String} AND id = {id:UInt32}`;
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
@@ -106,7 +115,9 @@ export class AdminService {
 
   async listApps(teamId: number): Promise<App[]> {
     await this.requireTeam(teamId);
-    return new AppsRepository(this.store).list(teamId);
+    const apps: App[] = [];
+    for await (const read of new AppsRepository(this.store).list(teamId)) apps.push(...read);
+    return apps;
   }
 
   /** @throws AdminError when no team has the app. */
@@ -190,16 +201,25 @@ export class AdminService {
 
   /** Marks an endpoint as excluded, or takes the mark back. */
   async setExcluded(appId: number, method: string, path: string, excluded: boolean): Promise<EndpointRow> {
-    await this.requireApp(appId);
-    const params = { app_id: appId, method: method.toUpperCase(), path };
-    const [row] = await this.store.rows<EndpointRow & { created_at: string }>(
-      'endpoints.find',
-      ENDPOINT,
-      params,
-    );
-    if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
+    const row = await this.requireEndpoint(appId, method, path);
     await this.store.insert('endpoints_v1', [JSON.stringify({ app_id: appId, ...row, excluded })]);
     return { id: row.id, method: row.method, path: row.path, excluded };
+  }
+
+  /** Lets a status of an endpoint count as a success in metrics, past and future, or as an error again. */
+  async setExpectedError(
+    appId: number,
+    method: string,
+    path: string,
+    status_code: number,
+    expected: boolean,
+  ): Promise<ExpectedErrorRow> {
+    if (!Number.isInteger(status_code) || status_code < 400 || status_code > 599)
+      throw new AdminError('The status of an error is a number from 400 to 599');
+    const endpoint = await this.requireEndpoint(appId, method, path);
+    const row = { app_id: appId, endpoint_id: endpoint.id, status_code, marked: expected };
+    await this.store.insert('endpoint_expected_errors_v1', [JSON.stringify(row)]);
+    return { id: endpoint.id, method: endpoint.method, path: endpoint.path, status_code, expected };
   }
 
   /**
@@ -220,6 +240,23 @@ export class AdminService {
       const owners = await this.store.rows<{ claim: string }>('ids.claims', CLAIMS, { table_name, id });
       if (owners.some((owner) => owner.claim === claim)) return id;
     }
+  }
+
+  /** @throws AdminError when the app has no such endpoint. */
+  private async requireEndpoint(
+    appId: number,
+    method: string,
+    path: string,
+  ): Promise<EndpointRow & { created_at: string }> {
+    await this.requireApp(appId);
+    const params = { app_id: appId, method: method.toUpperCase(), path };
+    const [row] = await this.store.rows<EndpointRow & { created_at: string }>(
+      'endpoints.find',
+      ENDPOINT,
+      params,
+    );
+    if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
+    return row;
   }
 
   private async hasKey(identifier: string): Promise<boolean> {

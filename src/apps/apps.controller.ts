@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, type StreamableFile } from '@nestjs/common';
 import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
@@ -16,7 +16,7 @@ export class AppsController {
     description: "Lists the team's apps with their environments, by ID. There are no pages.",
     response: AppList,
   })
-  list(@CurrentAccount() account: Account): Promise<AppList> {
+  list(@CurrentAccount() account: Account): Promise<AppList | StreamableFile> {
     return this.service.list(account);
   }
 }

@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
-import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
+
+/** A hundred environments each are a few MB. */
+export const APPS_PER_READ = 500;
 
 const LIST = `
 SELECT id, name, framework, client_id, created_at
 FROM apps_v1 FINAL
-WHERE team_id = {team_id:UInt32}
-ORDER BY id`;
+WHERE team_id = {team_id:UInt32} AND id > {after_id:UInt32}
+ORDER BY id
+LIMIT ${APPS_PER_READ}`;
 
 const LIST_ENVS = `
 SELECT e.app_id AS app_id, e.id AS id, e.name AS name, e.created_at AS created_at,
@@ -34,16 +38,15 @@ export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
   /** The team's apps with their environments, both by ID, ascending. */
-  async list(teamId: number, signal?: AbortSignal): Promise<App[]> {
-    const apps = await this.store.rows<AppRow>('apps.list', LIST, { team_id: teamId }, { signal });
-    if (apps.length === 0) return [];
-    const app_ids = apps.map(({ id }) => id);
-    const envs = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, { signal });
-    return apps.map(({ created_at, ...app }) => ({
-      ...app,
-      envs: envs.filter(({ app_id }) => app_id === app.id).map(withoutApp),
-      created_at,
-    }));
+  async *list(teamId: number, signal?: AbortSignal): AsyncGenerator<App[]> {
+    let after_id: number | undefined = 0;
+    do {
+      const params = { team_id: teamId, after_id };
+      const options = { signal, teamId };
+      const rows: AppRow[] = await this.store.rows('apps.list', LIST, params, options);
+      yield await this.withEnvironments(rows, options);
+      after_id = rows[APPS_PER_READ - 1]?.id;
+    } while (after_id !== undefined);
   }
 
   /** Endpoints excluded from an app's data, or null when the team has no such app. */
@@ -56,8 +59,13 @@ export class AppsRepository {
     );
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }
-}
 
-function withoutApp({ id, name, created_at, last_sync_at }: EnvRow): Env {
-  return { id, name, created_at, last_sync_at };
+  private async withEnvironments(apps: readonly AppRow[], options: QueryOptions): Promise<App[]> {
+    if (apps.length === 0) return [];
+    const app_ids = apps.map(({ id }) => id);
+    const rows = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, options);
+    const envs = new Map<number, Env[]>(app_ids.map((id) => [id, []]));
+    for (const { app_id, ...env } of rows) envs.get(app_id)?.push(env);
+    return apps.map(({ created_at, ...app }) => ({ ...app, envs: envs.get(app.id) ?? [], created_at }));
+  }
 }

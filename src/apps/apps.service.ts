@@ -1,11 +1,13 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type StreamableFile } from '@nestjs/common';
 import type { Account } from '../auth/account.js';
 import { unlessAborted } from '../clickhouse/patience.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { appNotFound } from '../common/http/api-error.js';
+import { streamList } from '../common/http/streamed-list.js';
+import type { RequestLogFields } from '../common/logging/request-log.js';
 import { Config } from '../config/config.js';
 import type { AppList } from './apps.dto.js';
-import { AppsRepository } from './apps.repository.js';
+import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 
 /**
  * An app that was found to belong to the asking team. The class is not exported: only `AppsService.require` makes
@@ -16,7 +18,7 @@ class CheckedAppScope {
   constructor(
     readonly teamId: number,
     readonly appId: number,
-    /** Endpoints left out of logs, details and traffic (contract, section 8). */
+    /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
     /** Aborts when the request is over. */
     readonly patience: AbortSignal | undefined,
@@ -30,7 +32,10 @@ export type AppScope = CheckedAppScope;
 
 @Injectable()
 export class AppsService {
-  /** Endpoints excluded by app; null: not the team's. Changes take effect within 10 s (contract, section 8). */
+  /**
+   * Endpoints excluded by app; null: not the team's. Changes take effect within 10 s
+   * (docs/contract.md#excluded-endpoints).
+   */
   private readonly scopes: CachedLookup<number[] | null>;
 
   constructor(
@@ -40,18 +45,27 @@ export class AppsService {
     this.scopes = new CachedLookup(cacheTtlMs);
   }
 
-  async list({ teamId, patience }: Account): Promise<AppList> {
-    return { data: await this.repository.list(teamId, patience) };
+  list({ teamId, patience }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId, patience), APPS_PER_READ);
   }
 
-  /** The scope for reading an app's data; 404 when it is unknown or another team's, which look the same. */
-  async require({ teamId, patience }: Account, appId: number): Promise<AppScope> {
+  /**
+   * The scope for reading an app's data; 404 when it is unknown or another team's, which look the same.
+   *
+   * @param read what of it, for the log line of the request
+   */
+  async require(
+    { teamId, patience, logFields }: Account,
+    appId: number,
+    read: Omit<RequestLogFields, 'app_id'> = {},
+  ): Promise<AppScope> {
     const lookup = this.scopes.find(`${teamId}/${appId}`, () =>
       this.repository.findExcluded(teamId, appId, patience),
     );
     // Others may wait for the same lookup: it goes on when this caller leaves.
     const excluded = await unlessAborted(patience, lookup);
     if (!excluded) throw appNotFound();
+    if (logFields) Object.assign(logFields, { app_id: appId, ...read });
     return new CheckedAppScope(teamId, appId, excluded, patience);
   }
 }

@@ -1,4 +1,5 @@
 import 'express';
+import type { RequestLogFields } from '../common/logging/request-log.js';
 
 export type Plan = 'free' | 'premium';
 
@@ -12,6 +13,8 @@ export interface Account {
   readonly keyIdentifier: string;
   /** Aborts when the request it was made for is over: what is asked of the store on its behalf stops. */
   readonly patience?: AbortSignal | undefined;
+  /** Where the log line of that request learns what was read. */
+  readonly logFields?: RequestLogFields | undefined;
 }
 
 declare module 'express-serve-static-core' {

@@ -9,7 +9,8 @@ import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
 import { PUBLIC } from './public.decorator.js';
 
 /**
- * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (contract, sections 2 and 3).
+ * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,
+ * docs/contract.md#errors).
  *
  * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key passes whatever
  * others guess, so that one guesser does not lock out a whole office behind the same address.
@@ -41,7 +42,7 @@ export class ApiKeyGuard implements CanActivate {
       if (refused !== null) throw rateLimitExceeded(refused);
     }
     const row = identifier === undefined ? null : await this.keys.find(identifier, request.patience);
-    if (row && isValid(row, key)) return accountOf(row, request.patience);
+    if (row && isValid(row, key)) return accountOf(row, request);
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
@@ -52,6 +53,7 @@ function isValid(row: ApiKeyRow, key: string): boolean {
   return matchesHash(key, row.key_sha256) && current;
 }
 
-function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, patience?: AbortSignal): Account {
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience };
+function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, request: Request): Account {
+  const { patience, logFields } = request;
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience, logFields };
 }

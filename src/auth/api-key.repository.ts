@@ -26,7 +26,10 @@ WHERE k.identifier = {identifier:String}`;
 
 const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
 
-/** Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s (contract, section 9). */
+/**
+ * Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s
+ * (docs/contract.md#key-revocation).
+ */
 @Injectable()
 export class ApiKeyRepository {
   private readonly cache: CachedLookup<ApiKeyRow | null>;

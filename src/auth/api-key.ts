@@ -3,7 +3,7 @@ import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const FORM = /^([A-Za-z0-9]{7})\.[A-Za-z0-9]{32}$/;
 
-/** A new key: a public identifier, a dot, a secret of 190 bits (contract, section 9). */
+/** A new key: a public identifier, a dot, a secret of 190 bits (docs/contract.md#key-form). */
 export function createApiKey(): string {
   return `${randomText(7)}.${randomText(32)}`;
 }

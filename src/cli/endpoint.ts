@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { audited } from './audit.js';
-import { id } from './options.js';
+import { count, id } from './options.js';
 import { print } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -9,6 +9,11 @@ interface EndpointOptions {
   app: number;
   method: string;
   path: string;
+}
+
+interface ExpectedErrorOptions extends EndpointOptions {
+  status: number;
+  remove: boolean;
 }
 
 export function endpointCommand(program: Command): void {
@@ -29,6 +34,23 @@ export function endpointCommand(program: Command): void {
           return { endpoint_id: marked.id };
         }),
       );
+  endpoint
+    .command('expect-error')
+    .description('count a status of an endpoint as a success in metrics, past and future')
+    .requiredOption('--app <id>', 'app ID', id)
+    .requiredOption('--method <method>', 'HTTP method')
+    .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
+    .requiredOption('--status <code>', 'status code from 400 to 599', count)
+    .option('--remove', 'count it as an error again', false)
+    .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
+      audited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
+        const marked = await withStore((store) =>
+          new AdminService(store).setExpectedError(app, method, path, status, !remove),
+        );
+        print(marked);
+        return { endpoint_id: marked.id };
+      }),
+    );
   mark('exclude', 'leave an endpoint out of logs, details and traffic, past and future', true);
   mark('include', 'take an endpoint back in', false);
 }

@@ -4,6 +4,8 @@ import { ClickHouse, type FileQuery, type QueryOptions } from './clickhouse.clie
 import type { JsonLines } from './json-lines.js';
 import type { Parameters } from './literals.js';
 
+type ScopedOptions = Omit<QueryOptions, 'signal' | 'teamId'>;
+
 /**
  * The store as the repositories of an app's data see it: no statement runs without a scope, and `{app_id:UInt32}`
  * in it is always the scope's. It ends with the request for which the scope was made.
@@ -18,9 +20,9 @@ export class AppStore {
     name: string,
     sql: string,
     params: Parameters = {},
-    options?: Omit<QueryOptions, 'signal'>,
+    options?: ScopedOptions,
   ): Promise<JsonLines> {
-    return this.store.jsonLines(name, sql, bound(scope, params), { ...options, signal: scope.patience });
+    return this.store.jsonLines(name, sql, bound(scope, params), scoped(scope, options));
   }
 
   /** See `ClickHouse.file`. */
@@ -40,10 +42,14 @@ export class AppStore {
     name: string,
     sql: string,
     params: Parameters = {},
-    options?: Omit<QueryOptions, 'signal'>,
+    options?: ScopedOptions,
   ): Promise<Row[]> {
-    return this.store.rows<Row>(name, sql, bound(scope, params), { ...options, signal: scope.patience });
+    return this.store.rows<Row>(name, sql, bound(scope, params), scoped(scope, options));
   }
+}
+
+function scoped({ teamId, patience }: AppScope, options?: ScopedOptions): QueryOptions {
+  return { ...options, teamId, signal: patience };
 }
 
 function bound({ appId }: AppScope, params: Parameters): Parameters {

@@ -4,7 +4,12 @@ import type { Config } from '../config/config.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { type Ask, type Question, askEngine, askServer } from './ask.js';
 import { BinaryFrame } from './binary-frame.js';
-import { StoreUnavailable, isClosedConnection, storeError } from './clickhouse.errors.js';
+import {
+  StoreUnavailable,
+  type StoredDataDamaged,
+  isClosedConnection,
+  storeError,
+} from './clickhouse.errors.js';
 import { EmbeddedConnection } from './embedded.connection.js';
 import { JsonLines } from './json-lines.js';
 import type { Parameters } from './literals.js';
@@ -27,8 +32,12 @@ export interface QueryOptions {
   indexesFirst?: boolean;
   /** Bytes that the result may have, where that is less than the configured limit; more are `ResultTooLarge`. */
   maxResultBytes?: number;
+  /** Without limits on its time and on what it reads: for what reads all of a table. */
+  unlimited?: boolean;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
   first?: boolean;
+  /** The team that it is for: those that wait for their turn are served in rotation by team. */
+  teamId?: number;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
   /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
@@ -81,6 +90,7 @@ const SLACK_MS = 500;
 /** Large blocks take their time, and migrations of large tables more. */
 const INSERT_MS = 60_000;
 const COMMAND_MS = 300_000;
+const UNLIMITED_MS = 86_400_000;
 /** Orchestrators ask every few seconds. */
 const PING_MS = 2_000;
 const PING = 'SELECT version() AS version';
@@ -100,7 +110,10 @@ export class ClickHouse {
   readonly kind: 'server' | 'embedded';
   /** The engine's version, as the last `ping` that was answered told it. */
   version?: string;
+  /** Hears of every statement that met damaged data. */
+  onDamage?: (error: StoredDataDamaged) => void;
   private readonly limits: string;
+  private readonly withoutLimits: string;
   private readonly maxResultBytes: number;
   private readonly patienceMs: number;
   private readonly turns: Turns;
@@ -117,19 +130,24 @@ export class ClickHouse {
     this.kind = embedded ? 'embedded' : 'server';
     this.ask = embedded ? askEngine(client) : askServer(client);
     const timeoutMs = config.queryTimeoutSeconds * 1000;
-    this.limits = [
-      `max_execution_time = ${config.queryTimeoutSeconds}`,
-      `max_memory_usage = ${config.queryMaxMemoryBytes}`,
-      `max_bytes_to_read = ${config.queryMaxReadBytes}`,
-      ...LIMITS_THROW,
-      ...OUTPUT,
-    ].join(', ');
+    const limits = (seconds: number, bytes: number) =>
+      [
+        `max_execution_time = ${seconds}`,
+        `max_memory_usage = ${config.queryMaxMemoryBytes}`,
+        `max_bytes_to_read = ${bytes}`,
+        ...LIMITS_THROW,
+        ...OUTPUT,
+      ].join(', ');
+    this.limits = limits(config.queryTimeoutSeconds, config.queryMaxReadBytes);
+    this.withoutLimits = limits(0, 0);
     this.maxResultBytes = config.queryMaxResultBytes;
     this.patienceMs = timeoutMs + SLACK_MS;
     // One connection is kept for what takes no turn: whether the store is there, and writing.
     const atOnce = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.turns = new Turns(atOnce, LONGEST_LINE, timeoutMs / 2);
-    this.watch = new Watch(telemetry, embedded ? 'default' : config.database);
+    this.watch = new Watch(telemetry, embedded ? 'default' : config.database, (error) => {
+      this.onDamage?.(error);
+    });
     if (telemetry.metrics) showLoad(telemetry.metrics, this.turns, embedded);
   }
 
@@ -284,17 +302,16 @@ export class ClickHouse {
       `max_threads = ${options.threads ?? 1}`,
       `max_result_bytes = ${maxResultBytes}`,
       `log_comment = '${name}'`,
-      this.limits,
+      options.unlimited ? this.withoutLimits : this.limits,
       ...(options.indexesFirst ? [INDEXES_FIRST] : []),
     ].join(', ');
     const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
     return this.watch.over(statement, (reads) =>
-      withPatience(this.patienceMs, options.signal, (signal) =>
-        this.turns.take(
-          signal,
-          () => this.read({ frame, query: sql, settings, params, signal, reads }),
-          options.first,
-        ),
+      withPatience(options.unlimited ? UNLIMITED_MS : this.patienceMs, options.signal, (signal) =>
+        this.turns.take(signal, () => this.read({ frame, query: sql, settings, params, signal, reads }), {
+          first: options.first,
+          group: options.teamId,
+        }),
       ),
     );
   }

@@ -1,5 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import {
+  DiskFull,
   QueryTimedOut,
   StoreUnavailable,
   StoredDataDamaged,
@@ -25,6 +26,26 @@ describe('storeError', () => {
       const error = storeError(ofEngine(code), kind);
       expect(error).toBeInstanceOf(StoredDataDamaged);
       expect(error).toMatchObject({ message: `stored data is damaged (${code})` });
+    }
+  });
+
+  it.each([
+    ofEngine('243'),
+    new ClickHouseError({
+      message: 'Cannot write to file, errno: 28, strerror: No space left on device: While executing. ',
+      code: '75',
+      type: 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+    }),
+    Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }),
+  ])('the disk is full: %s', (cause) => {
+    for (const kind of ['server', 'embedded'] as const) {
+      const error = storeError(cause, kind);
+      expect(error).toBeInstanceOf(DiskFull);
+      expect(error).toMatchObject({
+        message: `the disk of the store is full (${(cause as ClickHouseError).code})`,
+      });
+      // What was written before may be there.
+      expect(isOpen(error)).toBe(true);
     }
   });
 

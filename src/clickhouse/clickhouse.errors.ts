@@ -1,4 +1,4 @@
-/** The store cannot be reached, is overloaded or refuses: 503 (contract, section 3). */
+/** The store cannot be reached, is overloaded or refuses: 503 (docs/contract.md#errors). */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
 }
@@ -27,7 +27,16 @@ export class StoredDataDamaged extends StoreUnavailable {
   }
 }
 
-/** A query ran past its time limit: 504 (contract, section 3). */
+/** The disk under the store has no room for what is to be written: 503 as well, until somebody makes room. */
+export class DiskFull extends StoreUnavailable {
+  override readonly name = 'DiskFull';
+
+  constructor(code: string, options: ErrorOptions = {}) {
+    super(`the disk of the store is full (${code})`, options);
+  }
+}
+
+/** A query ran past its time limit: 504 (docs/contract.md#errors). */
 export class QueryTimedOut extends Error {
   override readonly name = 'QueryTimedOut';
 }
@@ -44,6 +53,23 @@ export class DataDirectoryInUse extends StoreUnavailable {
   }
 }
 
+/** The embedded engine cannot open its directory, and has written to standard error why. */
+export class DataDirectoryUnusable extends StoreUnavailable {
+  override readonly name = 'DataDirectoryUnusable';
+  constructor(path: string, options?: ErrorOptions) {
+    super(
+      `The engine cannot open the data directory ${path}; its reason is above. If files in it are damaged, keep a copy ` +
+        'of the directory and restore the last backup.',
+      options,
+    );
+  }
+}
+
+/** NOT_ENOUGH_SPACE */
+const NOT_ENOUGH_SPACE = '243';
+/** The operating system's words for it, which the engine passes on under the code of whatever it was doing. */
+const NO_SPACE_LEFT = /No space left on device|ENOSPC|EDQUOT/;
+
 /** TOO_MANY_ROWS_OR_BYTES: of a result. */
 const TOO_LARGE = '396';
 /** FUNCTION_THROW_IF_VALUE_IS_NON_ZERO: only rows are limited by that function. */
@@ -56,8 +82,7 @@ const TIMED_OUT = new Set(['159', '160']);
  * migrated), TOO_MANY_ROWS 158, READONLY 164 and SETTING_CONSTRAINT_VIOLATION 452 (a limit that the account may not set),
  * CANNOT_OPEN_FILE 76 (too many are open), CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198,
  * QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
- * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, NOT_ENOUGH_SPACE 243,
- * TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307,
+ * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307,
  * ALL_REPLICAS_ARE_STALE 369, QUERY_WAS_CANCELLED 394, ALL_REPLICAS_LOST 415,
  * CANNOT_SCHEDULE_TASK 439, ACCESS_DENIED 497, S3_ERROR 499, AUTHENTICATION_FAILED 516, USER_SESSION_LIMIT_EXCEEDED 700,
  * USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT 735, SERVER_OVERLOADED 745, TCP_CONNECTION_LIMIT_REACHED 749,
@@ -65,7 +90,7 @@ const TIMED_OUT = new Set(['159', '160']);
  */
 const REFUSED = new Set(
   (
-    '60 76 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 243 252 279 285 307 369 394 415 439 452 ' +
+    '60 76 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 252 279 285 307 369 394 415 439 452 ' +
     '497 499 516 700 720 735 745 749 762 904 999'
   ).split(' '),
 );
@@ -86,7 +111,7 @@ const DAMAGED = new Set(
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * What went wrong in the store, by code, never by message. Errors of the engine that say nothing of its state come back
+ * What went wrong in the store, by code; by message only that the disk is full. Errors of the engine that say nothing of its state come back
  * as they were. On a server, whatever is not the engine's error is the network's, or somebody's in between.
  */
 export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
@@ -98,6 +123,8 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
     return new QueryTimedOut(`query timed out (${code})`, { cause: error });
   if (code === TOO_LARGE) return new ResultTooLarge(`store not available (${code})`, { cause: error });
   if (code === TOO_LONG) return new ResultTooLong(`too many rows (${code})`, { cause: error });
+  if (code === NOT_ENOUGH_SPACE || isOutOfSpace(error))
+    return new DiskFull(code ?? 'ENOSPC', { cause: error });
   if (ofEngine && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
   if (ofEngine ? REFUSED.has(code) : kind === 'server')
     return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
@@ -115,6 +142,10 @@ export function isOpen(error: unknown): boolean {
 /** Whether the connection was closed before an answer, which happens to one kept alive that is used just then. */
 export function isClosedConnection(error: unknown): boolean {
   return CLOSED.has(codeOf(error) ?? '');
+}
+
+function isOutOfSpace(error: unknown): boolean {
+  return error instanceof Error && NO_SPACE_LEFT.test(`${codeOf(error) ?? ''} ${error.message}`);
 }
 
 /** The engine's errors carry the number of their kind as code, those of the network and of Node a word. */

@@ -1,9 +1,19 @@
-import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Global,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { Config } from '../config/config.js';
-import { prepareStore } from '../ingestion/prepare-store.js';
+import { type PreparedStore, prepareStore } from '../ingestion/prepare-store.js';
 import { Telemetry } from '../telemetry/telemetry.js';
 import { AppStore } from './app-store.js';
 import { ClickHouse } from './clickhouse.client.js';
+import { StoreMonitor } from './store-monitor.js';
+
+const PREPARED = Symbol('PreparedStore');
 
 /** The store, open for as long as the application lives. The embedded one is prepared when it opens. */
 @Global()
@@ -11,22 +21,44 @@ import { ClickHouse } from './clickhouse.client.js';
   providers: [
     AppStore,
     {
-      provide: ClickHouse,
+      provide: PREPARED,
       inject: [Config, Telemetry],
-      useFactory: async (config: Config, telemetry: Telemetry) => {
+      useFactory: async (
+        config: Config,
+        telemetry: Telemetry,
+      ): Promise<PreparedStore & { store: ClickHouse }> => {
         const store = await ClickHouse.open(config, { telemetry });
-        for (const [batch, why] of await prepareStore(store))
-          new Logger(ClickHouseModule.name).error(`batch ${batch} cannot be applied: ${String(why)}`);
-        return store;
+        return { store, ...(await prepareStore(store)) };
       },
     },
+    { provide: ClickHouse, inject: [PREPARED], useFactory: ({ store }: { store: ClickHouse }) => store },
+    {
+      provide: StoreMonitor,
+      inject: [ClickHouse, Telemetry],
+      useFactory: (store: ClickHouse, { metrics }: Telemetry) => new StoreMonitor(store, metrics),
+    },
   ],
-  exports: [ClickHouse, AppStore],
+  exports: [ClickHouse, AppStore, StoreMonitor],
 })
-export class ClickHouseModule implements OnApplicationShutdown {
-  constructor(@Inject(ClickHouse) private readonly store: ClickHouse) {}
+export class ClickHouseModule implements OnModuleInit, OnApplicationShutdown {
+  private readonly log = new Logger(ClickHouseModule.name);
+
+  constructor(
+    @Inject(ClickHouse) private readonly store: ClickHouse,
+    @Inject(PREPARED) private readonly prepared: PreparedStore,
+    @Inject(StoreMonitor) private readonly monitor: StoreMonitor,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Not earlier: while the framework makes its objects it logs nothing. */
+  async onModuleInit() {
+    if (this.prepared.isNew) this.log.log(`made a new store, which is empty, in ${this.config.dataDir}`);
+    for (const problem of this.prepared.problems) this.log.error(problem);
+    await this.monitor.start();
+  }
 
   async onApplicationShutdown() {
+    this.monitor.close();
     await this.store.close();
   }
 }

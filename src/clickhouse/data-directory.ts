@@ -22,6 +22,11 @@ const OF_OTHERS = 0o077;
 /** No room for a file: a store on a full disk is opened all the same, and can be read. */
 const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
+const TABLE_UUID = /\bUUID '([0-9a-f-]{36})'/;
+const KEEPS_DATA = /^ENGINE = \w*MergeTree\b/m;
+/** The name of a part that the engine set aside, by its rules: a reason, a partition, and three numbers. */
+export const MISSING_TABLE_MARK = 'broken_table-directory-was-missing_0_0_0';
+
 /**
  * Makes the directory where it is missing, with access for its owner alone. One that is there stays as it is.
  *
@@ -34,6 +39,23 @@ export function prepareDataDirectory(path: string): void {
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`);
+  }
+}
+
+/**
+ * Marks the tables whose directory is gone, in a data directory that nothing has open: the engine would make an empty one
+ * and say nothing. The mark is a directory among those that the engine sets damaged parts aside in, so it is in
+ * `system.detached_parts` until it is removed.
+ */
+export function markMissingTables(directory: string): void {
+  const metadata = join(directory, 'metadata', 'default');
+  if (!existsSync(metadata)) return;
+  for (const file of readdirSync(metadata).filter((name) => name.endsWith('.sql'))) {
+    const definition = readFileSync(join(metadata, file), 'utf8');
+    const uuid = TABLE_UUID.exec(definition)?.[1];
+    if (uuid === undefined || !KEEPS_DATA.test(definition)) continue;
+    const table = join(directory, 'store', uuid.slice(0, 3), uuid);
+    if (!existsSync(table)) mkdirSync(join(table, 'detached', MISSING_TABLE_MARK), { recursive: true });
   }
 }
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { ClickHouseError } from '@clickhouse/client';
-import { DataDirectoryInUse, StoreUnavailable } from './clickhouse.errors.js';
-import { holderOf, prepareDataDirectory } from './data-directory.js';
+import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from './clickhouse.errors.js';
+import { holderOf, markMissingTables, prepareDataDirectory } from './data-directory.js';
 import { forgetMissingBlocks } from './deduplication-log.js';
 import { loadEngine } from './engine.js';
 import { type Parameters, withLiterals } from './literals.js';
@@ -42,13 +42,15 @@ export class EmbeddedConnection implements Connection {
    *
    * @param size how many queries run at once.
    * @param waitMs how long a query may wait for a free session before it counts as overload.
-   * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to.
+   * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to;
+   *   DataDirectoryUnusable when the engine does not open it.
    */
   static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
     const { createChdbConnection, drainPending } = await loadEngine();
     const directory = resolve(path);
     prepareDataDirectory(directory);
     if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
+    markMissingTables(directory);
     forgetMissingBlocks(directory);
     // Two copies of the same declarations: the engine's package was built against the client's common part.
     const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
@@ -56,7 +58,8 @@ export class EmbeddedConnection implements Connection {
       return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
     } catch (error) {
       // Another process may have opened it since the look above.
-      throw holderOf(directory) === undefined ? error : new DataDirectoryInUse(path, { cause: error });
+      const isHeld = holderOf(directory) !== undefined;
+      throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
     }
   }
 

@@ -5,6 +5,7 @@ export type Parameters = Readonly<Record<string, ParameterValue>>;
 const PLACEHOLDER = /\{([a-z_][a-z0-9_]*):([A-Za-z0-9()]+)\}/g;
 const INTEGER = /^U?Int(8|16|32|64)$/;
 const ARRAY = /^Array\((.+)\)$/;
+const IDENTIFIER = /^[A-Za-z_]\w*$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
@@ -44,6 +45,7 @@ function itemText(type: string, value: ParameterValue): string {
   if (INTEGER.test(type)) return String(integer(type, value));
   if (type === 'String' && typeof value === 'string') return quoted(value);
   if (type === 'UUID' && typeof value === 'string' && UUID.test(value)) return `'${value}'`;
+  if (type === 'Identifier' && typeof value === 'string' && IDENTIFIER.test(value)) return `\`${value}\``;
   if (type === 'Bool' && typeof value === 'boolean') return String(value);
   throw new TypeError(`Not a value of ${type}`);
 }

@@ -49,6 +49,21 @@ export async function readMigrations(directory = DIRECTORY): Promise<Migration[]
   );
 }
 
+const CREATED = /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m;
+const DROPPED = /^DROP (?:TABLE|VIEW) IF EXISTS (\w+)/m;
+
+/** The tables and views that a store has after these migrations, the ledger of migrations included. */
+export function listTables(migrations: readonly Migration[]): string[] {
+  const tables = new Set(['schema_migrations']);
+  for (const statement of migrations.flatMap(({ statements }) => statements)) {
+    const created = CREATED.exec(statement)?.[1];
+    const dropped = DROPPED.exec(statement)?.[1];
+    if (created !== undefined) tables.add(created);
+    if (dropped !== undefined) tables.delete(dropped);
+  }
+  return [...tables];
+}
+
 /**
  * Brings the store to this version's schema, forward only, and tells what it applied.
  *

@@ -7,8 +7,8 @@ import {
 } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 
-/** The longest that a connection may be silent; whoever asks has a shorter limit. */
-const LONGEST_SILENCE_MS = 600_000;
+/** The longest that a connection may be silent; each statement has a shorter limit of its own. */
+const LONGEST_SILENCE_MS = 90_000_000;
 
 /**
  * Sent beside every read. Whoever may only read has queries that end with their caller: the server looks at the

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { StoreUnavailable } from './clickhouse.errors.js';
-import { Turns } from './turns.js';
+import { GroupOverloaded, Turns } from './turns.js';
 
 const NEVER = new AbortController().signal;
 
@@ -37,7 +37,7 @@ describe('Turns', () => {
     const turns = new Turns(1, 10, 1_000);
     const order: string[] = [];
     const take = (name: string, first?: boolean) =>
-      turns.take(NEVER, () => Promise.resolve(order.push(name)), first);
+      turns.take(NEVER, () => Promise.resolve(order.push(name)), { first });
     const running = work();
     const all = [
       turns.take(NEVER, running.run),
@@ -49,6 +49,67 @@ describe('Turns', () => {
     running.end();
     await Promise.all(all);
     expect(order).toEqual(['b', 'd', 'a', 'c']);
+  });
+
+  it('serves groups in rotation, each in its order', async () => {
+    const turns = new Turns(1, 100, 1_000);
+    const order: string[] = [];
+    const running = work();
+    const all: Promise<unknown>[] = [turns.take(NEVER, running.run, { group: 1 })];
+    const take = (name: string, group?: number) =>
+      all.push(turns.take(NEVER, () => Promise.resolve(order.push(name)), { group }));
+    for (const name of ['1a', '1b', '1c', '1d']) take(name, 1);
+    for (const name of ['2a', '2b']) take(name, 2);
+    take('none');
+    running.end();
+    await Promise.all(all);
+    expect(order).toEqual(['1a', '2a', 'none', '1b', '2b', '1c', '1d']);
+    expect(turns.waiting).toBe(0);
+  });
+
+  it('leaves one place to other groups', async () => {
+    const turns = new Turns(3, 100, 1_000);
+    const all = Array.from({ length: 5 }, work);
+    const done = all.slice(0, 4).map(({ run }) => turns.take(NEVER, run, { group: 1 }));
+    const running = () => all.map((one) => one.running);
+    await settled();
+    expect([running(), turns.running, turns.waiting]).toEqual([[true, true, false, false, false], 2, 2]);
+    done.push(turns.take(NEVER, all[4]!.run, { group: 2 }));
+    await settled();
+    expect(running()).toEqual([true, true, false, false, true]);
+    all[4]!.end();
+    await settled();
+    expect(running()).toEqual([true, true, false, false, true]);
+    all[0]!.end();
+    await settled();
+    expect([running(), turns.waiting]).toEqual([[true, true, true, false, true], 1]);
+    for (const { end } of all) end();
+    await Promise.all(done);
+    expect([turns.running, turns.waiting]).toEqual([0, 0]);
+  });
+
+  it('refuses a group that has a quarter of the line, and takes others', async () => {
+    const turns = new Turns(1, 8, 1_000);
+    const all = Array.from({ length: 4 }, work);
+    const done = all.slice(0, 3).map(({ run }) => turns.take(NEVER, run, { group: 1 }));
+    await expect(turns.take(NEVER, work().run, { group: 1 })).rejects.toThrow(GroupOverloaded);
+    done.push(turns.take(NEVER, all[3]!.run, { group: 2 }));
+    for (const { end } of all) end();
+    await Promise.all(done);
+  });
+
+  it('says whether it was others of the group for which the turn did not come in time', async () => {
+    const turns = new Turns(1, 100, 20);
+    const running = work();
+    const done = turns.take(NEVER, running.run, { group: 3 });
+    const outcomes = await Promise.allSettled(
+      [1, 1, 2, 3].map((group) => turns.take(NEVER, work().run, { group })),
+    );
+    expect(outcomes.map((one) => one.status === 'rejected' && one.reason instanceof GroupOverloaded)).toEqual(
+      [false, true, false, true],
+    );
+    running.end();
+    await done;
   });
 
   it('refuses at once when the line is full', async () => {
@@ -90,19 +151,23 @@ describe('Turns', () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),
-        fc.array(fates, { maxLength: 20 }),
+        fc.array(fc.tuple(fates, fc.option(fc.nat(2), { nil: undefined })), { maxLength: 20 }),
         async (atOnce, all) => {
           const turns = new Turns(atOnce, 100, 1_000);
           let running = 0;
           let most = 0;
-          const each = all.map(async (fate) => {
+          const each = all.map(async ([fate, group]) => {
             const gone = new AbortController();
-            const taken = turns.take(gone.signal, async () => {
-              most = Math.max(most, ++running);
-              await settled();
-              running--;
-              if (fate === 'badly') throw new Error(fate);
-            });
+            const taken = turns.take(
+              gone.signal,
+              async () => {
+                most = Math.max(most, ++running);
+                await settled();
+                running--;
+                if (fate === 'badly') throw new Error(fate);
+              },
+              { group },
+            );
             if (fate === 'leaves at once') gone.abort(new Error(fate));
             if (fate === 'leaves as a turn is passed')
               setImmediate(() => {

@@ -1,20 +1,36 @@
 import { StoreUnavailable } from './clickhouse.errors.js';
 
+/** The part of the waiting places that one group may have. */
+const GROUP_SHARE = 1 / 4;
+
+/** What waited, or would have, behind others of its own group: those of other groups are served. */
+export class GroupOverloaded extends StoreUnavailable {}
+
+/** How work waits for its turn. */
+export interface TurnOptions {
+  /** Goes before others that wait: many wait for it, and behind them it would make them wait twice. */
+  first?: boolean | undefined;
+  /** Whose work it is, such as a team or an app. */
+  group?: number | undefined;
+}
+
 /**
- * Lets a fixed number of queries run at once and the others wait for their turn, first come, first served. The line is
- * bounded in length and in time: what cannot be served soon is better refused, and what waits costs memory.
+ * Lets a fixed number of queries run at once and the others wait for their turn. The line is bounded in length and in time:
+ * what cannot be served soon is better refused, and what waits costs memory.
  *
- * What many others wait for goes before them: behind them it would make them wait twice.
+ * A group that asks for much makes itself wait, and not the others: those that wait are served in rotation, each group first
+ * come, first served, and no group runs so many at once that none is left for another.
  */
 export class Turns {
   private free: number;
-  /** What starts each of those that wait: those that go first, and the others. */
-  private readonly first = new Set<() => void>();
-  private readonly others = new Set<() => void>();
+  private readonly runningOfGroup = new Map<Group, number>();
+  /** What waits: those that go first, and the others. */
+  private readonly first = new WaitingGroups();
+  private readonly others = new WaitingGroups();
 
   /**
-   * @param atOnce how many run at once.
-   * @param longest how many may wait.
+   * @param atOnce how many run at once; of one group one less, where that is not none.
+   * @param longest how many may wait; of one group a quarter.
    * @param patienceMs how long each may wait.
    */
   constructor(
@@ -38,28 +54,54 @@ export class Turns {
   /**
    * Runs the work when its turn has come.
    *
-   * @param first whether it goes before others that wait.
-   * @throws StoreUnavailable when the line is full, or the turn did not come in time; the signal's reason when it aborts
+   * @throws GroupOverloaded when its group has too many in the line, or others of the group were before it until its time was
+   *   over; StoreUnavailable when the line is full, or the turn did not come in time; the signal's reason when it aborts
    *   before.
    */
-  async take<T>(signal: AbortSignal, work: () => Promise<T>, first = false): Promise<T> {
+  async take<T>(signal: AbortSignal, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
+    const { group } = options;
     signal.throwIfAborted();
-    if (this.free > 0) this.free--;
-    else await this.wait(signal, first ? this.first : this.others);
+    if (this.free > 0 && this.mayRun(group)) this.occupy(group);
+    else await this.wait(signal, options);
     try {
       return await work();
     } finally {
-      this.pass();
+      this.leave(group);
     }
   }
 
-  private wait(signal: AbortSignal, line: Set<() => void>): Promise<void> {
+  private readonly mayRun = (group: Group): boolean =>
+    group === undefined || (this.runningOfGroup.get(group) ?? 0) < Math.max(1, this.atOnce - 1);
+
+  private occupy(group: Group): void {
+    this.free -= 1;
+    if (group !== undefined) this.runningOfGroup.set(group, (this.runningOfGroup.get(group) ?? 0) + 1);
+  }
+
+  private leave(group: Group): void {
+    this.free += 1;
+    if (group !== undefined) {
+      const running = (this.runningOfGroup.get(group) ?? 0) - 1;
+      if (running > 0) this.runningOfGroup.set(group, running);
+      else this.runningOfGroup.delete(group);
+    }
+    const next = this.first.next(this.mayRun) ?? this.others.next(this.mayRun);
+    if (!next) return;
+    this.occupy(next.group);
+    next.start();
+  }
+
+  private wait(signal: AbortSignal, { first = false, group }: TurnOptions): Promise<void> {
+    const line = first ? this.first : this.others;
+    if (group !== undefined && line.countOf(group) >= Math.max(1, this.longest * GROUP_SHARE))
+      return Promise.reject(new GroupOverloaded('too many queries of the group wait already'));
     if (this.waiting >= this.longest)
       return Promise.reject(new StoreUnavailable('too many queries wait already'));
+    const isBehindOwn = this.runningOfGroup.has(group) || (group !== undefined && line.countOf(group) > 0);
     return new Promise((ok, no) => {
       // Whoever leaves does so at once: a turn passed to one that has left would be lost.
       const leave = () => {
-        line.delete(start);
+        line.delete(group, start);
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
       };
@@ -73,16 +115,51 @@ export class Turns {
       };
       const timer = setTimeout(() => {
         leave();
-        no(new StoreUnavailable('no turn came in time'));
+        no(new (isBehindOwn ? GroupOverloaded : StoreUnavailable)('no turn came in time'));
       }, this.patienceMs);
       signal.addEventListener('abort', abort, { once: true });
-      line.add(start);
+      line.add(group, start);
     });
   }
+}
 
-  private pass() {
-    const [start] = this.first.size > 0 ? this.first : this.others;
-    if (start) start();
-    else this.free++;
+type Start = () => void;
+/** Undefined: what belongs to no group. */
+type Group = number | undefined;
+
+/** What waits, by group. */
+class WaitingGroups {
+  /** In the order in which they are served next. */
+  private readonly groups = new Map<Group, Set<Start>>();
+  size = 0;
+
+  countOf(group: Group): number {
+    return this.groups.get(group)?.size ?? 0;
+  }
+
+  add(group: Group, start: Start): void {
+    const waiting = this.groups.get(group);
+    if (waiting) waiting.add(start);
+    else this.groups.set(group, new Set([start]));
+    this.size += 1;
+  }
+
+  delete(group: Group, start: Start): void {
+    const waiting = this.groups.get(group);
+    if (!waiting?.delete(start)) return;
+    this.size -= 1;
+    if (waiting.size === 0) this.groups.delete(group);
+  }
+
+  /** The first of the next group that may run, which then is the last to be next again; undefined when there is none. */
+  next(mayRun: (group: Group) => boolean): { group: Group; start: Start } | undefined {
+    for (const [group, waiting] of this.groups) {
+      const [start] = waiting;
+      if (!start || !mayRun(group)) continue;
+      this.groups.delete(group);
+      this.groups.set(group, waiting);
+      return { group, start };
+    }
+    return undefined;
   }
 }

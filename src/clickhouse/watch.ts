@@ -16,6 +16,7 @@ export class Watch {
   constructor(
     private readonly telemetry: Telemetry,
     private readonly database: string,
+    private readonly onDamage: (error: StoredDataDamaged) => void,
   ) {}
 
   /** Does the work, which enters into `reads` what it read. */
@@ -52,9 +53,10 @@ export class Watch {
       return await work(reads);
     } catch (error) {
       outcome = outcomeOf(error, asker);
-      throw error instanceof StoredDataDamaged
-        ? new StoredDataDamaged(error.code, { query: name, cause: error.cause })
-        : error;
+      if (!(error instanceof StoredDataDamaged)) throw error;
+      const damage = new StoredDataDamaged(error.code, { query: name, cause: error.cause });
+      this.onDamage(damage);
+      throw damage;
     } finally {
       if (asker) addReads(asker, reads);
       metrics?.observeQuery(name, outcome, (performance.now() - startedAt) / 1000, reads.rows, reads.bytes);

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
 
@@ -30,6 +31,7 @@ export class ClientApps {
 
   constructor(
     private readonly store: ClickHouse,
+    private readonly monitor: StoreMonitor,
     { cacheTtlMs }: Config,
   ) {
     this.cache = new CachedLookup(cacheTtlMs);
@@ -47,17 +49,30 @@ export class ClientApps {
 
   /** Whether an app has this client ID, of a list that is at most a second old: a flood costs no query each. */
   async exists(clientId: string): Promise<boolean> {
-    const clientIds = await this.clientIds.find('', async () => {
-      const rows = await this.store.rows<{ client_id: string }>('client_apps.client_ids', CLIENT_IDS);
-      return new Set(rows.map(({ client_id }) => client_id));
-    });
-    return clientIds.has(clientId);
+    return (await this.findClientIds()).has(clientId);
+  }
+
+  /**
+   * Why it cannot be said of a client ID that no app has it; null: it can. A store without any app may be a new one, made
+   * where the old one was looked for and not found.
+   */
+  async whyUncertain(): Promise<string | null> {
+    if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';
+    const { size } = await this.findClientIds();
+    return size > 0 ? null : 'the store has no app; is it the right one (DATA_DIR, CLICKHOUSE_URL)?';
   }
 
   /** Changes the app's framework where it is another. */
   async learnFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
     const name = 'apps.set_framework';
     await this.store.command(SET_FRAMEWORK, { id, team_id, framework }, { name, operation: 'INSERT' });
+  }
+
+  private findClientIds(): Promise<Set<string>> {
+    return this.clientIds.find('', async () => {
+      const rows = await this.store.rows<{ client_id: string }>('client_apps.client_ids', CLIENT_IDS);
+      return new Set(rows.map(({ client_id }) => client_id));
+    });
   }
 
   private async load(clientId: string): Promise<ClientApp | undefined> {

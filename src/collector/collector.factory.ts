@@ -2,6 +2,7 @@ import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { warnOfSharedDirectory } from '../clickhouse/data-directory.js';
+import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { type RunningServer, startServer } from '../app.factory.js';
 import { createApp } from '../common/http/create-app.js';
 import { listen } from '../common/http/listen.js';
@@ -13,6 +14,7 @@ import { openCountryDatabase } from '../ingestion/client-country.js';
 import { prepareStore } from '../ingestion/prepare-store.js';
 import { SharedRedis } from '../ingestion/shared-redis.js';
 import { Telemetry } from '../telemetry/telemetry.js';
+import { refusePipelined } from './pipelining.middleware.js';
 import { CollectorModule } from './collector.module.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 
@@ -22,6 +24,7 @@ const RECOVER_EVERY_MS = 15_000;
  * Builds the collector on an open store and listens.
  *
  * @param port 0 for any that is free
+ * @param sharedMonitor of the store, where there is one already
  */
 export async function startCollectorOn(
   store: ClickHouse,
@@ -29,16 +32,21 @@ export async function startCollectorOn(
   logger: Logger,
   port = config.collector.port,
   telemetry = Telemetry.none,
+  sharedMonitor?: StoreMonitor,
 ): Promise<RunningServer> {
   const redis = SharedRedis.of(config);
-  const module = CollectorModule.on({ config, store, redis, telemetry });
+  const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
+  const module = CollectorModule.on({ config, store, monitor, redis, telemetry });
   const app = await createApp(module, logger);
   const drain = setUpHttp(app, config, logger);
+  app.use(refusePipelined);
   const committer = app.get(BatchCommitter);
+  if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
   const stop = async () => {
     drain.begin();
     clearInterval(recovery);
+    if (!sharedMonitor) monitor.close();
     await app.close();
     await committer.close();
     redis?.close();
@@ -62,8 +70,10 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   const store = await ClickHouse.open(config, { telemetry });
   const close = () => store.close().finally(() => telemetry.close());
   try {
-    await prepareStore(store);
+    const { isNew, problems } = await prepareStore(store);
     const logger = createServerLogger(config.logLevel, logs);
+    if (isNew) logger.info(`made a new store, which is empty, in ${config.dataDir}`);
+    for (const problem of problems) logger.error(problem);
     warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
     return { ...collector, stop: () => collector.stop().finally(close) };
@@ -82,7 +92,9 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
     const store = server.app.get(ClickHouse);
     const telemetry = server.app.get(Telemetry);
     const logger = createServerLogger(config.logLevel, logs);
-    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
+    const monitor = server.app.get(StoreMonitor);
+    const { port } = config.collector;
+    const collector = await startCollectorOn(store, config, logger, port, telemetry, monitor);
     return {
       app: server.app,
       drain: () => {

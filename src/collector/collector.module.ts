@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { FallbackModule } from '../common/http/fallback.module.js';
 import { Config } from '../config/config.js';
 import { HealthModule } from '../health/health.module.js';
@@ -23,6 +24,7 @@ import { MessageLocks } from './batches/message-locks.js';
 export interface CollectorResources {
   config: Config;
   store: ClickHouse;
+  monitor: StoreMonitor;
   /** On which several collectors agree; null where there is one. */
   redis: SharedRedis | null;
   telemetry: Telemetry;
@@ -34,16 +36,18 @@ class ResourcesModule {}
 /** The collection interface: an application of its own beside the read API, on the same store. */
 @Module({})
 export class CollectorModule {
-  static on({ config, store, redis, telemetry }: CollectorResources): DynamicModule {
+  static on(collectorResources: CollectorResources): DynamicModule {
+    const { config, store, monitor, telemetry } = collectorResources;
     const resources: Provider[] = [
       { provide: Config, useValue: config },
       { provide: ClickHouse, useValue: store },
+      { provide: StoreMonitor, useValue: monitor },
       { provide: Telemetry, useValue: telemetry },
     ];
     const committer = {
       provide: BatchCommitter,
       inject: [ClientApps],
-      useFactory: (apps: ClientApps) => createCommitter({ config, store, redis, telemetry }, apps),
+      useFactory: (apps: ClientApps) => createCommitter(collectorResources, apps),
     };
     const failures = {
       provide: AuthFailures,
@@ -57,7 +61,7 @@ export class CollectorModule {
           module: ResourcesModule,
           global: true,
           providers: resources,
-          exports: [Config, ClickHouse, Telemetry],
+          exports: [Config, ClickHouse, StoreMonitor, Telemetry],
         },
         RateLimitModule,
         HealthModule,

@@ -1,11 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
-import { Turns } from '../clickhouse/turns.js';
+import { GroupOverloaded, Turns } from '../clickhouse/turns.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
 import { rawQuery } from '../common/http/raw-query.js';
 import { parseUuid } from '../common/validation/uuid.js';
 import { Config } from '../config/config.js';
 import { Rejection, type Check } from '../ingestion/checks.js';
+import { isGzip, readUnpackedSize } from '../ingestion/gunzip.js';
 import { asEnv, asUuid } from '../ingestion/request-checks.js';
 import { AuthFailures } from '../rate-limit/auth-failures.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
@@ -37,6 +38,9 @@ export interface Receipt {
 /** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 8_000;
+const RETRY_AFTER_SECONDS = 1;
+/** Every library asks again and again: a line a minute says as much. */
+const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
@@ -54,6 +58,7 @@ export class CollectorService {
   private readonly parsing = new Turns(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
+  private uncertainLoggedAt = -Infinity;
 
   constructor(
     private readonly apps: ClientApps,
@@ -101,15 +106,15 @@ export class CollectorService {
 
   private async receive(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
     const app = await this.require(source.clientId, request.ip);
+    if (request.logFields) request.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);
     try {
-      const message = await this.readMessage(source, request, parse, reservation);
+      const message = await this.readMessage(app, source, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
-      if (count > 0)
-        this.rejections.reportEntries({ app_id: app.id, env: message.env, kind }, message.rejected);
+      this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
       return count > 0 ? { status: 'accepted', rejected: count } : { status: 'accepted' };
     } catch (error) {
       if (error instanceof ApiError && [413, 422].includes(error.getStatus()))
@@ -120,7 +125,10 @@ export class CollectorService {
     }
   }
 
-  /** The app of a client ID. 404 is for what the store does not know: a library that reads it sends nothing any more. */
+  /**
+   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
+   * more.
+   */
   private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
@@ -131,8 +139,20 @@ export class CollectorService {
     }
     const app = id === null ? undefined : await this.available(this.apps.find(id));
     if (app) return app;
+    const uncertain = await this.available(this.apps.whyUncertain());
+    if (uncertain !== null) {
+      this.reportUncertain(uncertain);
+      throw serviceUnavailable();
+    }
     const exceeded = await this.failures.record(address);
     throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
+  }
+
+  private reportUncertain(why: string): void {
+    const now = performance.now();
+    if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
+    this.uncertainLoggedAt = now;
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {
@@ -142,8 +162,9 @@ export class CollectorService {
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
-  /** While it is read a message holds its bytes, and once it is parsed what its rows will weigh. */
+  /** While it is read a message holds its bytes, then what it unpacks to, and once it is parsed what its rows will weigh. */
   private async readMessage(
+    app: ClientApp,
     source: Source,
     request: Request,
     parse: Parse,
@@ -153,11 +174,23 @@ export class CollectorService {
     const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
       reservation.resize(bytes);
     });
-    const message = await this.parsing.take(new AbortController().signal, () =>
-      parseOr422(() => parse(body, context)),
-    );
+    // Before it waits for its turn: log files unpack to many times their size, and one app could have dozens wait.
+    if (isGzip(body))
+      reservation.resize(
+        Math.max(body.length, Math.min(readUnpackedSize(body), this.limits.maxLogFileBytes)),
+      );
+    const message = await this.parseInTurn(app, () => parseOr422(() => parse(body, context)));
     reservation.resize(weighMessage(message));
     return message;
+  }
+
+  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
+  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    try {
+      return await this.parsing.take(new AbortController().signal, parse, { group: app.id });
+    } catch (error) {
+      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
+    }
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {

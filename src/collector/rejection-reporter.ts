@@ -30,16 +30,27 @@ export class RejectionReporter {
     this.write(origin, 'message rejected', reason);
   }
 
-  /** Entries of a message whose rest was accepted. */
-  reportEntries(origin: RejectionOrigin, { count, reason = '', byField }: RejectedEntries): void {
+  /** Entries of a message whose rest was accepted, and optional members of accepted entries. */
+  reportRejected(origin: RejectionOrigin, { count, reason = '', byField, members }: RejectedEntries): void {
     for (const [field, entries] of byField) this.metrics?.countRejected(origin.kind, 'entry', field, entries);
-    this.write(origin, `${count} ${count === 1 ? 'entry' : 'entries'} rejected`, reason);
+    for (const [member, times] of members) this.metrics?.countRejected(origin.kind, 'member', member, times);
+    if (count > 0) this.write(origin, `${count} ${count === 1 ? 'entry' : 'entries'} rejected`, reason);
+    const unlogged = [...members.keys()].filter((member) => this.isDue(origin, `member ${member}`));
+    if (unlogged.length > 0) this.warn(origin, `members left out: ${unlogged.join(', ')}`);
   }
 
-  private write({ app_id, env, kind }: RejectionOrigin, what: string, reason: string): void {
-    const key = [app_id, kind, rejectedField(reason)].join();
-    if (this.logged.has(key)) return;
+  private write(origin: RejectionOrigin, what: string, reason: string): void {
+    if (this.isDue(origin, rejectedField(reason))) this.warn(origin, `${what}: ${reason}`);
+  }
+
+  private isDue({ app_id, kind }: RejectionOrigin, field: string): boolean {
+    const key = [app_id, kind, field].join();
+    if (this.logged.has(key)) return false;
     this.logged.set(key, true);
-    this.log.warn(`app ${app_id}, ${env}, ${kind}: ${what}: ${reason}`);
+    return true;
+  }
+
+  private warn({ app_id, env, kind }: RejectionOrigin, text: string): void {
+    this.log.warn(`app ${app_id}, ${env}, ${kind}: ${text}`);
   }
 }

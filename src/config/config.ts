@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
@@ -115,9 +115,46 @@ const SPECS = {
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
+/** Variables whose value may be a secret: each can be given as a file, named by the variable with `_FILE` behind it. */
+const SECRETS = [
+  'CLICKHOUSE_URL',
+  'CLICKHOUSE_PASSWORD',
+  'REDIS_URL',
+  'TOKEN_SECRET',
+  'DEMO_API_KEY',
+] as const;
+const MAX_SECRET_BYTES = 65_536;
+
+/** The variables with what is in the files that they name. */
+function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const faults: string[] = [];
+  const values = { ...env };
+  for (const name of SECRETS) {
+    const path = env[`${name}_FILE`];
+    if (path === undefined) continue;
+    if (env[name] !== undefined) faults.push(`${name}_FILE: must not be set together with ${name}`);
+    else values[name] = readSecret(path) ?? '';
+    if (values[name] === '')
+      faults.push(`${name}_FILE: must name a file that can be read and has a secret in it`);
+  }
+  invalid(faults);
+  return values;
+}
+
+/** What is in the file, without the line feed at its end; undefined when it cannot be read. */
+function readSecret(path: string): string | undefined {
+  try {
+    const file = statSync(path);
+    if (!file.isFile() || file.size > MAX_SECRET_BYTES) return undefined;
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
 function parse(env: NodeJS.ProcessEnv) {
   // An empty variable is one that was not set: docker-compose and .env files write them so.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const given = withSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   const values = cleanEnv(given, SPECS, {
     reporter: ({ errors }) => {
       invalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
@@ -180,7 +217,7 @@ export class Config {
   get redisUrl() {
     return this.env.REDIS_URL;
   }
-  /** Requests allowed in a window of 60 s per API key (contract, section 10). */
+  /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
   }

@@ -249,5 +249,5 @@ export const ENDPOINTS: readonly DemoEndpoint[] = [
   }),
 ];
 
-/** The route whose data the demo leaves out of logs and traffic (contract, section 8). */
+/** The route whose data the demo leaves out of logs and traffic (docs/contract.md#excluded-endpoints). */
 export const EXCLUDED = { method: 'POST', path: '/internal/metrics' };

@@ -3,6 +3,7 @@ import { isNoise } from '../ingestion/noise.js';
 import { ENDPOINTS, EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './rhythm.js';
+import { FAILING, SLOW } from './trouble.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);
 /** The last 15 days of 13 months. */
@@ -85,6 +86,28 @@ describe('15 days of requests', () => {
       for (const number of [request_size_bytes ?? 0, response_size_bytes ?? 0, response_time_ms, timestamp])
         if (!Number.isSafeInteger(number) || number < 0) throw new Error(`${url}: ${number}`);
     }
+  });
+
+  describe('tell a story', () => {
+    const median = (times: number[]) => times.sort((one, other) => one - other)[times.length >> 1]!;
+    const share = (requests: DemoRequest[]) =>
+      requests.filter(({ status_code }) => status_code >= 400).length / requests.length;
+    const since = (days: number) => recent.filter(({ timestamp }) => timestamp >= END - days * DAY_MS);
+    const before = (days: number) => recent.filter(({ timestamp }) => timestamp < END - days * DAY_MS);
+
+    it('of a route that became slow three days ago', () => {
+      const timeOf = (requests: DemoRequest[]) =>
+        median(requests.filter(({ path }) => path === SLOW.path).map((request) => request.response_time_ms));
+      expect(timeOf(since(3))).toBeGreaterThan(5 * timeOf(before(3)));
+    });
+
+    it('of a consumer whose requests fail since two days ago', () => {
+      const of = (requests: DemoRequest[]) =>
+        requests.filter(({ consumer }) => consumer?.identifier === FAILING.identifier);
+      expect(of(since(2)).length).toBeGreaterThan(20);
+      expect(share(of(since(2)))).toBeGreaterThan(0.6);
+      expect(share(of(before(2)))).toBeLessThan(0.2);
+    });
   });
 
   it('are noise where the rule says so, for all health checks and few others', () => {

@@ -1,10 +1,11 @@
 import { isNoise } from '../ingestion/noise.js';
 import type { RequestRecord } from '../ingestion/request-record.js';
 import type { DemoEndpoint, Entity } from './endpoints.js';
-import { type Outcome, outcomeOf, strayOutcome } from './outcome.js';
+import { type Outcome, type Wrong, outcomeOf, strayOutcome } from './outcome.js';
 import { Random, Weighted } from './random.js';
 import { DAY_MS, SLOT_MS, isIncident, visitsExpected } from './rhythm.js';
 import { routineRequests } from './routine.js';
+import { FAILING, isFailing, isSlow } from './trouble.js';
 import { type PathParameters, parametersOf, strayUrl, urlOf } from './urls.js';
 import { type Visitor, aVisitor } from './visitors.js';
 
@@ -39,7 +40,7 @@ export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
   const requests = routineRequests(random, slot);
   const visits = random.poisson(visitsExpected(slot, origin));
   const day = Math.floor((slot - origin) / DAY_MS);
-  for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, aVisitor(random, day)));
+  for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, origin, aVisitor(random, day)));
   return requests.sort((one, other) => one.timestamp - other.timestamp);
 }
 
@@ -49,19 +50,24 @@ export function* requestsBetween(from: number, to: number, origin: number): Gene
     yield* requestsOfSlot(slot, origin);
 }
 
-function visit(random: Random, slot: number, visitor: Visitor): DemoRequest[] {
+function visit(random: Random, slot: number, origin: number, visitor: Visitor): DemoRequest[] {
+  const wrong: Wrong = {
+    isIncident: isIncident(slot),
+    isSlow: isSlow(slot, origin),
+    isFailing: isFailing(slot, origin) && visitor.consumer?.identifier === FAILING.identifier,
+  };
   let timestamp = slot + random.whole(0, SLOT_MS - LONGEST_ROW_MS - 1);
   return Array.from({ length: IN_A_ROW.pick(random) }, () => {
-    const request = requestOf(random, timestamp, visitor, isIncident(slot));
+    const request = requestOf(random, timestamp, visitor, wrong);
     timestamp += random.whole(150, 25_000);
     return request;
   });
 }
 
-function requestOf(random: Random, timestamp: number, visitor: Visitor, incident: boolean): DemoRequest {
+function requestOf(random: Random, timestamp: number, visitor: Visitor, wrong: Wrong): DemoRequest {
   const { endpoint, env, userAgent } = visitor;
   const asked = endpoint ? routeOf(random, env, endpoint) : strayOf(random, env);
-  const outcome: Outcome = endpoint ? outcomeOf(random, endpoint, incident) : strayOutcome(random);
+  const outcome: Outcome = endpoint ? outcomeOf(random, endpoint, wrong) : strayOutcome(random);
   return {
     request_uuid: random.uuid(),
     timestamp,

@@ -1,6 +1,7 @@
 import type { RequestRecord } from '../ingestion/request-record.js';
 import type { DemoEndpoint } from './endpoints.js';
 import { type Choices, type Random } from './random.js';
+import { FAILING, SLOW } from './trouble.js';
 
 /** How a request went. */
 export interface Outcome extends Pick<
@@ -17,16 +18,31 @@ const INCIDENT_STATUSES: Choices<number> = [500, 502, 503, 504];
 const GIVE_UP_MS = 30_000;
 const NO_BODY = new Set([204, 304]);
 
-/** @param incident whether it is one of the hours in which orders and payments fail */
-export function outcomeOf(random: Random, endpoint: DemoEndpoint, incident: boolean): Outcome {
-  const fails = incident && FAILING_ENTITIES.has(endpoint.entity) && random.chance(0.4);
-  const status_code = fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
+/** What is wrong while a request is made. */
+export interface Wrong {
+  /** Orders and payments fail. */
+  isIncident: boolean;
+  /** The slow route is slow. */
+  isSlow: boolean;
+  /** The request is of the failing consumer, who fails. */
+  isFailing: boolean;
+}
+
+export function outcomeOf(random: Random, endpoint: DemoEndpoint, wrong: Wrong): Outcome {
+  const status_code = pickStatus(random, endpoint, wrong);
+  const isSlow = wrong.isSlow && endpoint.method === SLOW.method && endpoint.path === SLOW.path;
   return {
     status_code,
     request_size_bytes: endpoint.requestBytes && Math.round(random.logNormal(endpoint.requestBytes, 0.25)),
     response_size_bytes: responseSize(random, endpoint, status_code),
-    response_time_ms: responseTime(random, endpoint.latencyMs, status_code),
+    response_time_ms: responseTime(random, endpoint.latencyMs * (isSlow ? SLOW.factor : 1), status_code),
   };
+}
+
+function pickStatus(random: Random, endpoint: DemoEndpoint, { isIncident, isFailing }: Wrong): number {
+  if (isFailing && random.chance(FAILING.share)) return FAILING.status;
+  const fails = isIncident && FAILING_ENTITIES.has(endpoint.entity) && random.chance(0.4);
+  return fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
 }
 
 /** How a request goes that no route answers to. */

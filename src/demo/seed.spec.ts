@@ -2,6 +2,7 @@ import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { AdminService } from '../admin/admin.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrate.js';
+import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween } from './generator.js';
@@ -22,7 +23,15 @@ const TRAFFIC = `
 SELECT toUnixTimestamp(bucket) AS slot, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
   sum(t.bytes_sent) AS bytes_sent
 FROM counts_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY slot ORDER BY slot`;
-const BY_CONSUMER = `SELECT sum(requests) AS requests FROM counts_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}`;
+const BY_CONSUMER = `
+SELECT sum(requests) AS requests FROM counts_per_15m_by_consumer_v1
+WHERE app_id = {app_id:UInt32} AND consumer_id != 0`;
+const BY_STATUS = `
+SELECT status_code, sum(t.requests) AS requests FROM counts_per_day_v1 AS t
+WHERE app_id = {app_id:UInt32} GROUP BY status_code ORDER BY status_code`;
+const BY_TIME = `
+SELECT k, sum(t.n) AS requests FROM bins_per_day_v1 AS t
+WHERE app_id = {app_id:UInt32} AND measure = 'time' GROUP BY k ORDER BY k`;
 const LOGGED = `
 SELECT count() AS logged, uniqExact(request_uuid) AS distinct, toUnixTimestamp64Milli(max(timestamp)) AS newest
 FROM request_logs_v1
@@ -50,6 +59,12 @@ function recount(until: number): Sums[] {
     slots.set(slot, sums);
   }
   return [...slots.values()];
+}
+
+function countEach(keys: readonly number[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
 }
 
 jest.setTimeout(60_000);
@@ -110,6 +125,25 @@ describe('seedDemo', () => {
     expect(row).toEqual({
       requests: sample.filter(({ consumer, timestamp }) => consumer && timestamp <= NOW).length,
     });
+  });
+
+  it('keeps the status and the time of each, whether it was written as such or in sums', async () => {
+    const counted = sample.filter(({ timestamp }) => timestamp <= NOW);
+    const tally = (keys: number[]) => [...countEach(keys)].sort(([one], [other]) => one - other);
+    const byStatus = await store.rows('test.by_status', BY_STATUS, { app_id: appId });
+    expect(byStatus).toEqual(
+      tally(counted.map((request) => request.status_code)).map(([status_code, requests]) => ({
+        status_code,
+        requests,
+      })),
+    );
+    const byTime = await store.rows('test.by_time', BY_TIME, { app_id: appId });
+    expect(byTime).toEqual(
+      tally(counted.map((request) => findBin(request.response_time_ms / 1000))).map(([k, requests]) => ({
+        k,
+        requests,
+      })),
+    );
   });
 
   it('logs each request of the last 15 days that is no noise, once, and none after now', async () => {

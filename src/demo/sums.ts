@@ -1,16 +1,17 @@
 import { type Bin, type Measure, findBin } from '../ingestion/bins.js';
 import type { CountRecord } from '../ingestion/request-record.js';
 import type { DemoRequest } from './generator.js';
-import { SLOT_MS } from './rhythm.js';
 
-/** The requests added up by slot, environment, endpoint, consumer and status: counted they are the same as the requests. */
+const MINUTE_MS = 60_000;
+
+/** The requests added up by minute, environment, endpoint, consumer and status: counted they are the same as the requests. */
 export function sumsOf(requests: Iterable<DemoRequest>): CountRecord[] {
   const sums = new Map<string, CountRecord & { counted: Map<string, Bin> }>();
   for (const { timestamp, env, consumer, method, path, status_code, ...measured } of requests) {
-    const slot = Math.floor(timestamp / SLOT_MS) * SLOT_MS;
-    const key = `${slot} ${env} ${method} ${path ?? ''} ${status_code} ${consumer?.identifier ?? ''}`;
+    const minute = Math.floor(timestamp / MINUTE_MS) * MINUTE_MS;
+    const key = `${minute} ${env} ${method} ${path ?? ''} ${status_code} ${consumer?.identifier ?? ''}`;
     const sum = sums.get(key) ?? {
-      timestamp: slot,
+      timestamp: minute,
       env,
       consumer,
       method,

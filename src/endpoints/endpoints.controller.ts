@@ -1,4 +1,4 @@
-import { Controller } from '@nestjs/common';
+import { Controller, type StreamableFile } from '@nestjs/common';
 import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
@@ -19,7 +19,10 @@ export class EndpointsController {
     input: ListEndpointsInput,
     response: EndpointList,
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListEndpointsInput): Promise<EndpointList> {
+  list(
+    @CurrentAccount() account: Account,
+    @Input() input: ListEndpointsInput,
+  ): Promise<EndpointList | StreamableFile> {
     return this.service.list(account, input);
   }
 }

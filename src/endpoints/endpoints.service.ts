@@ -1,9 +1,10 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type StreamableFile } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../auth/account.js';
+import { streamList } from '../common/http/streamed-list.js';
 import type { EndpointList } from './endpoints.dto.js';
 import type { ListEndpointsInput } from './endpoints.input.js';
-import { EndpointsRepository } from './endpoints.repository.js';
+import { ENDPOINTS_PER_READ, EndpointsRepository } from './endpoints.repository.js';
 
 @Injectable()
 export class EndpointsService {
@@ -12,8 +13,8 @@ export class EndpointsService {
     private readonly repository: EndpointsRepository,
   ) {}
 
-  async list(account: Account, input: ListEndpointsInput): Promise<EndpointList> {
+  async list(account: Account, input: ListEndpointsInput): Promise<EndpointList | StreamableFile> {
     const scope = await this.apps.require(account, input.app_id);
-    return { data: await this.repository.list(scope, input) };
+    return streamList(this.repository.list(scope, input), ENDPOINTS_PER_READ);
   }
 }

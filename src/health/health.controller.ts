@@ -2,6 +2,7 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../auth/public.decorator.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { serviceUnavailable } from '../common/http/api-error.js';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { type CounterState, WindowCounter } from '../rate-limit/window.counter.js';
@@ -22,6 +23,7 @@ const REDIS = { redis: 'ok', fallback: 'away', memory: 'not configured' } as con
 export class HealthController {
   constructor(
     private readonly store: ClickHouse,
+    private readonly monitor: StoreMonitor,
     private readonly counter: WindowCounter,
   ) {}
 
@@ -33,8 +35,8 @@ export class HealthController {
   }
 
   /**
-   * The store answers as well; 503 while it does not. Redis is not asked, and that it is away makes the service no less
-   * ready: it counts by itself, which is `degraded`.
+   * The store answers as well; 503 while it does not. What makes the service `degraded` makes it no less ready: Redis, which
+   * is not asked, is away, and the service counts by itself; or the last check found damage of the store.
    */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
@@ -43,10 +45,10 @@ export class HealthController {
     const redis = REDIS[this.counter.state];
     return {
       ...this.live(),
-      status: redis === 'away' ? 'degraded' : 'ok',
+      status: redis === 'away' || this.monitor.isDamaged ? 'degraded' : 'ok',
       store: this.store.kind,
       engine: this.store.version,
-      state: { store: 'ok', redis },
+      state: { store: this.monitor.isDamaged ? 'damaged' : 'ok', redis },
     };
   }
 }

@@ -149,17 +149,18 @@ export class BatchLog {
 
   /** Writes the batch down, and with it the marks of those before it. */
   async append({ id, createdAt, messages, pieces }: Batch): Promise<void> {
-    const lines = pieces.map(({ table, rows }, index) =>
-      [id, index + 1, createdAt, 0, '[]', '[]', '[]', table, rows, 0].join('\t'),
-    );
     const appIds = messages.map(({ app_id }) => app_id).join();
     const uuids = messages.map(({ message_uuid }) => `'${message_uuid}'`).join();
     const instances = messages.map(({ instance_uuid }) => `'${instance_uuid ?? NIL_UUID}'`).join();
     const lists = [appIds, uuids, instances].map((list) => `[${list}]`);
     const header = [id, 0, createdAt, pieces.length, ...lists, '', '', 0].join('\t');
-    const statements = [...chunkBySize(lines)];
-    const last = statements.pop() ?? [];
-    for (const [index, some] of statements.entries()) await this.insert(some, token(id, `log ${index}`));
+    let last: readonly string[] = [];
+    let statements = 0;
+    // One statement after another: all of them together are the rows once more.
+    for (const lines of chunkBySize(encodePieceLines(id, createdAt, pieces))) {
+      if (last.length > 0) await this.insert(last, token(id, `log ${statements++}`));
+      last = lines;
+    }
     await this.insertWithMarks([...last, header], token(id, 'log'));
   }
 
@@ -230,7 +231,12 @@ function token(batchId: string, part: string): string {
   return createHash('sha256').update(`${batchId}\n${part}`).digest('hex');
 }
 
-function* chunkBySize(lines: readonly string[]): Generator<string[]> {
+function* encodePieceLines(id: string, createdAt: string, pieces: readonly Piece[]): Generator<string> {
+  for (const [index, { table, rows }] of pieces.entries())
+    yield [id, index + 1, createdAt, 0, '[]', '[]', '[]', table, rows, 0].join('\t');
+}
+
+function* chunkBySize(lines: Iterable<string>): Generator<string[]> {
   let chunk: string[] = [];
   let size = 0;
   for (const line of lines) {

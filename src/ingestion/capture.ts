@@ -32,7 +32,7 @@ export interface CapturedSpan {
   attributes: object;
 }
 
-/** What Request Details adds to a request log record (specification, Request details). */
+/** What Request Details adds to a request log record (docs/contract.md#request-details). */
 export interface Capture {
   request_headers: readonly Header[];
   response_headers: readonly Header[];
@@ -94,12 +94,12 @@ export function headerOf(headers: readonly Header[], name: string): string | nul
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** A span's kind as the contract spells it (section 7), whatever the case; null for any other. */
+/** A span's kind as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
 export function spanKind(kind: string | null): string | null {
   return oneOf(SPAN_KINDS, kind);
 }
 
-/** A span's status as the contract spells it (section 7), whatever the case; null for any other. */
+/** A span's status as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
 export function spanStatus(status: string | null): string | null {
   return oneOf(SPAN_STATUSES, status);
 }

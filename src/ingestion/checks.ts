@@ -34,7 +34,7 @@ export interface Decoder<T> {
   readonly ruleFor: (value: unknown) => string;
 }
 
-/** Reads one value, or rejects it under the name given. */
+/** Decodes one value, or rejects it under the name given. */
 export type Check<T> = (value: unknown, name: string) => T;
 export type Members = Readonly<Record<string, unknown>>;
 
@@ -44,11 +44,6 @@ const MAX_INT64 = 2n ** 63n - 1n;
 /** Whether a member is missing or `null`. */
 export function isAbsent(value: unknown): value is null | undefined {
   return value === undefined || value === null;
-}
-
-/** Null for what is absent; anything else must pass the check. */
-export function optional<T>(value: unknown, name: string, check: Check<T>): T | null {
-  return isAbsent(value) ? null : check(value, name);
 }
 
 /**
@@ -140,10 +135,10 @@ export function createRoundedDecoder(min: number, max: number): Decoder<number> 
   };
 }
 
-/** Nanoseconds: a non-negative integer of at most 63 bits, digit by digit. */
+/** Nanoseconds: a non-negative integer of at most 63 bits, digit by digit, as a number or as text. */
 export const nanosecondsDecoder = createDecoder(`must be an integer from 0 to ${MAX_INT64}`, (value) => {
-  const digits = isNumber(value) ? value.toString() : '';
-  const nanoseconds = /^\d{1,19}$/.test(digits) ? BigInt(digits) : undefined;
+  const digits = textOrNumberDecoder.decode(value);
+  const nanoseconds = digits !== undefined && /^\d{1,19}$/.test(digits) ? BigInt(digits) : undefined;
   return nanoseconds !== undefined && nanoseconds <= MAX_INT64 ? nanoseconds : undefined;
 });
 
@@ -158,17 +153,6 @@ export function toCheck<T>(decoder: Decoder<T>): Check<T> {
 
 export const asText = toCheck(textDecoder);
 export const asObject = toCheck(objectDecoder);
-export const asNanoseconds = toCheck(nanosecondsDecoder);
-export const integerFrom = (min: number, max: number) => toCheck(createIntegerDecoder(min, max));
-export const numberFrom = (min: number, max: number) => toCheck(createNumberDecoder(min, max));
-
-/** An array of which each item passes the check. */
-export function listOf<T>(check: Check<T>): Check<T[]> {
-  return (value, name) => {
-    if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
-    return value.map((item, index) => check(item, `${name}[${index}]`));
-  };
-}
 
 function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;

@@ -354,6 +354,7 @@ describe('parseCombinedLine', () => {
   });
 
   it.each([
+    ['letters', 'a'],
     ['blanks', ' '],
     ['brackets', ' ['],
     ['ends of the time', 'a b c [] "'],
@@ -367,6 +368,8 @@ describe('parseCombinedLine', () => {
     parseCombinedLine(text);
     parseCombinedLine(line({ request: text }));
     parseCombinedLine(line({ user: text }));
+    parseCombinedLine(`www.example.com:443 ${line({ user: text })}`);
+    parseCombinedLine(text + line({}));
     parseCombinedLine(line({ rest: `200 1 ${BROWSER} ${text}` }));
     expect(performance.now() - started).toBeLessThan(5_000);
   });

@@ -1,3 +1,4 @@
+import { parseAddress } from '../common/ip-address.js';
 import { requestHeadersText } from './capture.js';
 import { LenientReader } from './checks.js';
 import { countryOf, isPublic } from './client-country.js';
@@ -6,17 +7,13 @@ import { isNoise } from './noise.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
 import { pathPatternOf } from './path-pattern.js';
 import { identifierDecoder, responseTimeDecoder, sizeDecoder, statusCodeDecoder } from './request-checks.js';
-import { MAX_URL, clean, exceeds, methodOf, parseAddress } from './text.js';
+import { MAX_URL, clean, exceeds, methodOf } from './text.js';
 
 /** The time, up to the quote that opens the request. A user name may have brackets as well. */
 const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
 /** Where the time begins in what `TIME` finds, and how long all of it is. */
 const [TIME_AT, TIME_LENGTH] = [2, 31];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** The first two fields of a line and all that follows them up to the time: identity and user, as a rule. */
-const CLIENT = /^(\S+) (\S+) (\S[^]*)$/;
-/** Identity and user behind a virtual host and the client; the identity is unknown nearly always. */
-const IDENTITY_AND_USER = /^(\S+) (\S[^]*)$/;
 const VIRTUAL_HOST = /^([\w.-]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
@@ -125,14 +122,32 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
 function hasOtherTime(line: string): boolean {
   const closing = line.indexOf('] "');
   const opening = closing === -1 ? -1 : line.lastIndexOf(' [', closing);
-  return opening !== -1 && CLIENT.test(line.slice(0, opening));
+  return opening !== -1 && splitFields(line.slice(0, opening), 3) !== null;
+}
+
+/**
+ * The first `count - 1` fields of a text, each followed by one space, and all that follows them as the last one; null
+ * when the text has fewer, or a field begins with white space. A regular expression would keep a state for each
+ * character of a field, and throw a `RangeError` where there are millions.
+ */
+function splitFields(text: string, count: number): string[] | null {
+  const fields: string[] = [];
+  let rest = text;
+  while (fields.length < count - 1) {
+    const end = rest.search(/\s/);
+    if (end < 1 || rest[end] !== ' ') return null;
+    fields.push(rest.slice(0, end));
+    rest = rest.slice(end + 1);
+  }
+  return /^\S/.test(rest) ? [...fields, rest] : null;
 }
 
 function readClient(text: string): Client | null {
-  const [, first, second = '', rest = ''] = CLIENT.exec(text) ?? [];
+  // Identity and user, as a rule, stand behind the client.
+  const [first, second = '', rest = ''] = splitFields(text, 3) ?? [];
   if (first === undefined) return null;
   const [, host, port] = VIRTUAL_HOST.exec(first) ?? [];
-  const [, identity, user] = host === undefined ? [] : (IDENTITY_AND_USER.exec(rest) ?? []);
+  const [identity, user] = host === undefined ? [] : (splitFields(rest, 2) ?? []);
   const isVirtualHost =
     port === undefined
       ? parseAddress(first) === null && parseAddress(second) !== null

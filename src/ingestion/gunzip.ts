@@ -1,8 +1,19 @@
 import { type Gunzip, createGunzip } from 'node:zlib';
 
+/** A header and a trailer. */
+const MIN_GZIP_BYTES = 18;
+
 /** Whether bytes begin as a gzip file does (RFC 1952, section 2.3.1). */
 export function isGzip(bytes: Buffer): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/**
+ * The bytes that gzip says it unpacks to (RFC 1952, section 2.3.1), of the last member where there are several. An estimate:
+ * a sender can write anything.
+ */
+export function readUnpackedSize(bytes: Buffer): number {
+  return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
 }
 
 /**

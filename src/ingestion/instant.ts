@@ -15,8 +15,8 @@ const API_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ZERO = '0'.charCodeAt(0);
 
 /**
- * Milliseconds since the Unix epoch of an ISO 8601 date and time as the API takes them (contract, section 4), cut
- * to the millisecond, UTC where it has no offset. Null for any other text and for years before 1970 or after 2099.
+ * Milliseconds since the Unix epoch of an ISO 8601 date and time as the API takes them (docs/contract.md#timestamps),
+ * cut to the millisecond, UTC where it has no offset. Null for any other text and for years before 1970 or after 2099.
  */
 export function instantOf(text: string): number | null {
   const epochMs = API_FORM.test(text) ? readApiForm(text) : readTimestamp(text);

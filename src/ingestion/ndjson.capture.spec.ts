@@ -42,6 +42,7 @@ describe('what was captured', () => {
 
   it.each([
     ['its times', '"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000004', '3'],
+    ['its times as text', '"start_time_ns":"1735689600050000001","end_time_ns":"1735689600050000004"', '3'],
     [
       'what it says',
       '"start_time_ns":1,"end_time_ns":2,"duration_ns":1735689600050000001',
@@ -54,7 +55,7 @@ describe('what was captured', () => {
     expect(capture).toContain(`"duration_ns":${expected},`);
   });
 
-  it.each(['-1', '1.5', '9223372036854775808', '"1"', '1e400'])(
+  it.each(['-1', '1.5', '9223372036854775808', '"1.5"', '1e400'])(
     'leaves out a span of %s nanoseconds',
     (text) => {
       const line = JSON.stringify({ ...LEAST, spans: [span({})] }).replace(

@@ -17,34 +17,31 @@ import {
   createIntegerDecoder,
   createTextDecoder,
   isAbsent,
-  listOf,
   nanosecondsDecoder,
   objectDecoder,
   textDecoder,
   textOrNumberDecoder,
-  toCheck,
 } from './checks.js';
 import { microsecondsDecoder } from './instant.js';
 
 /** The number of a line of source code. */
-const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
+export const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
 
 /** A pair of name and value; a value may be a number. */
-const headerDecoder = createDecoder('must be a pair of name and value', (value): Header | undefined => {
-  if (!Array.isArray(value) || value.length !== 2) return undefined;
-  const name = textDecoder.decode(value[0]);
-  const text = textOrNumberDecoder.decode(value[1]);
-  return name === undefined || text === undefined ? undefined : [name, text];
-});
-
-/** A trace ID in lower case; null where all its digits are zeros. */
-const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>
-  /^[0-9a-f]{32}$/i.test(text) ? traceId(text.toLowerCase()) : undefined,
+export const headerDecoder = createDecoder(
+  'must be a pair of name and value',
+  (value): Header | undefined => {
+    if (!Array.isArray(value) || value.length !== 2) return undefined;
+    const name = textDecoder.decode(value[0]);
+    const text = textOrNumberDecoder.decode(value[1]);
+    return name === undefined || text === undefined ? undefined : [name, text];
+  },
 );
 
-export const asLine = toCheck(lineDecoder);
-export const asHeaders = listOf(toCheck(headerDecoder));
-export const asTraceId = toCheck(traceIdDecoder);
+/** A trace ID in lower case; null where all its digits are zeros. */
+export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>
+  /^[0-9a-f]{32}$/i.test(text) ? traceId(text.toLowerCase()) : undefined,
+);
 
 /**
  * The captured part of a request in the shape of Request Details, as far as it can be read. Its times are moved by

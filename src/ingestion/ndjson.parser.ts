@@ -1,3 +1,4 @@
+import { parseAddress } from '../common/ip-address.js';
 import { type Capture, captureText, headerOf } from './capture.js';
 import { LenientReader, type Members, createTextDecoder, isAbsent, reasonOf, textDecoder } from './checks.js';
 import { countryOf } from './client-country.js';
@@ -18,7 +19,7 @@ import {
   urlDecoder,
   uuidDecoder,
 } from './request-checks.js';
-import { cut, parseAddress } from './text.js';
+import { cut } from './text.js';
 
 const REQUIRED = {
   timestamp: instantDecoder,

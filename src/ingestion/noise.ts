@@ -1,6 +1,6 @@
 import { pathnameOf } from './path-pattern.js';
 
-/** Paths of health checks (contract, section 8). */
+/** Paths of health checks (docs/contract.md#assets-and-health-checks). */
 const CHECKS = anyOf(
   /\/_?healthz?$/i,
   /\/_?health[_-]?checks?$/i,
@@ -10,7 +10,7 @@ const CHECKS = anyOf(
   /\/live$/i,
 );
 
-/** Paths of static assets (contract, section 8). */
+/** Paths of static assets (docs/contract.md#assets-and-health-checks). */
 const ASSETS = anyOf(
   /\/favicon(-[\w-]+)?\.(ico|png|svg)$/,
   /\/apple-touch-icon(-[\w-]+)?\.png$/,
@@ -23,7 +23,7 @@ const ASSETS = anyOf(
   /\/\.well-known\//,
 );
 
-/** User agents of health checks (contract, section 8). */
+/** User agents of health checks (docs/contract.md#assets-and-health-checks). */
 const USER_AGENTS = anyOf(
   /health[-_ ]?check/i,
   /microsoft-azure-application-lb/i,
@@ -33,7 +33,8 @@ const USER_AGENTS = anyOf(
 
 /**
  * Whether a request is a static asset or a health check: counted in traffic, never in the request logs
- * (contract, section 8). The rule reads the path pattern; where there is none, the path of the URL.
+ * (docs/contract.md#assets-and-health-checks). The rule reads the path pattern; where there is none, the path of the
+ * URL.
  */
 export function isNoise(path: string | null, url: string, userAgent: string | null): boolean {
   const subject = path ?? pathnameOf(url);

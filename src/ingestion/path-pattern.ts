@@ -1,7 +1,7 @@
 import { paramsInBraces } from './framework-path.js';
 import { clean, cut } from './text.js';
 
-/** Code points of a path pattern: what the `path` filter can be asked for (specification, Limits). */
+/** Code points of a path pattern: what the `path` filter can be asked for (docs/contract.md#limits). */
 export const MAX_PATH = 1024;
 
 const PARAMETER = '{id}';

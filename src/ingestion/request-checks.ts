@@ -1,14 +1,12 @@
 import { parseUuid } from '../common/validation/uuid.js';
 import {
+  type Decoder,
   type LenientReader,
-  asObject,
   createDecoder,
   createIntegerDecoder,
   createRoundedDecoder,
   createTextDecoder,
-  integerFrom,
   objectDecoder,
-  optional,
   textOrNumberDecoder,
   toCheck,
 } from './checks.js';
@@ -27,6 +25,10 @@ const MAX_MESSAGE_BYTES = 2 ** 44;
 export const statusCodeDecoder = createIntegerDecoder(100, 999);
 /** Bytes of one request or one response. */
 export const sizeDecoder = createIntegerDecoder(0, MAX_MESSAGE_BYTES);
+/** Bytes of so many requests or responses together. */
+export function createSizeSumDecoder(requests: number): Decoder<number> {
+  return createIntegerDecoder(0, Math.min(requests * MAX_MESSAGE_BYTES, Number.MAX_SAFE_INTEGER));
+}
 /** Milliseconds, rounded. */
 export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS);
 
@@ -56,7 +58,7 @@ export const identifierDecoder = createTextDecoder(
   (text) => trimAndCut(text, MAX_IDENTIFIER) || undefined,
 );
 
-/** The same of an identifier that may be a number. */
+/** An identifier that may be a number. */
 const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
   identifierDecoder.decode(textOrNumberDecoder.decode(value)),
 );
@@ -65,29 +67,14 @@ const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
 export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndCut(text, MAX_NAME));
 
 export const asStatusCode = toCheck(statusCodeDecoder);
-/** Bytes: those of one message, or a sum of many. */
-export const asSize = integerFrom(0, Number.MAX_SAFE_INTEGER);
-export const asResponseTime = toCheck(responseTimeDecoder);
 export const asUrl = toCheck(urlDecoder);
 export const asMethod = toCheck(methodDecoder);
 export const asUuid = toCheck(uuidDecoder);
 export const asEnv = toCheck(envDecoder);
-export const asIdentifier = toCheck(identifierDecoder);
-export const asLabel = toCheck(labelDecoder);
-
-/** A consumer: its identifier, or an object of `identifier`, `name` and `group`. */
-export function asConsumer(value: unknown, name: string): ConsumerRecord {
-  if (typeof value === 'string') return { identifier: asIdentifier(value, name) };
-  const source = asObject(value, name);
-  const identifier = asIdentifier(source.identifier, `${name}.identifier`);
-  const label = optional(source.name, `${name}.name`, asLabel);
-  const group = optional(source.group, `${name}.group`, asLabel);
-  return toConsumer(identifier, label, group);
-}
 
 /**
- * The same as far as it can be read: an identifier may be a number, a name or a group that cannot be read is left out,
- * and without an identifier there is no consumer.
+ * A consumer, as far as it can be read: its identifier, which may be a number, or an object of `identifier`, `name` and
+ * `group`. A name or a group that cannot be read is left out; without an identifier there is no consumer.
  */
 export function readConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord | null {
   const source = objectDecoder.decode(value);

@@ -32,7 +32,7 @@ export interface RequestRecord {
   response_time_ms: number | null;
   client_ip: string | null;
   client_country_iso_code: string | null;
-  /** A static asset or a health check (contract, section 8): counted, never logged. */
+  /** A static asset or a health check (docs/contract.md#assets-and-health-checks): counted, never logged. */
   is_noise: boolean;
   /**
    * What was captured, as the JSON text of one object with exactly the members that Request Details adds to a

@@ -41,12 +41,19 @@ export class RequestsWriter {
    *
    * They are appended to the batch log before they are inserted, so that a process that dies in between leaves nothing
    * doubled and nothing missing, in whichever batches the same requests come again.
+   *
+   * @param onNamed called once the names of the requests are registered: who writes batches at once and begins the next
+   * one then gives names in the order of the batches
    */
-  async write(appId: number, records: readonly RequestRecord[]): Promise<Resolved<RequestRecord>[]> {
+  async write(
+    appId: number,
+    records: readonly RequestRecord[],
+    onNamed?: () => void,
+  ): Promise<Resolved<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) => record);
-      return unknown.length > 0 ? this.writeUnknown(appId, unknown) : [];
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown, onNamed) : [];
     });
   }
 
@@ -83,11 +90,13 @@ export class RequestsWriter {
   private async writeUnknown(
     appId: number,
     records: readonly RequestRecord[],
+    onNamed?: () => void,
   ): Promise<Resolved<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,
       records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
     );
+    onNamed?.();
     const pieces = encodePieces(
       'requests',
       resolved,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { addressOf, clean, cut, exceeds, methodOf, parseAddress, trimAndCut } from './text.js';
+import { clean, cut, exceeds, methodOf, trimAndCut } from './text.js';
 
 const anyText = fc.string({ unit: 'binary' });
 
@@ -31,39 +31,6 @@ describe('cut and exceeds', () => {
         expect(exceeds(text, max)).toBe(points.length > max);
       }),
     );
-  });
-});
-
-describe('addressOf', () => {
-  it.each(['203.0.113.7', '2001:db8::1', '::ffff:203.0.113.7', 'fe80::1%eth0'])('keeps %s', (text) => {
-    expect(addressOf(text)).toBe(text);
-  });
-
-  it.each([
-    '',
-    '-',
-    'host.example',
-    '203.0.113',
-    '203.0.113.7:80',
-    '[2001:db8::1]',
-    `fe80::1%${'a'.repeat(64)}`,
-  ])('finds no address in %p', (text) => {
-    expect(addressOf(text)).toBeNull();
-  });
-});
-
-describe('parseAddress', () => {
-  it.each([
-    ['203.0.113.7', '203.0.113.7'],
-    ['203.0.113.7:80', '203.0.113.7'],
-    ['2001:db8::7', '2001:db8::7'],
-    ['[2001:db8::7]', '2001:db8::7'],
-    ['[2001:db8::7]:443', '2001:db8::7'],
-    ['client.example.com:80', null],
-    ['203.0.113.7:', null],
-    ['', null],
-  ])('reads %p as %p', (text, address) => {
-    expect(parseAddress(text)).toBe(address);
   });
 });
 

@@ -1,5 +1,6 @@
 import { countDroppedLines } from '../common/logging/logger.js';
 import { PRODUCT_VERSION } from '../config/version.js';
+import { BusiestApps } from './busiest-apps.js';
 import { Counter, Gauge, Histogram, type Metric, type MetricSpec, type Sample } from './instruments.js';
 import { ProcessMetrics } from './process-metrics.js';
 
@@ -24,7 +25,7 @@ export type MessageOutcome =
 
 /**
  * What the process tells Prometheus. Every label takes one of few values, which are in this code or in the routes: never
- * what a client sends, no key, no URL, no team.
+ * what a client sends, no key, no URL, no team; the IDs of apps are those of the twenty busiest.
  */
 export class Metrics {
   private readonly process = new ProcessMetrics();
@@ -68,7 +69,7 @@ export class Metrics {
   });
   private readonly rejections = this.counter({
     name: 'collector_rejected_total',
-    help: 'Messages, and entries of accepted messages, that were rejected, by the field that was wrong',
+    help: 'Messages, entries of accepted messages and optional members of accepted entries that were left out, by field',
     labels: ['kind', 'what', 'field'],
   });
   private readonly commits = this.histogram(
@@ -83,6 +84,12 @@ export class Metrics {
     { name: 'collector_group_messages', help: 'Messages of a group', labels: [] },
     BOUNDS_MESSAGES,
   );
+  private readonly droppedConnections = this.counter({
+    name: 'http_dropped_connections_total',
+    help: 'Connections closed at once because the port had as many as it may',
+  });
+  private readonly apiRequests = new BusiestApps();
+  private readonly collectorMessages = new BusiestApps();
   private readonly fallbacks: (() => boolean)[] = [];
 
   constructor() {
@@ -96,6 +103,22 @@ export class Metrics {
     );
     this.gauge(
       {
+        name: 'busiest_apps_requests',
+        help: 'Requests to the API in the last whole minute, of the twenty apps that had most',
+        labels: ['app_id'],
+      },
+      () => this.apiRequests.samples(),
+    );
+    this.gauge(
+      {
+        name: 'busiest_apps_messages',
+        help: 'Messages to the collector in the last whole minute, of the twenty apps that sent most',
+        labels: ['app_id'],
+      },
+      () => this.collectorMessages.samples(),
+    );
+    this.gauge(
+      {
         name: 'rate_limit_fallback',
         help: '1 while Redis is configured and does not count, so that this process counts by itself',
       },
@@ -106,6 +129,15 @@ export class Metrics {
   /** One request. `status` is `aborted` when the caller left before the answer. */
   observeRequest(method: string, route: string, status: number | 'aborted', seconds: number): void {
     this.requests.observe([METHODS.has(method) ? method : 'other', route, status], seconds);
+  }
+
+  /** One request that was about an app: a read of the API, or a message to the collector. */
+  countApp(appId: number, server: 'api' | 'collector'): void {
+    (server === 'api' ? this.apiRequests : this.collectorMessages).add(appId);
+  }
+
+  countDroppedConnections(amount: number): void {
+    this.droppedConnections.add([], amount);
   }
 
   /** One statement by its name. */
@@ -124,7 +156,7 @@ export class Metrics {
   }
 
   /** @param field a name of the protocol, without indexes */
-  countRejected(kind: string, what: 'message' | 'entry', field: string, amount: number): void {
+  countRejected(kind: string, what: 'message' | 'entry' | 'member', field: string, amount: number): void {
     this.rejections.add([kind, what, field], amount);
   }
 

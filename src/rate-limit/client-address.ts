@@ -1,8 +1,5 @@
-import { isIP } from 'node:net';
 import { normalizeIp } from '@nestjs/throttler';
-
-/** An IPv4 address, or an IPv6 address in brackets, with the port that some proxies put behind it. */
-const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
+import { parseAddress } from '../common/ip-address.js';
 
 /** A household or a rented machine has at least this much of the IPv6 space to itself. */
 const IPV6_PREFIX = 64;
@@ -14,7 +11,6 @@ const IPV6_PREFIX = 64;
  * @param address Express's `request.ip`.
  */
 export function clientOf(address: string | undefined): string {
-  const match = WITH_PORT.exec(address ?? '');
-  const bare = match?.[1] ?? match?.[2] ?? address ?? '';
-  return isIP(bare) === 0 ? 'unknown' : normalizeIp(bare, IPV6_PREFIX);
+  const parsed = parseAddress(address ?? '');
+  return parsed === null ? 'unknown' : normalizeIp(parsed, IPV6_PREFIX);
 }

@@ -6,7 +6,10 @@ import { type Counter, type RateWindow, WindowCounter } from './window.counter.j
 
 /** All in milliseconds. */
 interface Timing {
-  /** What a request waits for Redis at most: half of the 100 ms that the contract allows (section 10). */
+  /**
+   * What a request waits for Redis at most: half of the 100 ms that the contract allows
+   * (docs/contract.md#rate-limit-fallback).
+   */
   answerMs: number;
   /** What the start of the process waits for Redis at most. */
   startMs: number;

@@ -9,8 +9,8 @@ import type { CounterStorage } from './counter.storage.js';
 /**
  * Counts every request that carries a valid key, one count per key over all routes, and puts the three
  * `X-RateLimit-*` headers on its answer, whatever that will be. A plan without API access: 403. Over the limit: 429 with
- * `Retry-After` (contract, sections 2, 3 and 10). Stands behind the API-key guard; a request without an account is not
- * counted.
+ * `Retry-After` (docs/contract.md#order, docs/contract.md#errors, docs/contract.md#rate-limit). Stands behind the
+ * API-key guard; a request without an account is not counted.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {

@@ -1,4 +1,4 @@
-/** Length of a window in milliseconds (contract, section 10). */
+/** Length of a window in milliseconds (docs/contract.md#rate-limit). */
 export const WINDOW_MS = 60_000;
 
 /** A key's current window: it begins with the key's first hit and lasts a fixed time, whatever follows. */

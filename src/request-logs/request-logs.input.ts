@@ -14,7 +14,7 @@ import {
 } from '../common/validation/fields.js';
 import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
 
-/** Without a start, the window begins this long before now: 24 hours (specification, Get Request Logs). */
+/** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
 export class ListRequestLogsInput extends AppInput implements CheckedInput {

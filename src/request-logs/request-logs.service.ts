@@ -35,8 +35,8 @@ export class RequestLogsService {
 
   /** A page as JSON text in UTF-8: records are framed as the engine wrote them. */
   async list(account: Account, input: ListRequestLogsInput): Promise<Buffer> {
-    const scope = await this.apps.require(account, input.app_id);
-    const { limit } = input;
+    const { app_id, limit, consumer_id } = input;
+    const scope = await this.apps.require(account, app_id, { consumer_id });
     const window = windowOf(input.walk);
     const page = await this.readPage(scope, input, window, limit);
     const { hasMore } = page;
@@ -52,7 +52,7 @@ export class RequestLogsService {
     account: Account,
     { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
   ): Promise<Buffer> {
-    const scope = await this.apps.require(account, app_id);
+    const scope = await this.apps.require(account, app_id, { request_uuid });
     const row = await this.repository.find(
       scope,
       request_uuid,

@@ -53,7 +53,7 @@ const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
 /**
  * The bounds `[b0, b1, … bn]` of consecutive periods, in whole seconds since the Unix epoch, ascending: period
  * `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains `from`; every
- * period that begins before `to` is included, whole (contract, section 4). Empty when `from` is not before `to`.
+ * period that begins before `to` is included, whole (docs/contract.md#periods). Empty when `from` is not before `to`.
  *
  * A day or month is one of the zone's calendar, of whatever length. A minute or hour is one of the zone's clock, and those
  * that the clock shows again after it was put back are periods of their own.

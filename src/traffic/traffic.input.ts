@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 /** The units that Get Traffic groups by. */
 export type TrafficInterval = Extract<Interval, 'hour' | 'day'>;
 
-/** Without a start, the window begins this long before now (specification, Get Traffic). */
+/** Without a start, the window begins this long before now (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   hour: 24 * HOUR_MS,
   day: 30 * 24 * HOUR_MS,

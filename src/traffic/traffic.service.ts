@@ -24,7 +24,8 @@ export class TrafficService {
 
   /** A page as JSON text. */
   async list(account: Account, input: GetTrafficInput): Promise<string> {
-    const scope = await this.apps.require(account, input.app_id);
+    const { app_id, consumer_id } = input;
+    const scope = await this.apps.require(account, app_id, { consumer_id });
     const { walk, interval, timezone, limit } = input;
     const window = windowOf(walk, interval);
     const bounds = boundsOf(window, walk, interval, timezone);

@@ -28,3 +28,10 @@ export function memoryOf(pid: number): { rssMb: number; peakMb: number } {
     Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]) / 1024;
   return { rssMb: megabytes('VmRSS'), peakMb: megabytes('VmHWM') };
 }
+
+/** Seconds of processor time that a process took so far (Linux). */
+export function readProcessorSeconds(pid: number): number {
+  // Behind the name, which may hold anything, user and system time are fields 14 and 15, in hundredths.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}

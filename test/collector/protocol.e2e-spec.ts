@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { eventually } from '../setup/eventually.js';
 import type { ConsumerBody } from '../setup/tenant.js';
-import { answerTo } from '../setup/wire.js';
+import { answerTo, answersIn, exchange } from '../setup/wire.js';
 import { type Client, TestService } from './setup/collector.js';
 import { logFile } from './setup/log-file.js';
 import { aCount, aSync, anItem } from './setup/messages.js';
@@ -133,6 +134,16 @@ describe('the collection interface', () => {
       expect(await logs()).toHaveLength(2);
     });
 
+    it('is for members that cannot be read as well: they alone are left out', async () => {
+      const count = aCount({ consumer: true, request_size_sum: -1 });
+      const sync = await client.send('sync', aSync({ requests: [count], consumers: 'bob' }));
+      const item = anItem({ request: { consumer: '', size: 2 ** 53 }, exception: { message: 'm' } });
+      const log = await client.sendLog([item, anItem({ traceId: 'x' })]);
+      expect([sync, log]).toMatchObject(Array(2).fill({ status: 202, body: { status: 'accepted' } }));
+      expect([sync.body.rejected, log.body.rejected]).toEqual([undefined, undefined]);
+      expect([await requests(), (await logs()).length]).toEqual([1, 2]);
+    });
+
     it('sync: a later name or group of a consumer takes the place of the one before', async () => {
       await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
       await client.send(
@@ -248,6 +259,19 @@ describe('the collection interface', () => {
       expect((await post(client)).status).toBe(202);
     });
 
+    it('429 for a log file that unpacks to more than the share of its app, unless it is the only message', async () => {
+      const file = gzipSync('{}\n'.repeat(2 * MIB));
+      const post = async (sender: Client) =>
+        (await service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, file)).status;
+      expect(await post(client)).toBe(202);
+      const stalled = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
+      stalled.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`);
+      await eventually(async () => (await post(client)) === 429);
+      expect(await post(await service.tenant())).toBe(202);
+      stalled.destroy();
+      await eventually(async () => (await post(client)) === 202);
+    });
+
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {
       const other = await service.tenant();
       const startup = () => client.send('startup', { message_uuid: randomUUID() });
@@ -257,6 +281,17 @@ describe('the collection interface', () => {
         answers.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
       ).toBe(true);
       expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
+    });
+
+    it('503 for a message that does not wait for the response before it', async () => {
+      const body = JSON.stringify(aSync());
+      const message = (connection: string) =>
+        `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+      const messages = message('keep-alive').repeat(3) + message('close');
+      const answers = answersIn(await exchange(service.collector.url, messages));
+      const refused = { status: 503, headers: { 'retry-after': '1' } };
+      expect(answers).toMatchObject([{ status: 202 }, refused, refused, refused]);
+      expect(await requests()).toBe(1);
     });
 
     it('a connection that ends before its message does leaves nothing behind', async () => {

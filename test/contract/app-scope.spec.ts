@@ -38,7 +38,6 @@ const withForged = (statement: string) => statement.replace('scope, ', `${FORGED
 
 const DOES_NOT = {
   'rows without a scope': `export const rows = store.rows('name', 'SELECT 1');`,
-  'text without a scope': `export const text = store.text('name', 'SELECT 1');`,
   'lines without a scope': `export const lines = store.jsonLines('name', 'SELECT 1');`,
   'the ID of an app for a scope': `export const rows = store.rows(1, 'name', 'SELECT 1');`,
   'an object literal for a scope': `export const rows = store.rows(${FORGED}, 'name', 'SELECT 1');`,

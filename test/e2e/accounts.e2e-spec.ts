@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { createDatabase } from '../../src/cli/migrate.js';
-import { migrate } from '../../src/clickhouse/migrate.js';
+import { checkTables } from '../../src/clickhouse/damage.js';
+import { listTables, migrate, readMigrations } from '../../src/clickhouse/migrate.js';
+import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
 import { Config } from '../../src/config/config.js';
+import { Metrics } from '../../src/metrics/metrics.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { startAs } from '../setup/account-server.js';
@@ -85,6 +88,16 @@ describe('the accounts of clickhouse/accounts', () => {
       );
       answers.push(...queries);
       expect(answers).toEqual(answers.map(([path]) => [path, 200, '']));
+    });
+
+    it('is enough to look for damage and for free space', async () => {
+      const metrics = new Metrics();
+      await new StoreMonitor(store, metrics).check();
+      expect(metrics.text()).toMatch(/_store_damaged_parts 0\n[^]*_store_missing_tables 0\n/);
+      expect(metrics.text()).toMatch(/_store_free_bytes\{disk="default"\} [1-9]/);
+      metrics.close();
+      // Without them the check would find nothing missing.
+      expect(await tablesOf(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
     });
 
     it.each([
@@ -181,6 +194,15 @@ describe('the accounts of clickhouse/accounts', () => {
       }
     });
 
+    it('is enough to look for damage and for free space', async () => {
+      const metrics = new Metrics();
+      await new StoreMonitor(store, metrics).check();
+      expect(metrics.text()).toMatch(/_store_damaged_parts 0\n[^]*_store_free_bytes\{disk="default"\} [1-9]/);
+      metrics.close();
+      // Without them the check would find nothing missing.
+      expect(await tablesOf(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
+    });
+
     it.each([
       ['change the schema', 'ALTER TABLE request_logs_v1 DELETE WHERE 1'],
       ['drop a table', 'DROP TABLE request_logs_v1'],
@@ -226,6 +248,8 @@ describe('the accounts of clickhouse/accounts', () => {
       await admin.revokeKey(identifier);
       expect(await new RequestsWriter(store).write(app.id, [aRequest()])).toHaveLength(1);
       await admin.setExcluded(app.id, 'GET', '/users/{id}', true);
+      await admin.setExpectedError(app.id, 'GET', '/users/{id}', 404, true);
+      for await (const check of checkTables(store)) expect(check).toMatchObject({ status: 'ok', damage: [] });
     });
 
     it.each(['CREATE USER x', 'CREATE DATABASE other', "SELECT * FROM url('http://127.0.0.1:1/')"])(
@@ -236,6 +260,14 @@ describe('the accounts of clickhouse/accounts', () => {
     );
   });
 });
+
+async function tablesOf(store: ClickHouse): Promise<string[]> {
+  const rows = await store.rows<{ name: string }>(
+    'test.tables',
+    'SELECT name FROM system.tables WHERE database = currentDatabase()',
+  );
+  return rows.map(({ name }) => name);
+}
 
 /** What is asked of a server as `npm start` runs it, which then ends. */
 async function withApi<T>(env: NodeJS.ProcessEnv, ask: (url: string) => Promise<T>[]): Promise<T[]> {

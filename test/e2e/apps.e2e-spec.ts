@@ -1,3 +1,4 @@
+import { APPS_PER_READ } from '../../src/apps/apps.repository.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { Tenant } from '../setup/tenant.js';
@@ -46,6 +47,23 @@ describe('GET /v1/apps', () => {
     it('has an app without environments before its first data', async () => {
       const tenant = await Tenant.create(app);
       expect((await list(tenant.key)).body.data[0].envs).toEqual([]);
+    });
+
+    it('lists all of more apps than one read of the store, with their environments', async () => {
+      const tenant = await Tenant.create(app);
+      const total = 2 * APPS_PER_READ;
+      await app.store.command(`
+        INSERT INTO apps_v1 (id, team_id, name, framework, client_id, created_at)
+        SELECT 1000000 + number, ${tenant.teamId}, 'Many', 'express', generateUUIDv4(), now() FROM numbers(${total - 1})`);
+      await app.store.command(`
+        INSERT INTO app_envs_v1 (app_id, id, name, created_at)
+        SELECT 1000000 + number, 1000000 + number, 'prod', now() FROM numbers(${total - 1})`);
+      const apps = (await list(tenant.key)).body.data as { id: number; envs: { id: number }[] }[];
+      expect(apps.map(({ id }) => id)).toEqual([
+        tenant.appId,
+        ...Array.from({ length: total - 1 }, (_, index) => 1_000_000 + index),
+      ]);
+      for (const { id, envs } of apps.slice(1)) expect(envs.map((env) => env.id)).toEqual([id]);
     });
 
     it('lists all apps of the team, by ID, ascending, and none of another team', async () => {

@@ -87,6 +87,20 @@ describeEmbedded('the audit of administrative commands', () => {
         path: '/b',
         ...ok,
       });
+    for (const remove of [[], ['--remove']]) {
+      const printed = await audited(['endpoint', 'expect-error', ...endpoint, '--status', '404', ...remove], {
+        audit: 'endpoint.expect-error',
+        app_id: 1,
+        endpoint_id: 1,
+        method: 'get',
+        path: '/b',
+        status: 404,
+        remove: remove.length > 0,
+        ...ok,
+      });
+      const marked = { id: 1, method: 'GET', path: '/b', status_code: 404, expected: remove.length === 0 };
+      expect(JSON.parse(printed)).toEqual(marked);
+    }
     expect(said.join('\n')).not.toContain(key);
     expect(said.join('\n')).not.toMatch(/[0-9a-f]{64}/);
   });

@@ -71,6 +71,16 @@ const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 /** Any text will do, or only trying tells. */
 const FREE = ['DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
 
+/** A secret can be in a file instead, which a variable of its own names. */
+const SECRETS = {
+  CLICKHOUSE_URL: 'https://store.example:8443/',
+  CLICKHOUSE_PASSWORD: ' correct horse ',
+  REDIS_URL: 'rediss://:secret@redis.example/1',
+  TOKEN_SECRET: 'y'.repeat(40),
+  DEMO_API_KEY: `abcdefg.${'x'.repeat(32)}`,
+} as const;
+const FILES = Object.keys(SECRETS).map((name) => `${name}_FILE`);
+
 const EXAMPLE = readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm);
 const EXAMPLES = [...EXAMPLE].map(([, name = '', value = '']) => [name, value] as const);
 const isOurs = (name: string) => !name.startsWith('OTEL_');
@@ -83,7 +93,7 @@ describe('the configuration', () => {
       EXAMPLES.map(([name]) => name)
         .filter(isOurs)
         .sort(),
-    ).toEqual(specified.sort());
+    ).toEqual([...specified, ...FILES].sort());
     expect(specified.sort()).toEqual([...Object.keys(WRONG).filter(isOurs), ...FREE].sort());
     expect(new Config(Object.fromEntries(EXAMPLES))).toEqual(new Config({}));
   });
@@ -110,6 +120,52 @@ describe('the configuration', () => {
     ['TOKEN_SECRET', 'x'.repeat(32)],
   ])('takes %s=%s', (name, value) => {
     expect(() => new Config({ [name]: value })).not.toThrow();
+  });
+
+  describe('secrets in files', () => {
+    const place = mkdtempSync(join(tmpdir(), 'secrets-'));
+    const file = join(place, 'secret');
+
+    afterAll(() => {
+      rmSync(place, { recursive: true });
+    });
+
+    it.each(Object.entries(SECRETS))(
+      'are read as %s would be, without the line feed at the end',
+      (name, secret) => {
+        for (const end of ['', '\n', '\r\n']) {
+          writeFileSync(file, secret + end);
+          expect(new Config({ [`${name}_FILE`]: file })).toEqual(new Config({ [name]: secret }));
+        }
+        expect(new Config({ [`${name}_FILE`]: '' })).toEqual(new Config({}));
+      },
+    );
+
+    it.each(FILES)('are refused in one line that names %s and not what is in it', (name) => {
+      writeFileSync(file, 'correct-horse');
+      const variable = name.slice(0, -'_FILE'.length);
+      const both = () => new Config({ [name]: file, [variable]: 'correct-horse' });
+      expect(both).toThrow(`Invalid configuration. ${name}: must not be set together with ${variable}`);
+      for (const content of ['', '\n', 'x'.repeat(70_000)]) {
+        writeFileSync(file, content);
+        expect(() => new Config({ [name]: file })).toThrow(
+          `Invalid configuration. ${name}: must name a file that can be read and has a secret in it`,
+        );
+      }
+      for (const path of [join(place, 'missing'), place, '/dev/zero', 'a\0b'])
+        expect(() => new Config({ [name]: path })).toThrow(ConfigError);
+    });
+
+    it('are refused as the variable would be, without repeating them', () => {
+      writeFileSync(file, 'correct-horse');
+      for (const name of ['CLICKHOUSE_URL', 'REDIS_URL', 'TOKEN_SECRET', 'DEMO_API_KEY']) {
+        const read = () => new Config({ [`${name}_FILE`]: file });
+        expect(read).toThrow(new RegExp(`^Invalid configuration\\. ${name}: [^\\n]+$`));
+        expect(read).toThrow(
+          expect.objectContaining({ message: expect.not.stringContaining('correct-horse') }),
+        );
+      }
+    });
   });
 
   it('is refused for everything that is wrong at once', () => {
@@ -183,6 +239,14 @@ describeEmbedded('a process with a wrong configuration', () => {
     },
   );
 
+  it('ends with 78 and one line when the file of a secret is missing', async () => {
+    expect(await run('src/main.ts', { TOKEN_SECRET_FILE: join(place, 'missing') })).toEqual({
+      code: 78,
+      out: '',
+      err: 'Invalid configuration. TOKEN_SECRET_FILE: must name a file that can be read and has a secret in it\n',
+    });
+  });
+
   it('reads .env where it is started, and the environment wins', async () => {
     writeFileSync(join(place, '.env'), 'PORT=many\n');
     expect(await run('src/main.ts', {})).toMatchObject({ code: 78, err: expect.stringContaining('PORT: ') });
@@ -196,9 +260,10 @@ describeEmbedded('a process with a wrong configuration', () => {
   it.each(SERVING)('ends with 78 and one line when HOST is no address of this machine: %s', async (entry) => {
     // Of TEST-NET-3 (RFC 5737), which no machine has.
     const { code, out, err } = await run(entry, { HOST: '203.0.113.7', METRICS_PORT: '' });
+    // The first of them makes the store.
     expect([code, out, err]).toEqual([
       78,
-      '',
+      expect.stringMatching(/^({[^\n]*"made a new store[^\n]*}\n)?$/),
       'Invalid configuration. HOST: 203.0.113.7 is not an address of this machine (EADDRNOTAVAIL)\n',
     ]);
   });

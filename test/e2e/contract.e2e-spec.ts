@@ -65,7 +65,7 @@ async function revokedKey() {
 
 const altered = (key: string) => key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
 
-describe('401 (contract, section 3)', () => {
+describe('401 (docs/contract.md#errors)', () => {
   const challenge = { ...BELOW_V1, 'www-authenticate': 'APIKey' };
 
   it.each<[string, Record<string, string>]>([
@@ -97,7 +97,7 @@ describe('401 (contract, section 3)', () => {
   });
 });
 
-describe('403 (contract, section 3)', () => {
+describe('403 (docs/contract.md#errors)', () => {
   const text = detail('API access requires the Premium plan');
 
   it('answers another plan on every operation, counts it, and says how much is left', async () => {
@@ -115,7 +115,7 @@ describe('403 (contract, section 3)', () => {
   });
 });
 
-describe('404 (contract, section 3)', () => {
+describe('404 (docs/contract.md#errors)', () => {
   afterEach(releaseClock);
   const answer = (text: string) => ({ status: 404, text: detail(text), headers: WITH_KEY });
   const below = operations.filter(({ path }) => path.includes('{app_id}'));
@@ -148,7 +148,7 @@ describe('404 (contract, section 3)', () => {
   });
 });
 
-describe('422 (contract, section 3)', () => {
+describe('422 (docs/contract.md#validation)', () => {
   it('gives every fault, path first, as FastAPI writes it', async () => {
     const fault = '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}';
     const text =
@@ -158,7 +158,7 @@ describe('422 (contract, section 3)', () => {
   });
 });
 
-describe('429 (contract, sections 3 and 10)', () => {
+describe('429 (docs/contract.md#errors, docs/contract.md#rate-limit)', () => {
   it('comes behind the 100th request of a window, with the seconds to wait', async () => {
     const { key } = await app.team();
     const before = Math.floor(Date.now() / 1000);
@@ -186,7 +186,7 @@ describe('429 (contract, sections 3 and 10)', () => {
   });
 });
 
-describe('the order of judgement (contract, section 2)', () => {
+describe('the order of judgement (docs/contract.md#order)', () => {
   it('is key, plan, rate limit, parameters, app', async () => {
     const [free, spentFree, spent] = [await app.team('free'), await spentKey('free'), await spentKey()];
     const { key } = await app.team();
@@ -236,7 +236,7 @@ describe('the order of judgement (contract, section 2)', () => {
 });
 
 // The last, because the store does not come back.
-describe('503 (contract, section 3)', () => {
+describe('503 (docs/contract.md#errors)', () => {
   it('answers every operation, and readiness, while the store cannot be reached', async () => {
     await app.store.close();
     const text = detail('Service temporarily unavailable');

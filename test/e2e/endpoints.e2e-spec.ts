@@ -1,3 +1,4 @@
+import { ENDPOINTS_PER_READ } from '../../src/endpoints/endpoints.repository.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant, type Query } from '../setup/tenant.js';
 
@@ -48,6 +49,21 @@ describe('GET /v1/apps/{app_id}/endpoints', () => {
 
     it('has none before any was seen', async () => {
       expect((await tenant.get('endpoints')).text).toBe('{"data":[]}');
+    });
+
+    it('has all of more endpoints than one read of the store, each once and in order', async () => {
+      const total = 2 * ENDPOINTS_PER_READ + 1;
+      await app.store.command(`
+        INSERT INTO endpoints_v1 (app_id, id, method, path, created_at)
+        SELECT ${tenant.appId}, 1000000 + number, if(number % 2 = 0, 'GET', 'POST'),
+          concat('/', leftPad(toString(intDiv(number, 3)), 6, '0')), now()
+        FROM numbers(${total})`);
+      const endpoints = await list();
+      expect(endpoints).toHaveLength(total);
+      const keys = endpoints.map(({ path, method, id }) => `${path} ${method} ${id}`);
+      expect(keys).toEqual([...keys].sort());
+      expect(new Set(keys).size).toBe(total);
+      expect(await list({ method: 'POST' })).toHaveLength(ENDPOINTS_PER_READ);
     });
 
     it('is ordered by path, then method, in code-point order', async () => {

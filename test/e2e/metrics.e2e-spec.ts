@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type Server, connect } from 'node:net';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
-import { aSync } from '../collector/setup/messages.js';
+import { logFile } from '../collector/setup/log-file.js';
+import { aCount, aSync, anItem } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
@@ -88,6 +90,18 @@ describe('metrics', () => {
           valueOf(samples, REQUESTS, { method: 'GET', route: route!, status: status! }) === 1,
       );
     });
+  });
+
+  it('count connections that are closed because there are too many', async () => {
+    const dropped = async () => valueOf(await scrape(), `${PREFIX}http_dropped_connections_total`);
+    const server = app.app.getHttpServer() as Server;
+    const { maxConnections } = server;
+    expect(await dropped()).toBe(0);
+    server.maxConnections = 1;
+    const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(app.url).port), '127.0.0.1'));
+    await eventually(async () => (await dropped())! >= 2);
+    for (const socket of sockets) socket.destroy();
+    server.maxConnections = maxConnections;
   });
 
   it('time statements by name, and count what they read', async () => {
@@ -221,6 +235,32 @@ describeEmbedded('metrics of a process', () => {
   });
   afterEach(() => Service.endAll());
   afterAll(data.remove);
+
+  it('count by name what the collector leaves out', async () => {
+    const service = await Service.start(['collector'], data.env);
+    const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
+    const count = aCount({ consumer: true, request_size_sum: -1 });
+    const requests = [count, aCount({ request_count: -1 }), count];
+    await post(`${path}/sync`, JSON.stringify(aSync({ requests, consumers: 'bob' })));
+    const odd = anItem({ request: { size: 2 ** 53 }, exception: { message: 'm' } });
+    await post(`${path}/log?uuid=${randomUUID()}`, logFile([odd, '{}']));
+    await post(`${path}/sync`, '[]');
+    const rejected = (await scrape(service.metricsUrl)).filter(
+      ({ name }) => name === `${PREFIX}collector_rejected_total`,
+    );
+    const counted = rejected.map(({ labels, value }) => `${Object.values(labels).join(' ')} ${value}`);
+    expect(counted.sort()).toEqual([
+      'log entry request 1',
+      'log member exception 1',
+      'log member request.size 1',
+      'sync entry requests[].request_count 1',
+      'sync member consumers 1',
+      'sync member requests[].consumer 2',
+      'sync member requests[].request_size_sum 2',
+      'sync message body 1',
+    ]);
+    expect(service.written).toContain('members left out: exception, request.size');
+  });
 
   it.each(['serve --collector', 'collector'])('are one server: %s', async (line) => {
     const service = await Service.start(line.split(' '), data.env);

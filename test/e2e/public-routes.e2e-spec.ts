@@ -9,6 +9,7 @@ import { send } from '../setup/wire.js';
 /** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
 const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
 const PUBLIC_PATHS = [
+  '/',
   '/docs',
   '/docs/',
   '/docs/LICENSE',
@@ -69,10 +70,10 @@ it('every other route of the server, whatever registered it, asks for a key', as
   }
 });
 
-it('with DOCS=off neither the document nor its page is served', async () => {
+it('with DOCS=off neither the document nor its page is served, and / leads to neither', async () => {
   await app.stop();
   app = await TestApp.start({ DOCS: 'off' });
-  for (const path of ['/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
+  for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
     expect([path, seen(await send(app.url, path))]).toEqual([
       path,
       { status: 404, text: detail('Not Found'), headers: ALWAYS },

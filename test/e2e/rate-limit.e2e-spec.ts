@@ -6,7 +6,7 @@ import { ServerProcess } from '../setup/server.js';
 import { hangUp, send } from '../setup/wire.js';
 
 const LIMIT = 100;
-/** What a request may wait because of Redis (contract, section 10). */
+/** What a request may wait because of Redis (docs/contract.md#rate-limit-fallback). */
 const LONGEST_WAIT_MS = 100;
 const LEFT = 'Redis does not count';
 const RETURNED = 'Redis counts again';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
+import { aSync } from '../collector/setup/messages.js';
 import { startServer } from '../collector/setup/server.js';
 import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -30,7 +31,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
   beforeAll(async () => {
     place = await PLACES[kind]!();
     prepared = await prepare(place.env, REQUESTS);
-    service = await Service.start(['serve'], { ...place.env, METRICS_PORT: '' });
+    service = await Service.start(['serve', '--collector'], { ...place.env, METRICS_PORT: '' });
   });
   afterAll(async () => {
     expect(await service.stop()).toBe(0);
@@ -63,6 +64,32 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
     expect(line.rows_read).toBeGreaterThanOrEqual(REQUESTS);
     // More than a timestamp and a UUID of each.
     expect(line.bytes_read).toBeGreaterThan(REQUESTS * 24);
+  });
+
+  it('says which app, which consumer and which request were read with the key', async () => {
+    const path = `/v1/apps/${prepared.appId}`;
+    const { text } = await send(service.apiUrl, `${path}/request-logs?limit=1`, {
+      headers: { 'Api-Key': prepared.key },
+    });
+    const { request_uuid } = JSON.parse(text).data[0] as { request_uuid: string };
+    const read = { key: prepared.key.slice(0, 7), app_id: prepared.appId };
+    expect(await lineOf(`${path}/request-logs/${request_uuid}`)).toMatchObject({ ...read, request_uuid });
+    for (const resource of ['request-logs', 'traffic'])
+      expect(await lineOf(`${path}/${resource}?consumer_id=7`)).toMatchObject({ ...read, consumer_id: 7 });
+    expect(await lineOf(`${path}/endpoints`)).toMatchObject(read);
+    expect(await lineOf(`/v1/apps/${prepared.appId + 2000}/endpoints`)).not.toHaveProperty('app_id');
+  });
+
+  it('says which app sent a message to the collector', async () => {
+    const id = randomUUID();
+    const send = (clientId: string) =>
+      fetch(`${service.collectorUrl}/v2/${clientId}/prod/sync`, {
+        method: 'POST',
+        headers: { 'X-Request-Id': id },
+        body: JSON.stringify(aSync()),
+      });
+    expect((await send(prepared.clientId)).status).toBe(202);
+    expect(await service.line(id)).toMatchObject({ status: 202, app_id: prepared.appId });
   });
 
   it('counts a look-up of the app as that of the request that made it; for a while it is remembered', async () => {

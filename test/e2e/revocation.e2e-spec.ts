@@ -11,7 +11,7 @@ import { command, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { hangUp, send } from '../setup/wire.js';
 
-/** From when a change is acknowledged until every instance goes by it (contract, section 9). */
+/** From when a change is acknowledged until every instance goes by it (docs/contract.md#key-revocation). */
 const WITHIN_MS = 10_000;
 /** How often each instance is asked: the key is in every cache all the time. */
 const EVERY_MS = 25;

@@ -76,7 +76,7 @@ describe('404 and 405', () => {
       }
   });
 
-  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])(
+  it.each(['/', '/health/live', '/health/ready', '/openapi.json', '/docs'])(
     '405: another method on %s',
     async (path) => {
       for (const method of OTHERS)
@@ -120,7 +120,7 @@ describe('404 and 405', () => {
   });
 
   it.each([
-    '/',
+    '//',
     '//v1/team',
     '/V1/team',
     '/v1team',
@@ -152,8 +152,7 @@ describe('404 and 405', () => {
     '/openapi.json/',
     '/openapi.yaml',
     '/favicon.ico',
-    'http://test',
-    'http://test?x=/v1/team',
+    'http://test//',
   ])('404: %s, key or none', async (target) => {
     for (const method of ['GET', 'DELETE', 'OPTIONS'])
       for (const asked of [ask, withKey])
@@ -163,6 +162,28 @@ describe('404 and 405', () => {
           headers: ALWAYS,
         });
   });
+});
+
+describe('GET /', () => {
+  it.each(['/', '/?x=/v1/team', 'http://test', 'http://test/', 'http://test?x=/v1/team'])(
+    'redirects to /docs when %s is requested, with a key or without',
+    async (target) => {
+      for (const asked of [ask, withKey])
+        for (const method of ['GET', 'HEAD']) {
+          const { status, headers } = await asked(target, { method });
+          expect([method, status, headers.location, headers['x-ratelimit-limit']]).toEqual([
+            method,
+            302,
+            '/docs',
+            undefined,
+          ]);
+          expect(headers).toMatchObject({
+            'x-content-type-options': 'nosniff',
+            'x-request-id': ALWAYS['x-request-id'],
+          });
+        }
+    },
+  );
 });
 
 describe('the files of /docs', () => {

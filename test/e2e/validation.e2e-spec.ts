@@ -7,7 +7,10 @@ import { hangUp, send } from '../setup/wire.js';
 
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
-/** Operations, and the parameters of each in the order in which they are judged (contract, sections 1 and 2). */
+/**
+ * Operations, and the parameters of each in the order in which they are judged (docs/contract.md#operations,
+ * docs/contract.md#order).
+ */
 const PARAMETERS: Record<string, string[]> = {
   getTeam: [],
   listApps: [],

@@ -140,6 +140,44 @@ describe('AdminService', () => {
     });
   });
 
+  describe('expected errors of endpoints', () => {
+    const expected = (appId: number) =>
+      open.store.rows(
+        'test.expected',
+        `SELECT endpoint_id, status_code FROM endpoint_expected_errors_v1 FINAL
+         WHERE app_id = {app_id:UInt32} AND marked ORDER BY status_code`,
+        { app_id: appId },
+      );
+    const writeEndpoint = async () => {
+      const appId = await anApp();
+      await new RequestsWriter(open.store).write(appId, [aRequest({ method: 'GET', path: '/a' })]);
+      return appId;
+    };
+
+    it('are set and taken back, status by status', async () => {
+      const appId = await writeEndpoint();
+      const marked = await admin.setExpectedError(appId, 'get', '/a', 404, true);
+      expect(marked).toEqual({ id: marked.id, method: 'GET', path: '/a', status_code: 404, expected: true });
+      await admin.setExpectedError(appId, 'GET', '/a', 404, true);
+      await admin.setExpectedError(appId, 'GET', '/a', 409, true);
+      const rows = [404, 409].map((status_code) => ({ endpoint_id: marked.id, status_code }));
+      expect(await expected(appId)).toEqual(rows);
+      await admin.setExpectedError(appId, 'GET', '/a', 404, false);
+      expect(await expected(appId)).toEqual(rows.slice(1));
+    });
+
+    it('need an endpoint that is there, in that app', async () => {
+      const [appId, otherId] = [await writeEndpoint(), await anApp()];
+      await expect(admin.setExpectedError(otherId, 'GET', '/a', 404, true)).rejects.toThrow(AdminError);
+      await expect(admin.setExpectedError(appId, 'GET', '/b', 404, true)).rejects.toThrow(AdminError);
+    });
+
+    it.each([200, 399, 600, 404.5, NaN])('cannot have the status %d', async (status) => {
+      const appId = await writeEndpoint();
+      await expect(admin.setExpectedError(appId, 'GET', '/a', status, true)).rejects.toThrow(AdminError);
+    });
+  });
+
   describe('marks of endpoints', () => {
     const marks = (appId: number) =>
       open.store.rows<{ id: number; method: string; path: string; excluded: boolean }>(

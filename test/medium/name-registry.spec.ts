@@ -153,11 +153,19 @@ describe('NameRegistry', () => {
       ]);
     });
 
-    it('counts 404 under an endpoint that is known, also when it becomes known in the same batch', async () => {
-      await writer.write(appId, [probe('/users/{id}', 404), probe('/users/{id}', 200)]);
-      await restart();
-      await writer.write(appId, [probe('/users/{id}', 404)]);
-      expect(await traffic()).toEqual([{ path: '/users/{id}', requests: 3 }]);
+    it.each([
+      ['in one batch', [3]],
+      ['in batches of their own', [1, 1, 1]],
+    ])('counts 404 under the endpoint from the first other response on, %s', async (_, sizes) => {
+      const requests = [probe('/users/{id}', 404), probe('/users/{id}', 200), probe('/users/{id}', 404)];
+      for (const size of sizes) {
+        await writer.write(appId, requests.splice(0, size));
+        await restart();
+      }
+      expect(await traffic()).toEqual([
+        { path: '', requests: 1 },
+        { path: '/users/{id}', requests: 2 },
+      ]);
     });
 
     it('is an endpoint whatever its status when the source names the route', async () => {
@@ -262,9 +270,9 @@ describe('NameRegistry', () => {
     const [unknown] = await names.resolve(appId, [{ ...named, path: '/a', registersPath: false }]);
     expect(unknown).toMatchObject({ record: { path: null }, ids: { endpoint_id: 0 } });
     const resolved = await names.resolve(appId, [
-      { ...named, path: '/a', registersPath: false },
       { ...named, path: '/a' },
+      { ...named, path: '/a', registersPath: false },
     ]);
-    expect(resolved[0]).toMatchObject({ record: { path: '/a' }, ids: resolved[1]!.ids });
+    expect(resolved[1]).toMatchObject({ record: { path: '/a' }, ids: resolved[0]!.ids });
   });
 });

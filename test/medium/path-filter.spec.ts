@@ -9,7 +9,7 @@ const patterns = fc
   .map((parts) => parts.join(''));
 const paths = fc.array(characters, { maxLength: 8 }).map((parts) => parts.join(''));
 
-/** The rule of the contract (section 5), character by character. */
+/** The rule of the contract (docs/contract.md#path-filter), character by character. */
 function matches(pattern: string, path: string): boolean {
   const [first, ...rest] = Array.from(pattern);
   if (first === undefined) return path === '';

@@ -11,7 +11,7 @@ import { load } from '../setup/load.js';
 import { freePort } from '../setup/free-port.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 
-/** What a request may wait because of Redis (contract, section 10). */
+/** What a request may wait because of Redis (docs/contract.md#rate-limit-fallback). */
 const LONGEST_WAIT_MS = 100;
 
 /** Knows how many requests have asked Redis, and how many probes. */

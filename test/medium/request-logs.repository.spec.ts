@@ -20,7 +20,7 @@ SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),
   '"method":"GET","path":"/a","url":"u","status_code":200}'
 FROM numbers(${ROWS * 2})`;
 
-/** Keyset paging: page 1,000 costs what page 1 costs (contract, section 6). */
+/** Keyset paging: page 1,000 costs what page 1 costs (docs/contract.md#keyset). */
 describe('RequestLogsRepository', () => {
   const end = Date.now();
   const window = { start: end - ROWS * STEP_MS, end: end + 1 };

@@ -24,8 +24,18 @@ export function grantsOf(role: string, file = 'roles.sql'): string[] {
  */
 export function startAs(role: string, dataDirectory: string): Promise<ConfiguredServer> {
   const grants = grantsOf(role).map((grant) => grant.replace(/\bON (\w+|\*)$/, 'ON default.$1'));
-  return ConfiguredServer.start(dataDirectory, role, { profile: profileOf(role), grants });
+  return ConfiguredServer.start(dataDirectory, role, {
+    profile: profileOf(role),
+    grants,
+    server: AS_INSTALLED,
+  });
 }
+
+/** As a server's own configuration has it: tables of `system` need a grant as well. */
+const AS_INSTALLED = element(
+  'access_control_improvements',
+  element('select_from_system_db_requires_grant', 'true'),
+);
 
 const SETTING = /(\w+) = ('\w+'|\d+)(?: MIN (\d+) MAX (\d+))?( CONST)?/g;
 

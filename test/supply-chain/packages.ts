@@ -15,6 +15,7 @@ export interface Manifest {
 interface Locked {
   version: string;
   integrity?: string;
+  resolved?: string;
   license?: string;
   deprecated?: string;
   engines?: { node?: string };
@@ -30,6 +31,8 @@ interface Locked {
 /** A package of the lockfile. */
 export interface Package extends Locked {
   name: string;
+  /** Where it is installed. */
+  path: string;
   /** SPDX expression; empty where none is known. */
   licence: string;
 }
@@ -44,7 +47,7 @@ const lockfile = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
 /** Everything in the lockfile but the project itself, for every platform. */
 export const packages: readonly Package[] = Object.entries(lockfile.packages)
   .filter(([path]) => path !== '')
-  .map(([path, locked]) => ({ ...locked, name: nameOf(path), licence: licenceOf(path, locked) }));
+  .map(([path, locked]) => ({ ...locked, name: nameOf(path), path, licence: licenceOf(path, locked) }));
 
 /** What an installation without development packages can have. */
 export const shipped: readonly Package[] = packages.filter(({ dev, devOptional }) => !dev && !devOptional);

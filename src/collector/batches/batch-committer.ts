@@ -72,7 +72,7 @@ export class BatchCommitter {
   private async begin(message: AppMessage, weight: number, key: string): Promise<void> {
     try {
       await this.locks.take(key);
-      await this.queue.add(message, weight);
+      await this.queue.add(message, weight, message.app_id);
     } finally {
       this.inFlight.delete(key);
       if (!this.isInDoubt(key)) await this.locks.release(key);

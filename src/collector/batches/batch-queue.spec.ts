@@ -22,9 +22,9 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
 describe('BatchQueue', () => {
   it('commits together what comes together, and what comes meanwhile after it', async () => {
     const { groups, ends, queue } = controlled();
-    const first = [queue.add(1, 1), queue.add(2, 1)];
+    const first = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
     await turn();
-    const second = [queue.add(3, 1), queue.add(4, 1)];
+    const second = [queue.add(3, 1, 1), queue.add(4, 1, 1)];
     await turn();
     expect(groups).toEqual([[1, 2]]);
     ends[0]!.resolve();
@@ -40,11 +40,11 @@ describe('BatchQueue', () => {
 
   it('tells each item what became of its group, and goes on', async () => {
     const { ends, queue } = controlled();
-    const failed = queue.add(1, 1);
+    const failed = queue.add(1, 1, 1);
     await turn();
     ends[0]!.reject(new Error('no store'));
     await expect(failed).rejects.toThrow('no store');
-    const next = queue.add(2, 1);
+    const next = queue.add(2, 1, 1);
     await turn();
     ends[1]!.resolve();
     await expect(next).resolves.toBeUndefined();
@@ -52,7 +52,7 @@ describe('BatchQueue', () => {
 
   it('tells an item that failed alone, and the others of its group that they did not', async () => {
     const { ends, queue } = controlled();
-    const [one, other] = [queue.add(1, 1), queue.add(2, 1)];
+    const [one, other] = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
     await turn();
     ends[0]!.resolve(new Map([[1, new Error('refused')]]));
     await expect(one).rejects.toThrow('refused');
@@ -63,20 +63,36 @@ describe('BatchQueue', () => {
     const { groups, queue } = controlled();
     const ignore = () => undefined;
     const large = 20 * 1024 * 1024;
-    queue.add(0, large).catch(ignore);
-    queue.add(1, large).catch(ignore);
+    queue.add(0, large, 1).catch(ignore);
+    queue.add(1, large, 1).catch(ignore);
     await turn();
     expect(groups).toEqual([[0]]);
     const { groups: many, queue: other } = controlled();
-    for (let item = 0; item < 2_500; item++) other.add(item, 1).catch(ignore);
+    for (let item = 0; item < 2_500; item++) other.add(item, 1, 1).catch(ignore);
     await turn();
     expect(many[0]).toHaveLength(2_000);
+  });
+
+  it('takes items of all groups in rotation, and each group in its order', async () => {
+    const { groups, ends, queue } = controlled();
+    const quarter = 4 * 1024 * 1024;
+    const added = [queue.add(0, 1, 1)];
+    await turn();
+    for (const item of [1, 2, 3, 4, 5, 6]) added.push(queue.add(item, quarter, 1));
+    added.push(queue.add(20, quarter, 2), queue.add(30, 1, 3), queue.add(21, quarter, 2));
+    for (const expected of [[0], [1, 20, 30, 2], [21, 3, 4, 5], [6]]) {
+      await turn();
+      expect(groups.at(-1)).toEqual(expected);
+      ends.at(-1)!.resolve();
+    }
+    await Promise.all(added);
+    expect(queue.length).toBe(0);
   });
 
   it('does other work only while no group is committed', async () => {
     const { ends, queue } = controlled();
     let isDone = false;
-    const added = queue.add(1, 1);
+    const added = queue.add(1, 1, 1);
     await turn();
     const between = queue.runExclusive(() => {
       isDone = true;

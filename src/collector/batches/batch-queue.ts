@@ -11,10 +11,13 @@ interface Waiting<T> {
 
 /**
  * Commits items in batches, one batch after another: a batch is what arrived while the one before it was committed, or
- * within a few milliseconds where none was. So the store gets few large blocks, the more so the busier it is.
+ * within a few milliseconds where none was. So the store gets few large blocks, the more so the busier it is. A batch takes
+ * one item of each group in rotation, so that a group with many items makes itself wait, and not the others.
  */
 export class BatchQueue<T> {
-  private readonly waiting: Waiting<T>[] = [];
+  /** By group, in the order in which they are served next. */
+  private readonly waiting = new Map<number, Waiting<T>[]>();
+  private count = 0;
   private running?: Promise<void>;
   private tail: Promise<unknown> = Promise.resolve();
 
@@ -29,17 +32,21 @@ export class BatchQueue<T> {
 
   /** How many items wait for a batch. */
   get length(): number {
-    return this.waiting.length;
+    return this.count;
   }
 
   /**
    * Resolves once the item's batch is committed; rejects when the item or its batch cannot be.
    *
    * @param weight about how many characters the item's rows have
+   * @param group whose it is, such as an app
    */
-  add(item: T, weight: number): Promise<void> {
+  add(item: T, weight: number, group: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ item, weight, resolve, reject });
+      const waiting = this.waiting.get(group);
+      if (waiting) waiting.push({ item, weight, resolve, reject });
+      else this.waiting.set(group, [{ item, weight, resolve, reject }]);
+      this.count += 1;
       this.running ??= this.run();
     });
   }
@@ -52,7 +59,7 @@ export class BatchQueue<T> {
   }
 
   private async run(): Promise<void> {
-    while (this.waiting.length > 0) {
+    while (this.count > 0) {
       // Also between batches: many small inserts create many parts to merge.
       await new Promise((resolve) => setTimeout(resolve, this.batchDelayMs));
       await this.runExclusive(() => this.commitNext());
@@ -74,8 +81,19 @@ export class BatchQueue<T> {
 
   /** At least one item; one that is heavier than a batch may be is a batch of its own. */
   private takeBatch(): Waiting<T>[] {
+    const batch: Waiting<T>[] = [];
     let weight = 0;
-    const end = this.waiting.findIndex((waiting) => (weight += waiting.weight) > MAX_WEIGHT);
-    return this.waiting.splice(0, Math.min(MAX_ITEMS, end === -1 ? MAX_ITEMS : Math.max(1, end)));
+    // Iteration comes to what is appended to the map meanwhile: to groups that have more, in rotation.
+    for (const [group, items] of this.waiting) {
+      const [next] = items;
+      weight += next?.weight ?? 0;
+      if (!next || batch.length === MAX_ITEMS || (batch.length > 0 && weight > MAX_WEIGHT)) break;
+      batch.push(next);
+      items.shift();
+      this.waiting.delete(group);
+      if (items.length > 0) this.waiting.set(group, items);
+    }
+    this.count -= batch.length;
+    return batch;
   }
 }

@@ -1,6 +1,6 @@
+import { parseAddress } from '../../common/ip-address.js';
 import { type Header, headerOf } from '../../ingestion/capture.js';
 import { isPublic } from '../../ingestion/client-country.js';
-import { addressOf } from '../../ingestion/text.js';
 
 /** Headers in which proxies name the client, the most common first. */
 const HEADERS = [
@@ -15,8 +15,6 @@ const HEADERS = [
 ];
 /** More than any chain of proxies has. */
 const MAX_HOPS = 32;
-/** An address in brackets or IPv4, with the port that some proxies put behind it. */
-const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
 
 /**
  * The address of the client as the logged headers tell it: the first public one, else the first at all, else null.
@@ -30,16 +28,10 @@ export function clientAddressOf(headers: readonly Header[]): string | null {
 function addressesIn(name: string, value: string | null): string[] {
   if (value === null) return [];
   const hops = value.split(',', MAX_HOPS).map((hop) => (name === 'forwarded' ? forParameter(hop) : hop));
-  return hops.map(bareAddress).filter((address) => address !== null);
+  return hops.map((hop) => parseAddress(hop.trim())).filter((address) => address !== null);
 }
 
 /** What stands behind `for=` in a hop of `Forwarded` (RFC 7239, section 5.2). */
 function forParameter(hop: string): string {
   return /(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(hop)?.[1] ?? '';
-}
-
-function bareAddress(text: string): string | null {
-  const hop = text.trim();
-  const match = WITH_PORT.exec(hop);
-  return addressOf(match?.[1] ?? match?.[2] ?? hop);
 }

@@ -1,18 +1,17 @@
 import {
-  type Check,
-  Rejection,
-  asObject,
-  asText,
-  integerFrom,
-  optional,
+  type LenientReader,
+  type Members,
+  createIntegerDecoder,
+  isAbsent,
+  objectDecoder,
+  textDecoder,
   textOrNumberDecoder,
-  toCheck,
 } from '../../ingestion/checks.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
-import { asIdentifier, asMethod } from '../../ingestion/request-checks.js';
+import { methodDecoder, readConsumer } from '../../ingestion/request-checks.js';
 import { cut } from '../../ingestion/text.js';
 import type { ErrorKind, ErrorRecord } from '../message.js';
-import { type RejectedEntries, parseList } from './items.js';
+import { MAX_ENTRIES } from './items.js';
 import { memberOf } from './members.js';
 
 /** Where texts are cut, in characters: at least as long as the client libraries send them. */
@@ -24,58 +23,64 @@ const MAX_EVENT_ID = 64;
 const MAX_STEPS = 32;
 const MAX_STEP = 128;
 
-const asErrorCount = integerFrom(1, Number.MAX_SAFE_INTEGER);
-const asTextOrNumber = toCheck(textOrNumberDecoder);
+const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 
 /** What the errors of a message have in common. */
 export type ErrorContext = Pick<ErrorRecord, 'env' | 'timestamp'>;
 
 /**
- * The errors that a `sync` reports as `validation_errors` or `server_errors`. Never throws: what cannot be read is left out
- * and added to `rejected`, so that it does not cost the message's counts.
+ * The errors that a `sync` reports as `validation_errors` or `server_errors`. One without a method, a path or a number that
+ * can be read is left out; of the others each member that cannot be read.
  */
 export function readErrors(
-  value: unknown,
+  source: Members,
   kind: ErrorKind,
   context: ErrorContext,
-  rejected: RejectedEntries,
+  reader: LenientReader,
 ): ErrorRecord[] {
-  const before = rejected.count;
-  try {
-    return parseList(value, `${kind}_errors`, errorDecoder(kind, context), rejected);
-  } catch (error) {
-    if (!(error instanceof Rejection)) throw error;
-    if (rejected.count === before) rejected.add(error.message);
-    return [];
-  }
+  const name = `${kind}_errors`;
+  const value = memberOf(source, name);
+  if (Array.isArray(value))
+    for (let entry = MAX_ENTRIES; entry < value.length; entry++) reader.ignored.push(name);
+  const some = Array.isArray(value) ? value.slice(0, MAX_ENTRIES) : value;
+  return reader.readList(some, name, (item) => readError(item, kind, context, reader));
 }
 
-function errorDecoder(kind: ErrorKind, { env, timestamp }: ErrorContext): Check<ErrorRecord> {
-  return (value, name) => {
-    const source = asObject(value, name);
-    const text = (member: string, max: number) =>
-      cut(optional(memberOf(source, member), `${name}.${member}`, asText) ?? '', max);
-    const consumer = optional(source.consumer, `${name}.consumer`, asText)?.trim() ?? '';
-    const path = optional(source.path, `${name}.path`, asText) ?? '';
-    return {
-      kind,
-      env,
-      timestamp,
-      consumer: consumer === '' ? null : { identifier: asIdentifier(consumer, `${name}.consumer`) },
-      method: asMethod(source.method, `${name}.method`),
-      path: path === '' ? null : toBraces(path),
-      type: text('type', MAX_TYPE),
-      message: text('msg', MAX_MESSAGE),
-      location: optional(source.loc, `${name}.loc`, asLocation) ?? [],
-      stacktrace: text('traceback', MAX_STACKTRACE),
-      sentry_event_id: text('sentry_event_id', MAX_EVENT_ID),
-      errors: asErrorCount(memberOf(source, 'error_count'), `${name}.error_count`),
-    };
+function readError(
+  value: unknown,
+  kind: ErrorKind,
+  { env, timestamp }: ErrorContext,
+  reader: LenientReader,
+): ErrorRecord | undefined {
+  const source = objectDecoder.decode(value);
+  const method = methodDecoder.decode(source?.method);
+  const path = isAbsent(source?.path) ? '' : textDecoder.decode(source.path);
+  const errors = countDecoder.decode(source && memberOf(source, 'error_count'));
+  if (!source || method === undefined || path === undefined || errors === undefined) return undefined;
+  const readText = (member: string, max: number) =>
+    cut(reader.read(memberOf(source, member), `${kind}_errors[].${member}`, textDecoder) ?? '', max);
+  const isAnonymous = typeof source.consumer === 'string' && source.consumer.trim() === '';
+  return {
+    kind,
+    env,
+    timestamp,
+    consumer: isAnonymous ? null : readConsumer(source.consumer, `${kind}_errors[].consumer`, reader),
+    method,
+    path: path === '' ? null : toBraces(path),
+    type: readText('type', MAX_TYPE),
+    message: readText('msg', MAX_MESSAGE),
+    location: readLocation(source.loc, `${kind}_errors[].loc`, reader),
+    stacktrace: readText('traceback', MAX_STACKTRACE),
+    sentry_event_id: readText('sentry_event_id', MAX_EVENT_ID),
+    errors,
   };
 }
 
-/** The steps of a path, names and indexes; some libraries send it as one text. */
-const asLocation: Check<string[]> = (value, name) => {
+/** The steps of the path to a value, names and indexes; some libraries send it as one text. */
+function readLocation(value: unknown, name: string, reader: LenientReader): string[] {
+  if (isAbsent(value)) return [];
   const steps: unknown[] = Array.isArray(value) ? value.slice(0, MAX_STEPS) : [value];
-  return steps.map((step, index) => cut(asTextOrNumber(step, `${name}[${index}]`), MAX_STEP));
-};
+  return reader
+    .readList(steps, name, (step) => textOrNumberDecoder.decode(step))
+    .map((step) => cut(step, MAX_STEP));
+}

@@ -1,54 +1,57 @@
 import { type Bin, type Measure, findBin } from '../../ingestion/bins.js';
-import { isAbsent, objectDecoder } from '../../ingestion/checks.js';
-import type { RejectedEntries } from './items.js';
+import {
+  type LenientReader,
+  createDecoder,
+  createIntegerDecoder,
+  objectDecoder,
+} from '../../ingestion/checks.js';
 
 const MAX_KEY = 2 ** 31;
 /** An integer as it is written; the libraries' JavaScript makes `NaN` of a time it does not know. */
 const KEY = /^(?:0|[1-9]\d{0,9})$/;
+const keyDecoder = createDecoder(`must be an integer from 0 to ${MAX_KEY}`, (key) =>
+  typeof key === 'string' && KEY.test(key) && Number(key) <= MAX_KEY ? Number(key) : undefined,
+);
+const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 
-/** A histogram of the protocol: the middle of a key's interval, in the unit of the measure. */
+/** A histogram of the protocol. */
 interface Histogram {
   measure: Measure;
+  /** The middle of a key's interval, in seconds or bytes. */
   toValue: (key: number) => number;
 }
 
-/** Keys are the milliseconds at which an interval of 10 begins. */
-export const RESPONSE_TIMES: Histogram = { measure: 'time', toValue: (key) => (key + 5) / 1000 };
-/** Keys are the thousands of bytes at which an interval of 1,000 begins. */
-export const REQUEST_SIZES: Histogram = { measure: 'received', toValue: (key) => key * 1000 + 500 };
-export const RESPONSE_SIZES: Histogram = { ...REQUEST_SIZES, measure: 'sent' };
+/** By the member's name. */
+const HISTOGRAMS: Readonly<Record<string, Histogram>> = {
+  // Keys are the milliseconds at which an interval of 10 begins.
+  response_times: { measure: 'time', toValue: (key) => (key + 5) / 1000 },
+  // Keys are the thousands of bytes at which an interval of 1,000 begins.
+  request_sizes: { measure: 'received', toValue: (key) => key * 1000 + 500 },
+  response_sizes: { measure: 'sent', toValue: (key) => key * 1000 + 500 },
+};
 
 /**
- * Adds the entries of a histogram, an object of counts by key, to `bins`. Never throws: an entry that cannot be read is
- * left out and added to `rejected`, so that it does not cost the requests that were counted with it.
+ * The histograms of a count: objects of numbers of requests by key. An entry that cannot be read is left out.
+ *
+ * @param readMember a member of the count by its name
  */
-export function readHistogram(
-  value: unknown,
-  name: string,
-  { measure, toValue }: Histogram,
-  bins: Bin[],
-  rejected: RejectedEntries,
-): void {
-  if (isAbsent(value)) return;
-  const entries = objectDecoder.decode(value);
-  if (!entries) {
-    rejected.add(`${name}: must be an object`);
-    return;
-  }
-  let broken = 0;
-  for (const [text, count] of Object.entries(entries)) {
-    const key = KEY.test(text) ? Number(text) : Infinity;
-    if (key > MAX_KEY || !Number.isSafeInteger(count) || (count as number) < 1) {
-      broken += 1;
-      continue;
+export function readBins(readMember: (member: string) => unknown, reader: LenientReader): Bin[] {
+  const bins: Bin[] = [];
+  for (const [member, { measure, toValue }] of Object.entries(HISTOGRAMS)) {
+    const name = `requests[].${member}`;
+    const histogram = reader.read(readMember(member), name, objectDecoder) ?? {};
+    for (const [text, value] of Object.entries(histogram)) {
+      const [key, n] = [keyDecoder.decode(text), countDecoder.decode(value)];
+      if (key === undefined || n === undefined) {
+        reader.ignored.push(name);
+        continue;
+      }
+      const k = findBin(toValue(key));
+      const last = bins.at(-1);
+      // Keys ascend, and many of the high ones share a bin.
+      if (last?.[0] === measure && last[1] === k) bins[bins.length - 1] = [measure, k, last[2] + n];
+      else bins.push([measure, k, n]);
     }
-    const k = findBin(toValue(key));
-    const last = bins.at(-1);
-    // Keys ascend, and many of the high ones share a bin.
-    if (last?.[0] === measure && last[1] === k)
-      bins[bins.length - 1] = [measure, k, last[2] + (count as number)];
-    else bins.push([measure, k, count as number]);
   }
-  if (broken > 0)
-    rejected.add(`${name}: must have keys from 0 to ${MAX_KEY} and counts of at least 1`, broken);
+  return bins;
 }

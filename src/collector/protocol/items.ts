@@ -1,21 +1,32 @@
-import { type Check, Rejection } from '../../ingestion/checks.js';
+import { LenientReader, Rejection, isAbsent } from '../../ingestion/checks.js';
 
 /** Entries of a list that are looked at: an application has some hundred endpoints and consumers a minute. */
-const MAX_ENTRIES = 20_000;
+export const MAX_ENTRIES = 20_000;
 
-/** Entries of a message that were rejected while the rest of it was accepted. */
+/** What was rejected of a message whose rest was accepted: entries, and optional members of accepted entries. */
 export class RejectedEntries {
   count = 0;
   /** Why the first one was rejected. */
   reason?: string;
   /** How many by the field that was wrong; the fields' names are the protocol's. */
   readonly byField = new Map<string, number>();
+  /** How many optional members were left out, by name: they do not count as entries. */
+  readonly members = new Map<string, number>();
 
   add(reason: string, entries = 1): void {
     this.count += entries;
     this.reason ??= reason;
     const field = rejectedField(reason);
     this.byField.set(field, (this.byField.get(field) ?? 0) + entries);
+  }
+
+  addMembers(names: readonly string[]): void {
+    for (const name of names) this.members.set(name, (this.members.get(name) ?? 0) + 1);
+  }
+
+  /** @throws Rejection when entries were rejected and none was accepted */
+  requireAccepted(accepted: number): void {
+    if (accepted === 0 && this.reason !== undefined) throw new Rejection(this.reason);
   }
 }
 
@@ -25,14 +36,22 @@ export function rejectedField(reason: string): string {
   return field.replaceAll(/\[\d+\]/g, '[]');
 }
 
+/** Reads one entry of a list; the reader reads its optional members. Throws a Rejection when it cannot be read. */
+export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientReader) => T;
+
 /**
  * The entries of a list that can be decoded; the others are added to `rejected`, so that one does not cost the others. A
  * list that is missing or null is empty.
  *
- * @throws Rejection when it is no list, or none of its entries can be decoded
+ * @throws Rejection when it is no list
  */
-export function parseList<T>(value: unknown, name: string, decode: Check<T>, rejected: RejectedEntries): T[] {
-  if (value === undefined || value === null) return [];
+export function parseList<T>(
+  value: unknown,
+  name: string,
+  decode: EntryDecoder<T>,
+  rejected: RejectedEntries,
+): T[] {
+  if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
   const accepted: T[] = [];
   for (const [index, item] of value.entries()) {
@@ -41,12 +60,13 @@ export function parseList<T>(value: unknown, name: string, decode: Check<T>, rej
       break;
     }
     try {
-      accepted.push(decode(item, `${name}[${index}]`));
+      const reader = new LenientReader();
+      accepted.push(decode(item, `${name}[${index}]`, reader));
+      rejected.addMembers(reader.ignored);
     } catch (error) {
       if (!(error instanceof Rejection)) throw error;
       rejected.add(error.message);
     }
   }
-  if (accepted.length === 0 && value.length > 0) throw new Rejection(rejected.reason ?? '');
   return accepted;
 }

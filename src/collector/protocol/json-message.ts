@@ -1,5 +1,5 @@
 import { parseJson } from '../../common/parse-json.js';
-import { type Members, Rejection, asObject, isAbsent, reasonOf } from '../../ingestion/checks.js';
+import { LenientReader, type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
 import { asUuid, uuidDecoder } from '../../ingestion/request-checks.js';
 import type { Message, MessageContext } from '../message.js';
 import { RejectedEntries } from './items.js';
@@ -18,15 +18,10 @@ export function messageOf(
   const source = objectOf(body);
   const uuid = asUuid(memberOf(source, 'message_uuid'), 'message_uuid');
   const message = { ...emptyMessage(uuid, context.env), ...read(source, context) };
-  return { ...message, instanceUuid: readInstance(source, message.rejected) };
-}
-
-/** The process that sends; a message is taken without it. */
-function readInstance(source: Members, rejected: RejectedEntries): string | null {
-  const value = memberOf(source, 'instance_uuid');
-  const uuid = isAbsent(value) ? null : uuidDecoder.decode(value);
-  if (uuid === undefined) rejected.add(`instance_uuid: ${uuidDecoder.ruleFor(value)}`);
-  return uuid ?? null;
+  const reader = new LenientReader();
+  const instanceUuid = reader.read(memberOf(source, 'instance_uuid'), 'instance_uuid', uuidDecoder);
+  message.rejected.addMembers(reader.ignored);
+  return { ...message, instanceUuid };
 }
 
 /** A message that says nothing yet. */

@@ -36,6 +36,13 @@ describe('parseLogFile', () => {
     expect(message.rejected).toMatchObject({ count: 2, reason: 'line 2: item: must be valid JSON' });
   });
 
+  it('counts members that it cannot read apart from lines', async () => {
+    const odd = item({ traceId: 7, exception: {} });
+    const { logs, rejected } = await parse(gzip(odd, item(), odd));
+    expect([logs.length, rejected.count]).toEqual([3, 0]);
+    expect(Object.fromEntries(rejected.members)).toEqual({ trace_id: 2, exception: 2 });
+  });
+
   it('takes a file of which it can keep nothing, so that it is not sent for ever', async () => {
     expect(await parse(gzip('{}', '{}'))).toMatchObject({ logs: [], rejected: { count: 2 } });
   });

@@ -75,8 +75,12 @@ class LogFileReader {
   private take(number: number, text: string) {
     const item = parseLogItem(text, this.context);
     this.isReadable ||= 'record' in item || item.isJson;
-    if ('reason' in item) this.reject(number, item.reason);
-    else if (!item.record.is_noise) this.message.logs.push(item.record);
+    if ('reason' in item) {
+      this.reject(number, item.reason);
+      return;
+    }
+    this.message.rejected.addMembers(item.ignored);
+    if (!item.record.is_noise) this.message.logs.push(item.record);
   }
 
   private reject(line: number, reason: string) {

@@ -7,10 +7,17 @@ import {
   spanKind,
   spanStatus,
 } from '../../ingestion/capture.js';
-import { type Members, asObject, asText, listOf, optional } from '../../ingestion/checks.js';
-import { asHeaders, asLine, asTraceId, between } from '../../ingestion/ndjson.capture.js';
+import {
+  type LenientReader,
+  type Members,
+  isAbsent,
+  nanosecondsDecoder,
+  objectDecoder,
+  textDecoder,
+} from '../../ingestion/checks.js';
+import { between, headerDecoder, lineDecoder, traceIdDecoder } from '../../ingestion/ndjson.capture.js';
 import { cut } from '../../ingestion/text.js';
-import { asBase64Text, asEpochMicros, asWireNanoseconds, memberOf } from './members.js';
+import { base64TextDecoder, epochMicrosDecoder, memberOf } from './members.js';
 
 /** Where the client libraries cut, in characters, bytes and entries. */
 const MAX_MESSAGE = 2_048;
@@ -21,67 +28,87 @@ const MAX_BODY = 100_000;
 const BODY_TOO_LARGE = '<body too large>';
 
 /**
- * What a logged request captured, in the shape of Request Details.
- *
- * @throws Rejection for a member of another type than the protocol's
+ * What a logged request captured, in the shape of Request Details, as far as it can be read. A log record or a span that
+ * lacks something required is left out.
  */
-export function captureOf(item: Members, request: Members, response: Members): Capture {
+export function readItemCapture(
+  item: Members,
+  request: Members,
+  response: Members,
+  reader: LenientReader,
+): Capture {
   const logs = Array.isArray(item.logs) ? item.logs.slice(0, MAX_LOGS) : item.logs;
   return {
-    request_headers: optional(request.headers, 'request.headers', asHeaders) ?? [],
-    response_headers: optional(response.headers, 'response.headers', asHeaders) ?? [],
-    request_body_json: bodyOf(request.body, 'request.body'),
-    response_body_json: bodyOf(response.body, 'response.body'),
-    trace_id: optional(memberOf(item, 'trace_id'), 'trace_id', asTraceId),
-    exception: optional(item.exception, 'exception', asException),
-    logs: optional(logs, 'logs', listOf(asLog)) ?? [],
-    spans: optional(item.spans, 'spans', listOf(asSpan)) ?? [],
+    request_headers: reader.readList(request.headers, 'request.headers', headerDecoder.decode),
+    response_headers: reader.readList(response.headers, 'response.headers', headerDecoder.decode),
+    request_body_json: readBody(request.body, 'request.body', reader),
+    response_body_json: readBody(response.body, 'response.body', reader),
+    trace_id: reader.read(memberOf(item, 'trace_id'), 'trace_id', traceIdDecoder),
+    exception: readException(item.exception, reader),
+    logs: reader.readList(logs, 'logs', (log) => readLog(log, reader)),
+    spans: reader.readList(item.spans, 'spans', (span) => readSpan(span, reader)),
   };
 }
 
-function bodyOf(value: unknown, name: string): string | null {
-  const text = optional(value, name, asBase64Text) ?? '';
+function readBody(value: unknown, name: string, reader: LenientReader): string | null {
+  const text = reader.read(value, name, base64TextDecoder) ?? '';
   if (text === '') return null;
   return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
 }
 
-function asException(value: unknown, name: string): CapturedException {
-  const source = asObject(value, name);
+function readException(value: unknown, reader: LenientReader): CapturedException | null {
+  if (isAbsent(value)) return null;
+  const source = objectDecoder.decode(value);
+  const type = textDecoder.decode(source?.type);
+  if (source === undefined || type === undefined) {
+    reader.ignored.push('exception');
+    return null;
+  }
+  // The Java library writes `stackTrace`, those of JavaScript and .NET `stacktrace`, that of Python `traceback`.
   const stacktrace = memberOf(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
+  const sentryEventId = memberOf(source, 'sentry_event_id');
   return {
-    type: asText(source.type, `${name}.type`),
-    message: cut(optional(source.message, `${name}.message`, asText) ?? '', MAX_MESSAGE),
-    stacktrace: cut(optional(stacktrace, `${name}.stacktrace`, asText) ?? '', MAX_STACKTRACE),
-    tracker_event_id: optional(memberOf(source, 'sentry_event_id'), `${name}.sentry_event_id`, asText),
+    type,
+    message: cut(reader.read(source.message, 'exception.message', textDecoder) ?? '', MAX_MESSAGE),
+    stacktrace: cut(reader.read(stacktrace, 'exception.stacktrace', textDecoder) ?? '', MAX_STACKTRACE),
+    tracker_event_id: reader.read(sentryEventId, 'exception.sentry_event_id', textDecoder),
   };
 }
 
-function asLog(value: unknown, name: string): CapturedLog {
-  const source = asObject(value, name);
+function readLog(value: unknown, reader: LenientReader): CapturedLog | undefined {
+  const source = objectDecoder.decode(value);
+  const micros = epochMicrosDecoder.decode(source?.timestamp);
+  const message = textDecoder.decode(source?.message);
+  const level = textDecoder.decode(source?.level);
+  if (source === undefined || micros === undefined || message === undefined || level === undefined)
+    return undefined;
   return {
-    timestamp: formatMicroseconds(asEpochMicros(source.timestamp, `${name}.timestamp`)),
-    message: cut(asText(source.message, `${name}.message`), MAX_MESSAGE),
-    level: asText(source.level, `${name}.level`),
-    logger: optional(source.logger, `${name}.logger`, asText),
-    file: optional(source.file, `${name}.file`, asText),
-    line: optional(source.line, `${name}.line`, asLine),
+    timestamp: formatMicroseconds(micros),
+    message: cut(message, MAX_MESSAGE),
+    level,
+    logger: reader.read(source.logger, 'logs.logger', textDecoder),
+    file: reader.read(source.file, 'logs.file', textDecoder),
+    line: reader.read(source.line, 'logs.line', lineDecoder),
   };
 }
 
-function asSpan(value: unknown, name: string): CapturedSpan {
-  const source = asObject(value, name);
-  const textOf = (member: string) => optional(memberOf(source, member), `${name}.${member}`, asText);
-  const start = asWireNanoseconds(memberOf(source, 'start_time'), `${name}.start_time`);
-  const end = asWireNanoseconds(memberOf(source, 'end_time'), `${name}.end_time`);
+function readSpan(value: unknown, reader: LenientReader): CapturedSpan | undefined {
+  const source = objectDecoder.decode(value) ?? {};
+  const span_id = textDecoder.decode(memberOf(source, 'span_id'));
+  const name = textDecoder.decode(source.name);
+  const start = nanosecondsDecoder.decode(memberOf(source, 'start_time'));
+  const end = nanosecondsDecoder.decode(memberOf(source, 'end_time'));
+  if (span_id === undefined || name === undefined || start === undefined || end === undefined)
+    return undefined;
   return {
-    span_id: asText(memberOf(source, 'span_id'), `${name}.span_id`),
-    parent_span_id: textOf('parent_span_id'),
-    name: asText(source.name, `${name}.name`),
-    kind: spanKind(textOf('kind')),
+    span_id,
+    parent_span_id: reader.read(memberOf(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
+    name,
+    kind: spanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start,
     end_time_ns: end,
     duration_ns: between(start, end),
-    status: spanStatus(textOf('status')),
-    attributes: optional(source.attributes, `${name}.attributes`, asObject) ?? {},
+    status: spanStatus(reader.read(source.status, 'spans.status', textDecoder)),
+    attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
   };
 }

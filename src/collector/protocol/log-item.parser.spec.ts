@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { parseNdjsonLine } from '../../ingestion/ndjson.parser.js';
 import { parseLogItem } from './log-item.parser.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);
@@ -152,12 +153,191 @@ describe('parseLogItem', () => {
     [{ request: { timestamp: SECONDS - 16 * 86_400 } }, 'timestamp: older than the 15 days'],
     [{ request: { timestamp: SECONDS + 2 * 86_400 } }, 'timestamp: more than a day in the future'],
     [{ request: { url: '' } }, 'request.url: must have 1 to 65536 characters'],
-    [{ request: { body: '{}' } }, 'request.body: must be base64'],
     [{ response: { statusCode: 0 } }, 'response.status_code: must be an integer from 100 to 999'],
-    [{ item: { spans: [span({ startTime: '1.5' })] } }, 'spans[0].start_time: must be an integer'],
+    [{ item: { response: {} } }, 'response.status_code: must be an integer from 100 to 999'],
+    [{ request: { method: 'GE T' } }, 'request.method: must be a letter'],
   ])('refuses %j', (parts, reason) => {
     const parsed = parseLogItem(lineOf(parts), CONTEXT);
     expect(parsed).toEqual({ isJson: true, reason: expect.stringContaining(reason) });
+  });
+
+  describe('of a member that it cannot read', () => {
+    const log = { timestamp: SECONDS, message: 'm', level: 'info', logger: 'l', file: 'f', line: 1 };
+    const GIVEN: Parts = {
+      request: {
+        path: '/b',
+        consumer: 'bob',
+        size: 2 ** 44,
+        headers: [['accept', '*/*']],
+        body: base64('a'),
+      },
+      response: { size: 0, headers: [], body: base64('b') },
+      item: {
+        traceId: 'a'.repeat(32),
+        exception: { type: 'E', message: 'm', stacktrace: 's', sentryEventId: 'x' },
+        logs: [log],
+        spans: [span({ status: 'OK', attributes: { a: 1 } })],
+      },
+    };
+    /** What the parser makes of the item where the members are others. */
+    const parseWith = ({ request, response, item }: Parts) =>
+      parseLogItem(
+        lineOf({
+          request: { ...GIVEN.request, ...request },
+          response: { ...GIVEN.response, ...response },
+          item: { ...GIVEN.item, ...item },
+        }),
+        CONTEXT,
+      );
+    const noBytes = 2 ** 53 + 2;
+
+    it.each<[name: string, odd: Parts, absent: Parts]>([
+      ['request.consumer', { request: { consumer: '' } }, { request: { consumer: null } }],
+      ['request.consumer', { request: { consumer: [] } }, { request: { consumer: null } }],
+      ['request.consumer.name', { request: { consumer: { identifier: 'bob', name: 7 } } }, {}],
+      ['request.path', { request: { path: 7 } }, { request: { path: null } }],
+      ['request.size', { request: { size: -1 } }, { request: { size: null } }],
+      ['request.size', { request: { size: 2 ** 44 + 1 } }, { request: { size: NaN } }],
+      ['response.size', { response: { size: noBytes } }, { response: { size: null } }],
+      ['response.size', { response: { size: '12' } }, { response: { size: null } }],
+      ['response.response_time', { response: { responseTime: -1 } }, { response: { responseTime: null } }],
+      ['response.response_time', { response: { responseTime: 1e300 } }, { response: { responseTime: NaN } }],
+      ['request.headers', { request: { headers: { accept: '*/*' } } }, { request: { headers: [] } }],
+      ['request.headers', { request: { headers: [['accept', '*/*'], ['a']] } }, {}],
+      ['response.headers', { response: { headers: [['a', null]] } }, {}],
+      ['request.body', { request: { body: '{}' } }, { request: { body: null } }],
+      ['response.body', { response: { body: { a: 1 } } }, { response: { body: null } }],
+      ['trace_id', { item: { traceId: 'x' } }, { item: { traceId: null } }],
+      ['exception', { item: { exception: { message: 'm' } } }, { item: { exception: null } }],
+      ['exception', { item: { exception: 'E' } }, { item: { exception: null } }],
+      [
+        'exception.stacktrace',
+        { item: { exception: { type: 'E', stacktrace: ['s'] } } },
+        { item: { exception: { type: 'E' } } },
+      ],
+      ['logs', { item: { logs: 'm' } }, { item: { logs: [] } }],
+      ['logs', { item: { logs: [log, { ...log, timestamp: '2026' }] } }, {}],
+      ['logs.line', { item: { logs: [{ ...log, line: -1 }] } }, { item: { logs: [{ ...log, line: null }] } }],
+      ['spans', { item: { spans: {} } }, { item: { spans: [] } }],
+      ['spans', { item: { spans: [span({ startTime: '1.5' })] } }, { item: { spans: [] } }],
+      ['spans.attributes', { item: { spans: [span({ attributes: [1] })] } }, { item: { spans: [span()] } }],
+    ])('leaves out %s alone, and names it: %j', (name, odd, absent) => {
+      const without = parseWith(absent);
+      expect(without).toMatchObject({ ignored: [] });
+      expect(parseWith(odd)).toEqual({ ...without, ignored: [name] });
+    });
+
+    it('takes a trace ID in upper case', () => {
+      expect(parseWith({ item: { traceId: 'A'.repeat(32) } })).toEqual(parseWith({}));
+    });
+  });
+
+  it('reads what the Java library sends', () => {
+    const line = JSON.stringify({
+      uuid: UUID,
+      request: {
+        timestamp: SECONDS,
+        method: 'POST',
+        path: '/orders/{id}',
+        url: 'http://localhost:8080/orders/7',
+        headers: [['content-type', 'application/json']],
+        size: 12,
+        consumer: 'bob',
+        body: base64('{"a":1}'),
+      },
+      response: { status_code: 500, response_time: 0.021, headers: [], size: 5, body: null },
+      exception: {
+        type: 'java.lang.IllegalStateException',
+        message: 'no stock',
+        stackTrace:
+          'java.lang.IllegalStateException: no stock\n\tat com.example.Orders.place(Orders.java:42)\n',
+        sentryEventId: null,
+      },
+      logs: [{ timestamp: SECONDS, logger: 'com.example.Orders', level: 'ERROR', message: 'no stock' }],
+    });
+    const parsed = parseLogItem(line, CONTEXT);
+    expect(parsed).toMatchObject({ ignored: [], record: { status_code: 500, response_time_ms: 21 } });
+    expect(captureOf(line)).toMatchObject({
+      exception: {
+        type: 'java.lang.IllegalStateException',
+        message: 'no stock',
+        stacktrace:
+          'java.lang.IllegalStateException: no stock\n\tat com.example.Orders.place(Orders.java:42)\n',
+        tracker_event_id: null,
+      },
+      logs: [{ logger: 'com.example.Orders', level: 'ERROR', file: null, line: null }],
+    });
+  });
+
+  it.each(['stack_trace', 'stackTrace', 'stacktrace', 'traceback'])('reads %s of an exception', (name) => {
+    expect(captureOf({ item: { exception: { type: 'E', [name]: 's' } } }).exception.stacktrace).toBe('s');
+  });
+
+  it('reads every value as an import reads it', () => {
+    const odd = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom('', ' bob ', 'x'.repeat(200), 'A'.repeat(32), '0'.repeat(32), '1735689600050000001'),
+      fc.constantFrom(-1, 0, 1.5, 2 ** 44, 2 ** 44 + 1, 2 ** 53 + 2, 1e300),
+      fc.constantFrom([['a', 1]], [['a']], { identifier: 7, name: 'n' }, { type: 'E', message: 7 }),
+    );
+    const members = fc.record({
+      consumer: odd,
+      size: odd,
+      responseSize: odd,
+      headers: odd,
+      responseHeaders: odd,
+      traceId: odd,
+      exception: odd,
+      start: odd,
+      line: odd,
+      attributes: odd,
+    });
+    fc.assert(
+      fc.property(members, (given) => {
+        const { consumer, size, responseSize, headers, responseHeaders, traceId, exception } = given;
+        const { start, line, attributes } = given;
+        const common = { message: 'm', level: 'info', line };
+        const shared = { span_id: 'a', name: 'b', attributes };
+        const logged = parseLogItem(
+          lineOf({
+            request: { consumer, size, headers },
+            response: { size: responseSize, headers: responseHeaders, responseTime: 0 },
+            item: {
+              trace_id: traceId,
+              exception,
+              logs: [{ ...common, timestamp: SECONDS }],
+              spans: [{ ...shared, start_time: start, end_time: start }],
+            },
+          }),
+          CONTEXT,
+        );
+        const imported = parseNdjsonLine(
+          JSON.stringify({
+            request_uuid: UUID,
+            timestamp: new Date(SECONDS * 1000).toISOString(),
+            method: 'GET',
+            url: 'http://a/b',
+            path: null,
+            status_code: 200,
+            env: CONTEXT.env,
+            consumer,
+            request_size_bytes: size,
+            response_size_bytes: responseSize,
+            response_time_ms: 0,
+            request_headers: headers,
+            response_headers: responseHeaders,
+            trace_id: traceId,
+            exception,
+            logs: [{ ...common, timestamp: new Date(SECONDS * 1000).toISOString() }],
+            spans: [{ ...shared, start_time_ns: start, end_time_ns: start }],
+          }),
+        );
+        if (!('record' in logged) || !('record' in imported)) throw new Error('a request was rejected');
+        expect(logged.record).toEqual(imported.record);
+        expect(logged.ignored).toHaveLength(imported.ignored.length);
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   it('never throws, whatever the line', () => {

@@ -1,18 +1,17 @@
 import {
-  type Check,
+  LenientReader,
   type Members,
   asObject,
   asText,
-  isAbsent,
   objectDecoder,
-  optional,
+  textDecoder,
 } from '../../ingestion/checks.js';
 import type { Named } from '../../ingestion/names/name-registry.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import { asMethod } from '../../ingestion/request-checks.js';
 import { clean, cut } from '../../ingestion/text.js';
 import type { Message, MessageContext } from '../message.js';
-import { RejectedEntries, parseList } from './items.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { memberOf } from './members.js';
 
@@ -32,7 +31,7 @@ export function parseStartup(body: Buffer, context: MessageContext): Message {
 }
 
 function startupOf(source: Members, { env, now }: MessageContext): Partial<Message> {
-  const endpoint: Check<Named> = (value, name) => {
+  const endpoint: EntryDecoder<Named> = (value, name) => {
     const { method, path } = asObject(value, name);
     return {
       env,
@@ -44,32 +43,31 @@ function startupOf(source: Members, { env, now }: MessageContext): Partial<Messa
   };
   const rejected = new RejectedEntries();
   const endpoints = parseList(memberOf(source, 'paths'), 'paths', endpoint, rejected);
-  const client = optional(source.client, 'client', asText) ?? '';
+  rejected.requireAccepted(endpoints.length);
+  const reader = new LenientReader();
+  const client = reader.read(source.client, 'client', textDecoder) ?? '';
   const report = {
     timestamp: now,
     cpu_percent: null,
     memory_rss: null,
     client: cut(client, MAX_VERSION),
-    versions: readVersions(source.versions, rejected),
+    versions: readVersions(source.versions, reader),
   };
+  rejected.addMembers(reader.ignored);
   return { names: [namedEnv(env, now), ...endpoints], framework: frameworkOf(client), report, rejected };
 }
 
 /** Versions by package, as far as they can be read. */
-function readVersions(value: unknown, rejected: RejectedEntries): Record<string, string> {
-  if (isAbsent(value)) return {};
-  const source = objectDecoder.decode(value);
-  if (!source) rejected.add(`versions: ${objectDecoder.ruleFor(value)}`);
-  const all = Object.entries(source ?? {}).filter(([, version]) => version !== null);
-  const texts = all.flatMap(([name, version]) =>
-    typeof version === 'string'
-      ? [[cut(clean(name), MAX_VERSION), cut(clean(version), MAX_VERSION)] as const]
-      : [],
-  );
-  if (texts.length < all.length) rejected.add('versions: must be strings', all.length - texts.length);
-  if (texts.length > MAX_VERSIONS)
-    rejected.add(`versions: more than ${MAX_VERSIONS} entries`, texts.length - MAX_VERSIONS);
-  return Object.fromEntries(texts.slice(0, MAX_VERSIONS));
+function readVersions(value: unknown, reader: LenientReader): Record<string, string> {
+  const versions: [string, string][] = [];
+  for (const [name, version] of Object.entries(reader.read(value, 'versions', objectDecoder) ?? {})) {
+    const text = reader.read(version, 'versions[]', textDecoder);
+    if (text === null) continue;
+    if (versions.length < MAX_VERSIONS)
+      versions.push([cut(clean(name), MAX_VERSION), cut(text, MAX_VERSION)]);
+    else reader.ignored.push('versions[]');
+  }
+  return Object.fromEntries(versions);
 }
 
 /** Of `js:express` the part behind the language; null when there is none. */

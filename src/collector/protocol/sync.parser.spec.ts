@@ -1,4 +1,5 @@
 import { findBin } from '../../ingestion/bins.js';
+import type { RejectedEntries } from './items.js';
 import { parseStartup } from './startup.parser.js';
 import { parseSync } from './sync.parser.js';
 
@@ -9,6 +10,9 @@ const COUNT = { method: 'GET', path: '/a', request_count: 2 };
 
 const sync = (members: object) =>
   parseSync(Buffer.from(JSON.stringify({ timestamp: NOW / 1000, message_uuid: UUID, ...members })), CONTEXT);
+
+/** Optional members that could not be read. */
+const leftOut = ({ members }: RejectedEntries) => [...members.values()].reduce((sum, n) => sum + n, 0);
 
 describe('parseSync', () => {
   it('takes missing lists for empty ones, and ignores what it does not know', () => {
@@ -99,17 +103,14 @@ describe('parseSync', () => {
     it.each([0, -1, 99, 1000, 200.5, '200', {}])('does not know %j, and says so', (status_code) => {
       const { counts, rejected } = sync({ requests: [{ ...COUNT, status_code }] });
       expect(counts).toMatchObject([{ status_code: 0, requests: 2 }]);
-      expect(rejected).toMatchObject({
-        count: 1,
-        reason: 'requests[0].status_code: must be an integer from 100 to 999',
-      });
+      expect([...rejected.members]).toEqual([['requests[].status_code', 1]]);
     });
   });
 
   describe('histograms', () => {
     const read = (histograms: object) => {
       const { counts, rejected } = sync({ requests: [{ ...COUNT, ...histograms }] });
-      return { bins: counts[0]?.bins, requests: counts[0]?.requests, rejected: rejected.count };
+      return { bins: counts[0]?.bins, requests: counts[0]?.requests, leftOut: leftOut(rejected) };
     };
 
     it('become bins: times of 10 ms, sizes of 1,000 bytes, by their middles', () => {
@@ -136,7 +137,7 @@ describe('parseSync', () => {
     });
 
     it.each([undefined, null, {}])('may be %j', (response_times) => {
-      expect(read({ response_times })).toEqual({ bins: [], requests: 2, rejected: 0 });
+      expect(read({ response_times })).toEqual({ bins: [], requests: 2, leftOut: 0 });
     });
 
     it.each(['NaN', '-10', '1.5', '1e3', '', ' 10', '010', '2147483649', 'Infinity', '__proto__'])(
@@ -146,7 +147,7 @@ describe('parseSync', () => {
         expect(read({ response_times })).toEqual({
           bins: [['time', findBin(0.015), 1]],
           requests: 2,
-          rejected: 1,
+          leftOut: 1,
         });
       },
     );
@@ -155,12 +156,12 @@ describe('parseSync', () => {
       expect(read({ response_sizes: { '0': count, '1': 1 } })).toEqual({
         bins: [['sent', findBin(1_500), 1]],
         requests: 2,
-        rejected: 1,
+        leftOut: 1,
       });
     });
 
     it.each([[[1]], ['x'], [7]])('are left out where they are %j, and cost nothing', (request_sizes) => {
-      expect(read({ request_sizes })).toEqual({ bins: [], requests: 2, rejected: 1 });
+      expect(read({ request_sizes })).toEqual({ bins: [], requests: 2, leftOut: 1 });
     });
 
     it('take the largest key', () => {
@@ -242,18 +243,37 @@ describe('parseSync', () => {
       [[7], 1],
       [[{ ...VALIDATION, error_count: 0 }], 1],
       [[{ ...VALIDATION, error_count: 1, method: 'a b' }, VALIDATION], 2],
+      [[{ ...VALIDATION, error_count: 1, path: 7 }], 1],
     ])('that cannot be read are left out, and cost nothing: %j', (validation_errors, count) => {
       const message = sync({ requests: [COUNT], validation_errors });
       expect(message.errors).toEqual([]);
       expect(message.counts).toHaveLength(1);
-      expect(message.rejected.count).toBe(count);
+      expect([leftOut(message.rejected), message.rejected.count]).toEqual([count, 0]);
+    });
+
+    it('lose what of them cannot be read, and no more', () => {
+      const { errors, rejected } = sync({
+        server_errors: [{ ...SERVER, error_count: 2, consumer: {}, type: 7, msg: null, loc: [{}, 'a'] }],
+      });
+      expect(errors).toMatchObject([{ errors: 2, consumer: null, type: '', message: '', location: ['a'] }]);
+      expect([...rejected.members]).toEqual([
+        ['server_errors[].consumer', 1],
+        ['server_errors[].type', 1],
+        ['server_errors[].loc', 1],
+      ]);
+    });
+
+    it('are kept up to the most that are looked at', () => {
+      const many = Array.from({ length: 20_002 }, () => ({ ...SERVER, error_count: 1 }));
+      const { errors, rejected } = sync({ server_errors: many });
+      expect([errors.length, leftOut(rejected)]).toEqual([20_000, 2]);
     });
   });
 
   describe('resources', () => {
     const read = (resources: unknown) => {
       const { report, rejected } = sync({ resources });
-      return { cpu: report!.cpu_percent, memory: report!.memory_rss, rejected: rejected.count };
+      return { cpu: report!.cpu_percent, memory: report!.memory_rss, left: leftOut(rejected) };
     };
 
     it.each([
@@ -264,15 +284,16 @@ describe('parseSync', () => {
       [{ cpu_percent: -1, memory_rss: 'much' }, null, null, 2],
       [[], null, null, 1],
       ['x', null, null, 1],
-    ])('%j', (resources, cpu, memory, rejected) => {
-      expect(read(resources)).toEqual({ cpu, memory, rejected });
+    ])('of %j are kept as far as they can be read', (resources, cpu, memory, left) => {
+      expect(read(resources)).toEqual({ cpu, memory, left });
     });
   });
 
   it('keeps the process that sent it, and takes a message without it', () => {
     expect(sync({ instance_uuid: UUID.toUpperCase() }).instanceUuid).toBe(UUID);
     expect(sync({})).toMatchObject({ instanceUuid: null, rejected: { count: 0 } });
-    expect(sync({ instance_uuid: 'x' })).toMatchObject({ instanceUuid: null, rejected: { count: 1 } });
+    const { instanceUuid, rejected } = sync({ instance_uuid: 'x' });
+    expect([instanceUuid, leftOut(rejected)]).toEqual([null, 1]);
   });
 
   it('keeps the time of a late message', () => {
@@ -304,6 +325,59 @@ describe('parseSync', () => {
     expect(() => sync({ requests: [bad] })).toThrow('requests[0].request_count: must be an integer');
   });
 
+  it.each([
+    [{ consumer: true }, { consumer: null }, 'requests[].consumer'],
+    [{ consumer: { name: 'Bob' } }, { consumer: null }, 'requests[].consumer'],
+    [{ request_size_sum: -1 }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ request_size_sum: 'NaN' }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ request_size_sum: 2 * 2 ** 44 + 1 }, { bytes_received: 0 }, 'requests[].request_size_sum'],
+    [{ response_size_sum: 1.5 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
+    [{ response_size_sum: 2 ** 53 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
+  ])('leaves out what it cannot read of the count %j alone, and names it', (members, left, name) => {
+    const given = { ...COUNT, consumer: 'bob', request_size_sum: 3, response_size_sum: 2 * 2 ** 44 };
+    const [whole] = sync({ requests: [given] }).counts;
+    const { counts, rejected } = sync({ requests: [{ ...given, ...members }] });
+    expect(counts).toEqual([{ ...whole, ...left }]);
+    expect([rejected.count, [...rejected.members]]).toEqual([0, [[name, 1]]]);
+  });
+
+  it.each([
+    ['', null],
+    [' ', null],
+    [null, null],
+    [7, { identifier: '7' }],
+    [{ identifier: 'bob', name: 7 }, { identifier: 'bob' }],
+  ])('reads the consumer %j of a count', (consumer, expected) => {
+    const { counts, rejected } = sync({ requests: [{ ...COUNT, consumer }] });
+    expect([counts[0]?.consumer, rejected.count]).toEqual([expected, 0]);
+  });
+
+  it('takes null for a size that is not known, as JavaScript writes NaN', () => {
+    const { counts, rejected } = sync({ requests: [{ ...COUNT, request_size_sum: NaN }] });
+    expect(counts).toMatchObject([{ requests: 2, bytes_received: 0 }]);
+    expect(rejected.members.size).toBe(0);
+  });
+
+  it.each([
+    ['bob', 'consumers'],
+    [{ identifier: 'bob' }, 'consumers'],
+    [[{ identifier: 'bob', name: ['b'], group: 7 }], 'consumers[].name,consumers[].group'],
+  ])('keeps the counts beside the consumers %j', (consumers, names) => {
+    const { counts, rejected } = sync({ requests: [COUNT], consumers });
+    expect(counts).toMatchObject([{ requests: 2 }]);
+    expect([rejected.count, [...rejected.members.keys()].join()]).toEqual([0, names]);
+  });
+
+  it.each([null, {}, { name: 'Bob' }, { identifier: ' ' }, '', true])(
+    'keeps the counts beside the consumer %j, which it rejects',
+    (consumer) => {
+      const { counts, rejected } = sync({ requests: [COUNT], consumers: [consumer] });
+      expect(counts).toHaveLength(1);
+      expect(rejected).toMatchObject({ count: 1, reason: 'consumers[0].identifier: must not be empty' });
+      expect(rejected.members.size).toBe(0);
+    },
+  );
+
   it('refuses more values than it can parse, before it parses them', () => {
     const body = Buffer.from(`{"requests":[${'{},'.repeat(1_000_000)}{}]}`);
     expect(() => parseSync(body, CONTEXT)).toThrow('body: must have at most 1500000 values');
@@ -323,7 +397,6 @@ describe('parseSync', () => {
     [{ timestamp: Date.UTC(2025, 9, 20) / 1000 }, 'timestamp: older than the 13 months'],
     [{ timestamp: NOW / 1000 + 90_000 }, 'timestamp: more than a day in the future'],
     [{ requests: {} }, 'requests: must be an array'],
-    [{ consumers: 'bob' }, 'consumers: must be an array'],
   ])('refuses %j for good', (members, reason) => {
     expect(() => sync(members)).toThrow(reason);
   });
@@ -357,13 +430,13 @@ describe('parseStartup', () => {
     [{ ['n'.repeat(200)]: 'v'.repeat(200) }, { ['n'.repeat(128)]: 'v'.repeat(128) }, 0],
   ])('reads the versions %j as far as it can', (versions, kept, count) => {
     const { report, rejected } = startup({ versions });
-    expect([report!.versions, rejected.count]).toEqual([kept, count]);
+    expect([report!.versions, leftOut(rejected)]).toEqual([kept, count]);
   });
 
   it('keeps as many versions as an application has packages', () => {
     const versions = Object.fromEntries(Array.from({ length: 130 }, (_, n) => [`p${n}`, '1']));
     const { report, rejected } = startup({ versions });
-    expect([Object.keys(report!.versions).length, rejected.count]).toEqual([100, 30]);
+    expect([Object.keys(report!.versions).length, leftOut(rejected)]).toEqual([100, 30]);
   });
 
   it.each([
@@ -375,6 +448,13 @@ describe('parseStartup', () => {
   ])('learns from the client %p the framework %p', (client, framework) => {
     const body = Buffer.from(JSON.stringify({ message_uuid: UUID, client }));
     expect(parseStartup(body, CONTEXT).framework).toBe(framework);
+  });
+
+  it('registers the endpoints beside a client that it cannot read', () => {
+    const body = { message_uuid: UUID, client: ['js:express'], paths: [{ method: 'GET', path: '/a' }] };
+    const { names, framework, rejected } = parseStartup(Buffer.from(JSON.stringify(body)), CONTEXT);
+    expect([names.length, framework, rejected.count]).toEqual([2, null, 0]);
+    expect([...rejected.members]).toEqual([['client', 1]]);
   });
 
   it('writes paths in braces', () => {

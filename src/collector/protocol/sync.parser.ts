@@ -1,45 +1,41 @@
 import { METHODS as METHOD_NAMES } from 'node:http';
 import {
-  type Check,
   LenientReader,
   type Members,
   Rejection,
   asObject,
   asText,
+  createDecoder,
+  createIntegerDecoder,
   createNumberDecoder,
   createRoundedDecoder,
-  integerFrom,
   isAbsent,
   objectDecoder,
-  optional,
+  textOrNumberDecoder,
+  toCheck,
 } from '../../ingestion/checks.js';
 import { trafficRetention, whyNotInTime } from '../../ingestion/instant.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
 import {
-  asConsumer,
-  asIdentifier,
   asMethod,
-  asSize,
+  createSizeSumDecoder,
+  readConsumer,
   statusCodeDecoder,
 } from '../../ingestion/request-checks.js';
 import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
 import { readErrors } from './errors.js';
-import { REQUEST_SIZES, RESPONSE_SIZES, RESPONSE_TIMES, readHistogram } from './histogram.js';
-import { RejectedEntries, parseList } from './items.js';
+import { readBins } from './histogram.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
 import { messageOf } from './json-message.js';
 import { asEpochMs, memberOf } from './members.js';
 import { namedEnv } from './startup.parser.js';
 
-const asCount = integerFrom(0, Number.MAX_SAFE_INTEGER);
+const asCount = toCheck(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
 /** Of one core: a process on all cores of a large machine uses thousands. */
 const cpuPercentDecoder = createNumberDecoder(0, 1e6);
 const memoryDecoder = createRoundedDecoder(0, Number.MAX_SAFE_INTEGER);
-const HISTOGRAMS = [
-  ['response_times', RESPONSE_TIMES],
-  ['request_sizes', REQUEST_SIZES],
-  ['response_sizes', RESPONSE_SIZES],
-] as const;
+const listDecoder = createDecoder('must be an array', (value) => (Array.isArray(value) ? value : undefined));
 /** As the libraries write them. */
 const METHODS = new Set(METHOD_NAMES);
 
@@ -47,9 +43,8 @@ const METHODS = new Set(METHOD_NAMES);
  * `sync`: what an application counted since its last one, the errors among it, what the process uses, and the names and
  * groups of consumers it met.
  *
- * The counts belong to the message's `timestamp`, which a late one brings along. A count that cannot be decoded is rejected
- * and does not cost the others; what else cannot be read is left out, is counted among the rejected entries and costs
- * nothing beside it.
+ * The counts belong to the message's `timestamp`, which a late one brings along. A count without a method, a path or a number
+ * of requests that can be read is rejected and does not cost the others; anything else that cannot be read is left out.
  *
  * @throws Rejection when it can never be accepted
  */
@@ -62,12 +57,16 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
   const outOfTime = whyNotInTime(timestamp, trafficRetention(now), now);
   if (outOfTime !== undefined) throw new Rejection(outOfTime);
   const rejected = new RejectedEntries();
-  const counts = parseList(source.requests, 'requests', countDecoder(timestamp, env, rejected), rejected);
-  const consumers = parseList(source.consumers, 'consumers', asConsumer, rejected);
-  const context = { env, timestamp };
+  const reader = new LenientReader();
+  const named = reader.read(source.consumers, 'consumers', listDecoder);
+  const counts = parseList(source.requests, 'requests', countDecoder(timestamp, env), rejected);
+  const consumers = parseList(named, 'consumers', decodeConsumer, rejected);
   const errors = (['validation', 'server'] as const).flatMap((kind) =>
-    readErrors(memberOf(source, `${kind}_errors`), kind, context, rejected),
+    readErrors(source, kind, { env, timestamp }, reader),
   );
+  const resources = readResources(source.resources, reader);
+  rejected.addMembers(reader.ignored);
+  rejected.requireAccepted(counts.length + consumers.length + errors.length);
   return {
     names: [
       namedEnv(env, timestamp),
@@ -75,50 +74,45 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
     ],
     counts: counts.filter(({ requests }) => requests > 0),
     errors,
-    report: { timestamp, ...readResources(source.resources, rejected), client: '', versions: {} },
+    report: { timestamp, ...resources, client: '', versions: {} },
     syncedAt: now,
     rejected,
   };
 }
 
-function countDecoder(timestamp: number, env: string, rejected: RejectedEntries): Check<CountRecord> {
-  return (value, name) => {
+function decodeConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord {
+  const consumer = readConsumer(value, 'consumers[]', reader);
+  if (consumer === null) throw new Rejection(`${name}.identifier: must not be empty`);
+  return consumer;
+}
+
+function countDecoder(timestamp: number, env: string): EntryDecoder<CountRecord> {
+  return (value, name, reader) => {
     const source = asObject(value, name);
-    const number = (member: string) => optional(memberOf(source, member), `${name}.${member}`, asSize) ?? 0;
-    const count = {
+    const requests = asCount(memberOf(source, 'request_count'), `${name}.request_count`);
+    const readSum = (member: string) =>
+      reader.read(memberOf(source, member), `requests[].${member}`, createSizeSumDecoder(requests)) ?? 0;
+    return {
       timestamp,
       env,
-      ...decodeCountKey(source, name),
-      status_code: readStatusCode(memberOf(source, 'status_code'), `${name}.status_code`, rejected),
-      requests: asCount(memberOf(source, 'request_count'), `${name}.request_count`),
-      bytes_received: number('request_size_sum'),
-      bytes_sent: number('response_size_sum'),
-      bins: [],
+      ...decodeCountKey(source, name, reader),
+      status_code:
+        reader.read(memberOf(source, 'status_code'), 'requests[].status_code', statusCodeDecoder) ?? 0,
+      requests,
+      bytes_received: readSum('request_size_sum'),
+      bytes_sent: readSum('response_size_sum'),
+      bins: readBins((member) => memberOf(source, member), reader),
     };
-    for (const [member, histogram] of HISTOGRAMS)
-      readHistogram(memberOf(source, member), `${name}.${member}`, histogram, count.bins, rejected);
-    return count;
   };
 }
 
-/** 0 for one that is not known. */
-function readStatusCode(value: unknown, name: string, rejected: RejectedEntries): number {
-  if (isAbsent(value)) return 0;
-  const status = statusCodeDecoder.decode(value);
-  if (status === undefined) rejected.add(`${name}: ${statusCodeDecoder.ruleFor(value)}`);
-  return status ?? 0;
-}
-
-/** Processor time and memory of the process, as far as they can be read. */
-function readResources(value: unknown, rejected: RejectedEntries) {
-  const source = isAbsent(value) ? {} : objectDecoder.decode(value);
-  if (!source) rejected.add(`resources: ${objectDecoder.ruleFor(value)}`);
-  const reader = new LenientReader();
-  const cpu_percent = reader.read(memberOf(source ?? {}, 'cpu_percent'), 'cpu_percent', cpuPercentDecoder);
-  const memory_rss = reader.read(memberOf(source ?? {}, 'memory_rss'), 'memory_rss', memoryDecoder);
-  for (const member of reader.ignored)
-    rejected.add(`resources.${member}: must be a number that is not negative`);
-  return { cpu_percent, memory_rss };
+/** Processor time and memory of the process. */
+function readResources(value: unknown, reader: LenientReader) {
+  const source = reader.read(value, 'resources', objectDecoder) ?? {};
+  return {
+    cpu_percent: reader.read(memberOf(source, 'cpu_percent'), 'resources.cpu_percent', cpuPercentDecoder),
+    memory_rss: reader.read(memberOf(source, 'memory_rss'), 'resources.memory_rss', memoryDecoder),
+  };
 }
 
 type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPath'>;
@@ -131,17 +125,20 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
  * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
  * undone but for the path, which is lost; of more, only that requests were made can be told.
  */
-function decodeCountKey(source: Members, name: string): CountKey {
-  const text = (member: string) => optional(source[member], `${name}.${member}`, asText) ?? '';
-  const [consumer, method, path] = [text('consumer'), text('method'), text('path')];
+function decodeCountKey(source: Members, name: string, reader: LenientReader): CountKey {
+  const readText = (member: string) =>
+    isAbsent(source[member]) ? '' : asText(source[member], `${name}.${member}`);
+  const [method, path] = [readText('method'), readText('path')];
   const hasStatus = source.status_code !== null;
   const isRoute = path === '' || path.startsWith('/');
-  if (!hasStatus && METHODS.has(path))
-    return { consumer: consumerFrom(`${consumer}|${method}`, name), method: path, path: null };
+  if (!hasStatus && METHODS.has(path)) {
+    const consumer = `${textOrNumberDecoder.decode(source.consumer) ?? ''}|${method}`;
+    return { consumer: readCountConsumer(consumer, reader), method: path, path: null };
+  }
   if (!METHODS.has(method.toUpperCase()) && !(hasStatus && isRoute))
     return { consumer: null, method: '', path: null };
   return {
-    consumer: consumerFrom(consumer, name),
+    consumer: readCountConsumer(source.consumer, reader),
     method: asMethod(method, `${name}.method`),
     path: path === '' ? null : toBraces(path),
     // What is left of a path with a `|` in it must not become an endpoint.
@@ -149,6 +146,8 @@ function decodeCountKey(source: Members, name: string): CountKey {
   };
 }
 
-function consumerFrom(text: string, name: string): ConsumerRecord | null {
-  return text.trim() === '' ? null : { identifier: asIdentifier(text, `${name}.consumer`) };
+/** The libraries write an empty text where a request had no consumer. */
+function readCountConsumer(value: unknown, reader: LenientReader): ConsumerRecord | null {
+  const isBlank = typeof value === 'string' && value.trim() === '';
+  return isBlank ? null : readConsumer(value, 'requests[].consumer', reader);
 }

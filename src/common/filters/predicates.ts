@@ -29,7 +29,10 @@ export function consumerIs(consumer_id: number | undefined): Predicate | undefin
     : { sql: 'consumer_id = {consumer_id:Int64}', params: { consumer_id } };
 }
 
-/** The items of a `method` filter: upper-case, sorted, each once; empty items do not count (contract, section 5). */
+/**
+ * The items of a `method` filter: upper-case, sorted, each once; empty items do not count
+ * (docs/contract.md#method-filter).
+ */
 export function methodsOf(method: string | undefined): string[] {
   const items = (method ?? '').split(',').map((item) => item.trim().toUpperCase());
   return [...new Set(items)].filter((item) => item !== '').sort();
@@ -42,7 +45,7 @@ export function methodIn(method: string | undefined): Predicate | undefined {
 
 /**
  * `path` against a whole pattern, case-sensitive: `*` is any run of characters, slashes included; every other
- * character is itself (contract, section 5).
+ * character is itself (docs/contract.md#path-filter).
  */
 export function pathMatches(path: string | undefined): Predicate | undefined {
   if (path === undefined) return undefined;
@@ -85,7 +88,7 @@ export function statusIn(status: string | undefined): Predicate | undefined {
   return { sql: `(${anyOf.join(' OR ')})`, params: { codes, classes } };
 }
 
-/** Endpoints marked as excluded are left out (contract, section 8). */
+/** Endpoints marked as excluded are left out (docs/contract.md#excluded-endpoints). */
 export function notExcluded(excluded: readonly number[]): Predicate | undefined {
   return excluded.length === 0
     ? undefined

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** An answer other than 200: `{"detail": …}` with its headers, as the contract's section 3 lists them. */
+/** An answer other than 200: `{"detail": …}` with its headers, as docs/contract.md#errors lists them. */
 export class ApiError extends HttpException {
   constructor(
     status: number,

@@ -1,6 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import type { Response } from 'express';
-import { QueryTimedOut, StoreUnavailable, StoredDataDamaged } from '../../clickhouse/clickhouse.errors.js';
+import {
+  DiskFull,
+  QueryTimedOut,
+  StoreUnavailable,
+  StoredDataDamaged,
+} from '../../clickhouse/clickhouse.errors.js';
 import { CallerGone } from './patience.middleware.js';
 import {
   ApiError,
@@ -11,7 +16,7 @@ import {
   serviceUnavailable,
 } from './api-error.js';
 
-/** Every answer that is not 200, in the one shape of the contract's section 3. Nothing of the inside gets out. */
+/** Every answer that is not 200, in the one shape of docs/contract.md#errors. Nothing of the inside gets out. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
@@ -31,7 +36,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
   private answerTo(error: unknown): HttpException {
     if (error instanceof ApiError) return error;
     if (error instanceof QueryTimedOut) return this.noted(error, queryTimedOut());
-    if (error instanceof StoredDataDamaged) return this.noted(error, serviceUnavailable(), 'error');
+    if (error instanceof StoredDataDamaged || error instanceof DiskFull)
+      return this.noted(error, serviceUnavailable(), 'error');
     if (error instanceof StoreUnavailable) return this.noted(error, serviceUnavailable());
     if (error instanceof HttpException) return ownShape(error);
     this.log.error(error instanceof Error ? error.stack : error);

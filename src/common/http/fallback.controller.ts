@@ -13,7 +13,7 @@ interface RouteLayer {
 
 /**
  * What no other route took. The framework answers unmatched paths before any guard, yet under `/v1` the key is judged
- * first and a valid one counts (contract, section 2): so those are routes as well.
+ * first and a valid one counts (docs/contract.md#order): so those are routes as well.
  */
 @ApiExcludeController()
 @Controller()

@@ -1,10 +1,13 @@
 import { type RequestListener, createServer } from 'node:http';
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { FileAnswer } from '../formats/file-answer.js';
+import { STALLED_READER_MS } from './streamed-list.js';
+import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
-/** Of one port; what comes beyond is closed at once. A process may open far more files than that. */
+/** Of one port. A process may open far more files than that. */
 const MAX_CONNECTIONS = 5_000;
 
 /**
@@ -26,6 +29,7 @@ export class HttpAdapter extends ExpressAdapter {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
       return this.reply(response, body.body, statusCode);
     }
+    if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
     return response.send(body);
@@ -37,6 +41,7 @@ export class HttpAdapter extends ExpressAdapter {
       this.getInstance<RequestListener>(),
     );
     server.maxConnections = MAX_CONNECTIONS;
+    closeIdleConnectionsWhenFull(server);
     server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
     // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));

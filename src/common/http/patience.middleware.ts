@@ -22,7 +22,8 @@ export function patience(queryTimeoutSeconds: number) {
   return (request: Request, response: Response, next: NextFunction) => {
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      controller.abort(new QueryTimedOut(`no answer within ${longestMs} ms`));
+      // What is sent while it is read takes as long as its reader; each of its queries has a limit of its own.
+      if (!response.headersSent) controller.abort(new QueryTimedOut(`no answer within ${longestMs} ms`));
     }, longestMs);
     response.once('close', () => {
       clearTimeout(timer);

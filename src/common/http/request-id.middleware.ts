@@ -3,7 +3,9 @@ import type { NextFunction, Request, Response } from 'express';
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 
-/** The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one (contract, section 3). */
+/**
+ * The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one (docs/contract.md#headers).
+ */
 export function requestIdOf(header: string | string[] | undefined): string {
   return typeof header === 'string' && VISIBLE_ASCII.test(header) ? header : randomUUID();
 }

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
@@ -9,6 +9,8 @@ import { ApiExceptionFilter } from './exception.filter.js';
 import { requireHost } from './host.middleware.js';
 import { keepPathDecodable } from './raw-query.js';
 import { requestId } from './request-id.middleware.js';
+
+const DROPS_LOGGED_EVERY_MS = 10_000;
 
 /** One warning, at the first request that came through a proxy: the addresses that are counted and logged are the proxy's. */
 function warnOfForwarding(logger: Logger) {
@@ -26,6 +28,23 @@ function warnOfForwarding(logger: Logger) {
   };
 }
 
+/** Counts the connections that a port with all it may have closes at once, and logs them, at most a line in ten seconds. */
+function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
+  let dropped = 0;
+  server.on('drop', () => {
+    metrics?.countDroppedConnections(1);
+    dropped += 1;
+    if (dropped > 1) return;
+    setTimeout(() => {
+      logger.warn(
+        { connections: dropped, limit: server.maxConnections },
+        'closed connections above the limit',
+      );
+      dropped = 0;
+    }, DROPS_LOGGED_EVERY_MS).unref();
+  });
+}
+
 /** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
@@ -35,7 +54,9 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   // Values are read from the URL by the input decorator; the framework's parser would guess at types.
   app.set('query parser', false);
   app.disable('x-powered-by');
-  const log = requestLog(logger, app.get(Telemetry));
+  const telemetry = app.get(Telemetry);
+  reportDroppedConnections(app.getHttpServer(), logger, telemetry);
+  const log = requestLog(logger, telemetry);
   if (config.trustProxy === false) app.use(warnOfForwarding(logger));
   app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost);
   app.useGlobalFilters(new ApiExceptionFilter());

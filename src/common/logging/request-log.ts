@@ -4,12 +4,28 @@ import { readsOf } from '../../clickhouse/reads.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
 import type { RequestSpan } from '../../telemetry/tracing.js';
 
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Members of the request's log line that become known while it is served. */
+    logFields?: RequestLogFields;
+  }
+}
+
+/** Which data of which app a request read or wrote; set once the app is known to be the caller's. */
+export interface RequestLogFields {
+  app_id?: number;
+  /** Of a filter. */
+  consumer_id?: number | undefined;
+  /** The request that was read in full. */
+  request_uuid?: string;
+}
+
 /** What no route took: the paths are the clients', so their number has no bound. */
 const UNMATCHED = 'unmatched';
 const CATCH_ALL = '{*path}';
 
 /**
- * One line a request: who asked what, how it ended, in milliseconds, and what it read of the store. No headers, no query,
+ * One line a request: who asked what of which app, how it ended, in milliseconds, and what it read of the store. No headers, no query,
  * no bodies: keys and data stay out. A request whose caller left before the answer is told as `aborted`. The same goes to
  * the metrics and the traces, where there are any.
  *
@@ -18,6 +34,7 @@ const CATCH_ALL = '{*path}';
 export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
   return (request: Request, response: Response, next: NextFunction) => {
     const startedAt = performance.now();
+    const logFields: RequestLogFields = (request.logFields = {});
     const span = tracing?.request(request.method, request.headers);
     response.once('close', () => {
       const durationMs = performance.now() - startedAt;
@@ -35,11 +52,15 @@ export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
         bytes_read: reads.bytes,
         team_id: request.account?.teamId,
         key: request.account?.keyIdentifier,
+        ...logFields,
         ...(isAborted && { aborted: true }),
         ...(span && { trace_id: span.traceId }),
       };
       logger[status >= 500 ? 'error' : 'info'](fields, 'request');
       metrics?.observeRequest(request.method, route, isAborted ? 'aborted' : status, durationMs / 1000);
+      // Only a read of the API has an account.
+      if (logFields.app_id !== undefined)
+        metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
       if (span) endSpan(span, fields);
     });
     if (span) span.run(next);

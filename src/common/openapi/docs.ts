@@ -1,3 +1,4 @@
+import { HttpStatus } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
@@ -30,9 +31,16 @@ const PAGE = new Set([
   '/swagger-ui.css',
 ]);
 
-/** Serves the document at `/openapi.json` and the page to try it at `/docs`, from this server's files alone. */
+/**
+ * Serves the document at `/openapi.json` and the page to try it at `/docs`, from this server's files alone. `GET /`
+ * redirects to the page.
+ */
 export function serveDocs(app: NestExpressApplication) {
   let document: OpenAPIObject | undefined;
+  const http = app.getHttpAdapter();
+  http.get('/', (_, response) => {
+    http.redirect(response, HttpStatus.FOUND, '/docs');
+  });
   app.use(
     '/docs',
     helmet({

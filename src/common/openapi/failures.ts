@@ -19,7 +19,7 @@ import { WITH_KEY, always, onceJudged } from './headers.js';
 const EARLY = { ...always(['X-Request-Id']), ...onceJudged(WITH_KEY.slice(1)) };
 const EARLY_WITH_RETRY = { ...EARLY, ...always(['Retry-After']) };
 
-/** Every answer other than 200 (contract, section 3), by status: the name of its component, and the component. */
+/** Every answer other than 200 (docs/contract.md#errors), by status: the name of its component, and the component. */
 const FAILURES: Readonly<Record<number, readonly [name: string, ResponseObject]>> = {
   401: [
     'Unauthorized',

@@ -33,7 +33,7 @@ const SECRET = `SELECT value FROM secrets_v1 WHERE name = 'page_token' ORDER BY 
 
 /**
  * Makes and opens `next_token`: opaque, URL-safe, signed, and bound to team, app, operation and filters
- * (contract, section 6).
+ * (docs/contract.md#page-token).
  *
  * All instances share one secret: `TOKEN_SECRET`, or the one that the store keeps.
  */

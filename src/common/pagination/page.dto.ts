@@ -5,7 +5,7 @@ import { EXAMPLES } from '../openapi/examples.js';
 
 const HEAD = '{"data":[';
 
-/** The page envelope: `next_token` is there only when `has_more` is true (contract, section 6). */
+/** The page envelope: `next_token` is there only when `has_more` is true (docs/contract.md#page-envelope). */
 export interface Page<Item> {
   data: Item[];
   has_more: boolean;

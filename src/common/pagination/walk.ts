@@ -31,7 +31,7 @@ export interface WindowWalk {
   readonly resumed?: TokenContent & { readonly window: readonly [number, number] };
 }
 
-/** Opens the token of a paged input; one that is not of this very query is refused (contract, section 6). */
+/** Opens the token of a paged input; one that is not of this very query is refused (docs/contract.md#page-token). */
 export async function resume<Input extends PagedInput>(
   input: Input,
   check: InputCheck<Input>,

@@ -1,9 +1,9 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** Days for which request logs and application logs are kept (specification, Limits). */
+/** Days for which request logs and application logs are kept (docs/contract.md#limits). */
 export const LOG_RETENTION_DAYS = 15;
 
-/** Calendar months for which traffic is kept (specification, Limits). */
+/** Calendar months for which traffic is kept (docs/contract.md#limits). */
 export const TRAFFIC_RETENTION_MONTHS = 13;
 
 /** Days for which metrics are kept by the minute. */

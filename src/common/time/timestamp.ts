@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** A point in time as a client writes it (contract, section 4), kept to the millisecond: cut, not rounded. */
+/** A point in time as a client writes it (docs/contract.md#timestamps), kept to the millisecond: cut, not rounded. */
 export type Timestamp =
   /** Written with an offset: milliseconds since the Unix epoch. */
   | { readonly kind: 'instant'; readonly epochMs: number }
@@ -37,7 +37,7 @@ export function parseTimestamp(text: string): Timestamp | InvalidTimestamp {
 
 /**
  * The timestamp in milliseconds since the Unix epoch. A local time is one of `timeZone`, an IANA name; one that the
- * zone skips or repeats is resolved as Temporal's `compatible` does (contract, section 4).
+ * zone skips or repeats is resolved as Temporal's `compatible` does (docs/contract.md#local-time).
  *
  * @throws RangeError for an unknown zone
  */

@@ -15,7 +15,7 @@ export interface WindowRequest {
 }
 
 /**
- * The window that a request means, cut to what is retained (contract, section 4). A window that ends before
+ * The window that a request means, cut to what is retained (docs/contract.md#windows). A window that ends before
  * `retainedFrom` is no error: it comes out with `start >= end`, and holds nothing.
  */
 export function resolveWindow(request: WindowRequest & { readonly retainedFrom: number }): Window {
@@ -24,15 +24,15 @@ export function resolveWindow(request: WindowRequest & { readonly retainedFrom: 
 }
 
 /**
- * Whether the window, defaults filled in, starts before it ends; if not, the request is a 422 (contract,
- * section 3). Judged before the cut to the retention, which may leave an honest window empty.
+ * Whether the window, defaults filled in, starts before it ends; if not, the request is a 422
+ * (docs/contract.md#validation). Judged before the cut to the retention, which may leave an honest window empty.
  */
 export function startsBeforeEnd(request: WindowRequest): boolean {
   const { start, end } = withDefaults(request);
   return start < end;
 }
 
-/** The default start counts back from now, also where another end was given (specification, Get Traffic). */
+/** The default start counts back from now, also where another end was given (docs/contract.md#windows). */
 function withDefaults({ start, end, now, defaultSpanMs }: WindowRequest): Window {
   return { start: start ?? now - defaultSpanMs, end: end ?? now };
 }

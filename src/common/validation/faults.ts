@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** Why a value was refused: one row of the contract's table of validation errors (section 3). */
+/** Why a value was refused: one row of the contract's table of validation errors (docs/contract.md#validation). */
 export class Refusal {
   constructor(
     readonly type: string,

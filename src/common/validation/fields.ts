@@ -20,7 +20,7 @@ import { textFault } from './text.js';
 import { parseTimezone } from './timezone.js';
 import { parseUuid } from './uuid.js';
 
-/** Characters of the longest page token (specification, Limits). */
+/** Characters of the longest page token (docs/contract.md#limits). */
 const TOKEN_MAX_LENGTH = 1024;
 
 export interface IntegerOptions extends FieldOptions<number> {
@@ -88,7 +88,7 @@ export interface TextOptions extends FieldOptions<string> {
   readonly maxLength: number;
 }
 
-/** Any text; an empty one says the same as none (contract, section 1). */
+/** Any text; an empty one says the same as none (docs/contract.md#empty-values). */
 export function TextField<const Options extends TextOptions>(
   options: Options,
 ): FieldDecorator<Held<string, Options>> {
@@ -115,7 +115,7 @@ export function PatternField<const Options extends PatternOptions>(
   );
 }
 
-/** An ISO 8601 date, or date and time (contract, section 4); `resolveTimestamp` makes an instant of it. */
+/** An ISO 8601 date, or date and time (docs/contract.md#timestamps); `resolveTimestamp` makes an instant of it. */
 export function TimestampField<const Options extends FieldOptions<Timestamp>>(
   options: Options,
 ): FieldDecorator<Held<Timestamp, Options>> {

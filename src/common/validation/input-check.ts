@@ -38,7 +38,7 @@ export class InputCheck<Input = Record<string, unknown>> {
     return names.every((name) => !this.refusals.has(name));
   }
 
-  /** All faults so far in the contract's order (section 2). */
+  /** All faults so far in the contract's order (docs/contract.md#order). */
   faults(): Fault[] {
     return this.fields.flatMap((field) => {
       const { name, raw } = findSent(field, this.raw[field.in]);

@@ -17,7 +17,9 @@ export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
 
 type Instance = Record<string, unknown>;
 
-/** Makes the typed input of an operation from what was sent, or one 422 with all its faults (contract, section 2). */
+/**
+ * Makes the typed input of an operation from what was sent, or one 422 with all its faults (docs/contract.md#order).
+ */
 @Injectable()
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
   constructor(private readonly modules: ModuleRef) {}

@@ -6,7 +6,7 @@ const SHAPE = new RegExp(String.raw`^${BLANKS}([+-]?)(\d+(?:_\d+)*)(?:\.0+)?${BL
 const MAX_DIGITS = 4300;
 
 /**
- * Reads an integer as pydantic's lax mode does (contract, section 3): `007` is 7, `1_000` is 1000, `1.0` is 1.
+ * Reads an integer as pydantic's lax mode does (docs/contract.md#integers): `007` is 7, `1_000` is 1000, `1.0` is 1.
  *
  * One too large to be exact as a number is clamped to ±(2^53 - 1): far above every ID and limit, it is out of bounds
  * or finds nothing, as its exact value would.

@@ -15,7 +15,7 @@ export function withCapture(request: DemoRequest): RequestRecord {
 
 /**
  * Of most requests what client libraries capture unless told otherwise: response headers, and the exception behind a
- * 500. Of one in thirty, and more where it is worth a look, everything (specification, capture rules).
+ * 500. Of one in thirty, and more where it is worth a look, everything (docs/contract.md#captures).
  */
 export function captureOf(request: DemoRequest): string {
   if (request.is_noise) return '';

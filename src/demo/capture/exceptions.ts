@@ -63,7 +63,7 @@ const FRAMEWORK = [
   'process.processTicksAndRejections (node:internal/process/task_queues:105:5)',
 ];
 
-/** The unhandled exception behind a 500; there is none behind any other answer (specification, capture rules). */
+/** The unhandled exception behind a 500; there is none behind any other answer (docs/contract.md#captures). */
 export function exceptionOf(random: Random, { status_code, entity }: DemoRequest): CapturedException | null {
   if (status_code !== 500 || entity === null) return null;
   const { type, message, frames } = random.pick(OF_ENTITY[entity] ?? ANYWHERE);

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 /** Tables whose rows are named by the monitored applications and have an ID of their own. */
 export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'consumer_groups_v1';
 
-/** IDs fit in a signed 32-bit integer: public clients store them so (contract, section 7). */
+/** IDs fit in a signed 32-bit integer: public clients store them so (docs/contract.md#ids). */
 const MAX_ID = 2 ** 31 - 1;
 
 /** Gives names their IDs: small integers, ascending, never reused, one sequence for each table. */

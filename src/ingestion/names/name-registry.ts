@@ -42,9 +42,9 @@ interface MetConsumer {
 
 interface MetNames {
   envs: Map<string, NewName>;
-  /** Endpoints that records name, and those of them that may be registered. */
+  /** Endpoints that records name, and those of them that may be registered, each with the first record that may. */
   endpoints: Set<string>;
-  newEndpoints: Map<string, NewName>;
+  newEndpoints: Map<string, NewName & { index: number }>;
   groups: Map<string, NewName>;
   consumers: Map<string, MetConsumer>;
 }
@@ -130,16 +130,25 @@ export class NameRegistry {
     const met = collectNames(records);
     const limits = await this.limits.find(appId);
     const toRow = (id: number): NameRow => ({ id });
-    const [envs, groups, endpoints] = [
-      await findOrRegister(this.envs, appId, met.envs, limits.environments, toRow),
-      await findOrRegister(this.groups, appId, met.groups, limits.consumerGroups, toRow),
-      await findOrRegister(this.endpoints, appId, met.newEndpoints, limits.endpoints, toRow, met.endpoints),
-    ];
+    const envs = await findOrRegister(this.envs, appId, met.envs, limits.environments, toRow);
+    const groups = await findOrRegister(this.groups, appId, met.groups, limits.consumerGroups, toRow);
+    const known = await this.endpoints.lookup(appId, met.endpoints);
+    const endpoints = await registerUnknown(
+      this.endpoints,
+      appId,
+      met.newEndpoints,
+      known,
+      limits.endpoints,
+      toRow,
+    );
     const consumers = await this.resolveConsumers(appId, met.consumers, groups, limits.consumers);
-    return records.map((record) => {
+    return records.map((record, index) => {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
-      const endpointRow = path === null ? undefined : endpoints.get(endpointKey(method, path));
+      const key = path === null ? '' : endpointKey(method, path);
+      // The order of the records decides, never the batch that they share: a later one registers no path for an earlier one.
+      const isRegistered = known.has(key) || (met.newEndpoints.get(key)?.index ?? Infinity) <= index;
+      const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
       const ids = {
         app_env_id: envRow?.id ?? 0,
@@ -216,12 +225,20 @@ async function findOrRegister<Row extends NameRow>(
   names: ReadonlyMap<string, NewName>,
   limit: number,
   toRow: (id: number, name: NewName) => Row,
-  keys: Iterable<string> = names.keys(),
 ): Promise<Map<string, Row>> {
-  const rows = await table.lookup(appId, keys);
-  const unknown = new Map([...names].filter(([key]) => !rows.has(key)));
-  for (const [key, row] of await table.register(appId, unknown, limit, toRow)) rows.set(key, row);
-  return rows;
+  return registerUnknown(table, appId, names, await table.lookup(appId, names.keys()), limit, toRow);
+}
+
+async function registerUnknown<Row extends NameRow>(
+  table: NameTable<Row>,
+  appId: number,
+  names: ReadonlyMap<string, NewName>,
+  known: ReadonlyMap<string, Row>,
+  limit: number,
+  toRow: (id: number, name: NewName) => Row,
+): Promise<Map<string, Row>> {
+  const unknown = new Map([...names].filter(([key]) => !known.has(key)));
+  return new Map([...known, ...(await table.register(appId, unknown, limit, toRow))]);
 }
 
 function collectNames(records: readonly Named[]): MetNames {
@@ -232,13 +249,14 @@ function collectNames(records: readonly Named[]): MetNames {
     groups: new Map(),
     consumers: new Map(),
   };
-  for (const { env, method, path, consumer, timestamp: seenAt, registersPath = true } of records) {
+  for (const [index, record] of records.entries()) {
+    const { env, method, path, consumer, timestamp: seenAt, registersPath = true } = record;
     if (!met.envs.has(env)) met.envs.set(env, { members: { name: env }, seenAt });
     if (path !== null) {
       const key = endpointKey(method, path);
       met.endpoints.add(key);
       if (registersPath && !met.newEndpoints.has(key))
-        met.newEndpoints.set(key, { members: { method, path }, seenAt });
+        met.newEndpoints.set(key, { members: { method, path }, seenAt, index });
     }
     if (consumer === null) continue;
     const { identifier, name, group } = consumer;

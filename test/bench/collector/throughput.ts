@@ -4,7 +4,7 @@
  * merges included: what else the machine does changes them little.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../../src/admin/admin.service.js';
@@ -15,6 +15,7 @@ import { logFile } from '../../collector/setup/log-file.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { aCount, aSync, anItem } from '../../collector/setup/messages.js';
 import { ServiceProcess } from '../../collector/setup/service-process.js';
+import { readProcessorSeconds } from '../machine.js';
 
 const ROWS_PER_MESSAGE = 10;
 const SENDERS = 200;
@@ -23,17 +24,10 @@ const BATCH = 10_000;
 const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
 const dataDir = join(directory, 'service');
 
-/** Seconds of processor time that a process took so far. */
-function cpuSeconds(pid: number): number {
-  // Behind the name, which may hold anything, user and system time are fields 14 and 15, in hundredths.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
-
 async function ratePerCore(pid: number, count: number, work: () => Promise<void>): Promise<number> {
-  const before = cpuSeconds(pid);
+  const before = readProcessorSeconds(pid);
   await work();
-  return Math.round(count / (cpuSeconds(pid) - before));
+  return Math.round(count / (readProcessorSeconds(pid) - before));
 }
 
 async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T>): Promise<T> {

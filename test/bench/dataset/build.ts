@@ -34,7 +34,7 @@ async function build(rows: number, anchor: number): Promise<void> {
       requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
     };
     await store.command(insertCounts(past));
-    await store.command(insertCountsByConsumer(past, rows));
+    for (const statement of insertCountsByConsumer(past, rows)) await store.command(statement);
     for (const [from, to] of slicesOf(rows)) {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await store.command(insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
@@ -63,7 +63,7 @@ function* slicesOf(rows: number): Generator<readonly [from: number, to: number]>
 
 const CLOSED = `
 SELECT table, partition_id FROM system.parts
-WHERE active AND database = currentDatabase() AND match(table, '^(request|traffic)_')
+WHERE active AND database = currentDatabase() AND match(table, '^(request|counts|bins)_')
 GROUP BY table, partition_id
 HAVING count() > 1 AND (table, partition_id) NOT IN (
   SELECT table, max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table

@@ -39,6 +39,16 @@ export const method = (endpoint: string) =>
 export const path = (endpoint: string) =>
   `concat('/', arrayElement([${RESOURCES.map((name) => `'${name}'`).join()}], intDiv(${endpoint} - 1, 5) + 1), if((${endpoint} - 1) % 5 >= 2, '/{id}', ''))`;
 
+/** About normally distributed around 0 with a deviation of 0.5; a number of its own for each place in a lambda. */
+const spread = (salt: number, place = '0') =>
+  `(${[0, 1, 2].map((more) => `cityHash64(number, ${salt + more}, ${place}) / 18446744073709551616.`).join(' + ')} - 1.5)`;
+/** Milliseconds: each endpoint has a time of its own, from 10 to 330 in the middle, around which its requests are spread. */
+export const latencyMs = (endpoint: string, place?: string) =>
+  `toUInt32(exp(2.3 + (${endpoint} % 8) * 0.5 + ${spread(60, place)}))`;
+/** Bytes of a response, likewise: from 150 to 5,000 in the middle. */
+export const bytesSent = (endpoint: string, place?: string) =>
+  `toUInt32(exp(5 + (${endpoint} % 6) * 0.7 + ${spread(70, place)}))`;
+
 const STATUS = `multiIf(${unit(6)} < 0.001, 500 + ${hash(6)} % 4, ${unit(6)} < 0.03, 404, ${unit(6)} < 0.05, 422, method = 'POST', 201, method = 'DELETE', 204, 200)`;
 const COUNTRIES = ['DE', 'US', 'GB', 'FR', 'IN', 'JP', 'BR', 'NL', 'SE', 'PL']
   .map((code) => `'${code}'`)
@@ -58,7 +68,7 @@ const RECORD = `concat('"env":"', arrayElement([${ENVS.map(({ name }) => `'${nam
   '","consumer":', if(consumer_number = 0, 'null', concat('"customer-', toString(consumer_number), '"')),
   ',"method":"', method, '","path":"', path, '","url":"', ${URL}, '","status_code":', toString(status_code),
   ',"request_size_bytes":', if(received = -1, 'null', toString(received)), ',"response_size_bytes":', toString(sent),
-  ',"response_time_ms":', toString(toUInt32(exp(1 + 6 * ${unit(18)}))), ',"client_ip":"', ${IP},
+  ',"response_time_ms":', toString(time_ms), ',"client_ip":"', ${IP},
   '","client_country_iso_code":"', arrayElement([${COUNTRIES}], ${hash(19)} % 10 + 1), '"}')`;
 
 /**
@@ -79,15 +89,15 @@ export function insertRequests(of: {
   const { from, to, rows, start, spanMs, capturedEach } = of;
   return `
 INSERT INTO requests (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code,
-  request_size_bytes, response_size_bytes, is_noise, record, capture)
+  request_size_bytes, response_size_bytes, response_time_ms, is_noise, record, capture)
 WITH ${APP} AS app, ${ENV} AS env_number, ${ENDPOINT} AS endpoint,
   fromUnixTimestamp64Milli(toInt64(${start} + floor((number + ${unit(14)}) * ${spanMs / rows})), 'UTC') AS timestamp,
   ${method('endpoint')} AS method, ${path('endpoint')} AS path, ${STATUS} AS status_code,
   if(${hash(15)} % 10 = 0, 0, ${CONSUMER}) AS consumer_number,
   if(method = 'GET', -1, toInt64(200 + ${hash(16)} % 4000)) AS received,
-  toInt64(exp(5 + 6 * ${unit(17)})) AS sent
+  toInt64(${bytesSent('endpoint')}) AS sent, toInt64(${latencyMs('endpoint')}) AS time_ms
 SELECT app, timestamp, generateUUIDv4(number), ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')},
-  if(consumer_number = 0, 0, ${consumerId('app', 'consumer_number')}), method, status_code, received, sent, false,
+  if(consumer_number = 0, 0, ${consumerId('app', 'consumer_number')}), method, status_code, received, sent, time_ms, false,
   ${RECORD}, if(number % ${capturedEach} = 0, ${CAPTURE}, '')
 FROM numbers(${from}, ${to - from})`;
 }

@@ -1,10 +1,25 @@
-import { APP, CONSUMER, ENV, RANKED_ENDPOINT, consumerId, endpointId, envId, unit } from './requests.sql.js';
+import {
+  APP,
+  CONSUMER,
+  ENV,
+  RANKED_ENDPOINT,
+  bytesSent,
+  consumerId,
+  endpointId,
+  envId,
+  latencyMs,
+  unit,
+} from './requests.sql.js';
 import { APPS, COLD_ENDPOINTS, CONSUMER_HISTORY, ENVS, HOT_APP, HOT_ENDPOINTS, HOT_TENTHS } from './shape.js';
 
 const QUARTER_MS = 900_000;
 const COLD_APPS = APPS - 1;
 const HOT_CELLS = HOT_ENDPOINTS * ENVS.length;
 const COLD_CELLS = COLD_ENDPOINTS * ENVS.length;
+/** Share of the requests that fail. */
+const FAILED_SHARE = 0.05;
+/** Distinct bins of the requests of an endpoint, an environment and a quarter-hour. */
+const MOST_BINS = 10;
 const CELLS = HOT_CELLS + COLD_APPS * COLD_CELLS;
 
 /** A stretch of the traffic's past, milliseconds since the epoch, on whole quarter-hours. */
@@ -16,7 +31,7 @@ export interface Past {
 }
 
 /**
- * Traffic before the logs' days, without consumers, through the door for counts. Each quarter-hour has every endpoint
+ * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the door for counts. Each quarter-hour has every endpoint
  * in every environment as often as that share of the requests comes to; what comes to none is left out.
  */
 export function insertCounts({ from, to, requestsPerQuarter }: Past): string {
@@ -26,31 +41,57 @@ export function insertCounts({ from, to, requestsPerQuarter }: Past): string {
   const expected = `${requestsPerQuarter} * ${appShare} * log((endpoint + 1) / endpoint) / log(${endpoints} + 1)
     * arrayElement([${ENVS.map(({ share }) => share).join()}], env_number)`;
   return `
-INSERT INTO request_counts (app_id, timestamp, app_env_id, endpoint_id, consumer_id, requests, bytes_received, bytes_sent)
-SELECT app, at, ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')}, 0, requests, requests * 400, requests * 9000
+INSERT INTO request_counts (app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests,
+  bytes_received, bytes_sent, bins)
+SELECT app, at, ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')}, 0, status.1, status.2 AS counted,
+  counted * 400, counted * 900,
+  arrayConcat(
+    ${binsOf('time', `${latencyMs('endpoint', 'status.1 * 1000 + place')} / 1000`)},
+    ${binsOf('received', `200 + cityHash64(number, 80, status.1 * 1000 + place) % 4000`)},
+    ${binsOf('sent', bytesSent('endpoint', 'status.1 * 1000 + place'))})
 FROM (
   WITH number % ${CELLS} AS cell,
     if(cell < ${HOT_CELLS}, ${HOT_APP}, 2 + intDiv(cell - ${HOT_CELLS}, ${COLD_CELLS})) AS app,
     if(cell < ${HOT_CELLS}, cell, (cell - ${HOT_CELLS}) % ${COLD_CELLS}) AS app_cell,
     intDiv(app_cell, ${ENVS.length}) + 1 AS endpoint,
     app_cell % ${ENVS.length} + 1 AS env_number
-  SELECT app, endpoint, env_number,
+  SELECT number, app, endpoint, env_number,
     fromUnixTimestamp64Milli(toInt64(${from} + intDiv(number, ${CELLS}) * ${QUARTER_MS}), 'UTC') AS at,
-    toUInt64(floor(${expected} * (0.5 + ${unit(31)}) + ${unit(32)})) AS requests
+    toUInt64(floor(${expected} * (0.5 + ${unit(31)}) + ${unit(32)})) AS requests,
+    toUInt64(floor(requests * ${FAILED_SHARE} + ${unit(33)} * (requests > 0))) AS failed
   FROM numbers(${quarters * CELLS})
 )
-WHERE requests > 0`;
+ARRAY JOIN [(200, requests - failed), (404, failed)] AS status
+WHERE status.2 > 0`;
 }
 
-/** The same time by consumer, thinned: so many rows for each row of the logs, straight into the table. */
-export function insertCountsByConsumer({ from, to }: Past, rows: number): string {
+/** The bins of so many counted requests, of which at most so many are distinct. */
+function binsOf(measure: string, value: string): string {
+  return `arrayMap(
+      place -> ('${measure}', toInt16(round(32 * log2(greatest(${value}, 0.001)))),
+        intDiv(counted + least(counted, ${MOST_BINS}) - 1 - place, least(counted, ${MOST_BINS}))),
+      range(least(counted, ${MOST_BINS})))`;
+}
+
+/** The same time by consumer, thinned: so many rows for each row of the logs, straight into the tables. */
+export function insertCountsByConsumer({ from, to }: Past, rows: number): string[] {
   const count = rows * CONSUMER_HISTORY;
   const quarters = Math.floor((to - from) / QUARTER_MS);
-  return `
-INSERT INTO counts_per_15m_by_consumer_v1 (app_id, consumer_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent)
+  const bucket = `toDateTime(toUInt32(${from / 1000} + intDiv(number * ${quarters}, ${count}) * ${QUARTER_MS / 1000}), 'UTC')`;
+  return [
+    `
+INSERT INTO counts_per_15m_by_consumer_v1 (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code, requests,
+  bytes_received, bytes_sent)
 WITH ${APP} AS app
-SELECT app, ${consumerId('app', CONSUMER)},
-  toDateTime(toUInt32(${from / 1000} + intDiv(number * ${quarters}, ${count}) * ${QUARTER_MS / 1000}), 'UTC'),
-  ${envId('app', ENV)}, ${endpointId('app', RANKED_ENDPOINT)}, 1, 400, 9000
-FROM numbers(${count})`;
+SELECT app, ${consumerId('app', CONSUMER)}, ${bucket}, ${envId('app', ENV)}, ${endpointId('app', RANKED_ENDPOINT)},
+  if(${unit(34)} < ${FAILED_SHARE}, 404, 200), 1, 400, 900
+FROM numbers(${count})`,
+    `
+INSERT INTO bins_per_15m_by_consumer_v1 (app_id, measure, consumer_id, bucket, app_env_id, endpoint_id, status_code, k, n)
+WITH ${APP} AS app, ${RANKED_ENDPOINT} AS endpoint
+SELECT app, bin.1, ${consumerId('app', CONSUMER)}, ${bucket}, ${envId('app', ENV)}, ${endpointId('app', 'endpoint')},
+  if(${unit(34)} < ${FAILED_SHARE}, 404, 200), toInt16(round(32 * log2(greatest(bin.2, 0.001)))), 1
+FROM numbers(${count})
+ARRAY JOIN [('time', ${latencyMs('endpoint')} / 1000), ('sent', toFloat64(${bytesSent('endpoint')}))] AS bin`,
+  ];
 }

@@ -20,10 +20,10 @@ const number = (name: string) =>
 const rollup = (name: string, source: string): PeerTable => ({
   name,
   columns:
-    'app_id int, bucket timestamp, app_env_id int, endpoint_id int, requests bigint, bytes_received bigint, bytes_sent bigint',
-  select: `SELECT app_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent FROM ${source} FINAL
-    ORDER BY app_id, bucket, app_env_id, endpoint_id`,
-  indexes: [`UNIQUE INDEX ON ${name} (app_id, bucket, app_env_id, endpoint_id)`],
+    'app_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
+  select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    FROM ${source} FINAL ORDER BY app_id, bucket, app_env_id, endpoint_id, status_code`,
+  indexes: [`UNIQUE INDEX ON ${name} (app_id, bucket, app_env_id, endpoint_id, status_code)`],
 });
 
 /**
@@ -79,17 +79,18 @@ export const PEER_TABLES: readonly PeerTable[] = [
     indexes: ['UNIQUE INDEX ON request_captures (request_uuid)'],
     duckdbIndexes: ['INDEX request_captures_uuid ON request_captures (request_uuid)'],
   },
-  rollup('traffic_per_15m', 'traffic_per_15m_v1'),
-  rollup('traffic_per_hour', 'traffic_per_hour_v1'),
-  rollup('traffic_per_day', 'traffic_per_day_v1'),
+  rollup('counts_per_15m', 'counts_per_15m_v1'),
+  rollup('counts_per_hour', 'counts_per_hour_v1'),
+  rollup('counts_per_day', 'counts_per_day_v1'),
   {
-    name: 'traffic_per_15m_by_consumer',
+    name: 'counts_per_15m_by_consumer',
     columns:
-      'app_id int, consumer_id int, bucket timestamp, app_env_id int, endpoint_id int, requests bigint, bytes_received bigint, bytes_sent bigint',
-    select: `SELECT app_id, consumer_id, bucket, app_env_id, endpoint_id, requests, bytes_received, bytes_sent
-      FROM traffic_per_15m_by_consumer_v1 FINAL ORDER BY app_id, consumer_id, bucket, app_env_id, endpoint_id`,
+      'app_id int, consumer_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
+    select: `SELECT app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+      FROM counts_per_15m_by_consumer_v1 FINAL
+      ORDER BY app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code`,
     indexes: [
-      'UNIQUE INDEX ON traffic_per_15m_by_consumer (app_id, consumer_id, bucket, app_env_id, endpoint_id)',
+      'UNIQUE INDEX ON counts_per_15m_by_consumer (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code)',
     ],
   },
 ];

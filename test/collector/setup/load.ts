@@ -5,6 +5,8 @@ import { type Answer, post } from './post.js';
 export interface Outgoing {
   url: string;
   body: string | Buffer;
+  /** Entries that its receipt must say are rejected; not looked at when not given. */
+  rejected?: number;
 }
 
 /** The statuses after which the libraries send the same message again. */
@@ -18,12 +20,18 @@ export class Load {
   /** How often a message was sent without an acknowledgement. */
   repeated = 0;
   private at = 0;
+  private isStopped = false;
 
   constructor(private readonly messages: readonly Outgoing[]) {}
 
   /** Resolves once every message is acknowledged; rejects when one is refused for good. */
   async run(senders: number): Promise<void> {
     await Promise.all(Array.from({ length: senders }, () => this.sendOn()));
+  }
+
+  /** Sends nothing any more: the receiver does not come back. */
+  stop(): void {
+    this.isStopped = true;
   }
 
   private async sendOn(): Promise<void> {
@@ -35,10 +43,11 @@ export class Load {
     }
   }
 
-  private async deliver({ url, body }: Outgoing): Promise<void> {
-    for (;;) {
+  private async deliver({ url, body, rejected }: Outgoing): Promise<void> {
+    while (!this.isStopped) {
       const answer: Answer | null = await post(url, body).catch(() => null);
-      if (answer?.status === 202) return;
+      if (answer?.status === 202 && (answer.body.rejected ?? 0) === (rejected ?? answer.body.rejected ?? 0))
+        return;
       if (answer && !REPEATED.has(answer.status))
         throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
       this.repeated += 1;

@@ -1,9 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { memoryOf, readProcessorSeconds } from '../../bench/machine.js';
 import { endProcess } from '../../setup/end-process.js';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
 import { keepProcess } from '../../setup/secrets/run.js';
+
+/** How Node runs the product from the sources. */
+const SOURCES = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
+/** How Node runs what is built, which starts in a third of the time. */
+export const BUILT = [join(process.cwd(), 'dist/cli.js')];
 
 /** The read API and the collector in a process of their own, as `npm run start:all` runs them, on a data directory. */
 export class ServiceProcess {
@@ -11,6 +17,7 @@ export class ServiceProcess {
   private readonly endWithProcess = () => this.child?.kill('SIGKILL');
 
   private constructor(
+    private readonly program: readonly string[],
     private readonly env: NodeJS.ProcessEnv,
     readonly apiUrl: string,
     readonly collectorUrl: string,
@@ -18,7 +25,11 @@ export class ServiceProcess {
     process.once('exit', this.endWithProcess);
   }
 
-  static async start(dataDir: string): Promise<ServiceProcess> {
+  /** @param program Node's arguments up to the command's own */
+  static async start(
+    dataDir: string,
+    { program = SOURCES, env: overrides = {} }: { program?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+  ): Promise<ServiceProcess> {
     const [port, collectorPort] = [await freePort(), await freePort()];
     const env = {
       PATH: process.env.PATH,
@@ -28,17 +39,17 @@ export class ServiceProcess {
       COLLECTOR_PORT: String(collectorPort),
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       LOG_LEVEL: 'fatal',
+      ...overrides,
     };
     const url = (at: number) => `http://127.0.0.1:${at}`;
-    const service = new ServiceProcess(env, url(port), url(collectorPort));
+    const service = new ServiceProcess(program, env, url(port), url(collectorPort));
     await service.launch();
     return service;
   }
 
   /** Runs the process, at first or again after `crash`; resolves once both can serve. */
   async launch(): Promise<void> {
-    const args = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
-    const child = spawn(process.execPath, [...args, 'serve', '--collector'], {
+    const child = spawn(process.execPath, [...this.program, 'serve', '--collector'], {
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -47,11 +58,26 @@ export class ServiceProcess {
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);
       return isReady(this.collectorUrl);
-    }, 30_000);
+    }, 120_000);
   }
 
   get pid(): number {
     return this.child?.pid ?? 0;
+  }
+
+  /** Whether the process that was launched last is there. */
+  get isRunning(): boolean {
+    return this.child?.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** The most memory that it has had since its launch, in MiB (Linux). */
+  get peakMiB(): number {
+    return Math.round(memoryOf(this.pid).peakMb);
+  }
+
+  /** Processor time since its launch, in seconds (Linux). */
+  get processorSeconds(): number {
+    return readProcessorSeconds(this.pid);
   }
 
   /** Ends the process at once: nothing in it gets to do anything any more. */

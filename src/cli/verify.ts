@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { checkTables } from '../clickhouse/damage.js';
+import { Config } from '../config/config.js';
+import { type AuditTarget, audited } from './audit.js';
+import { print } from './output.js';
+
+export function verifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('read every table and compare it with its checksums; changes nothing')
+    .action(() => audited('verify', {}, run));
+}
+
+/** @throws Error when something is damaged, after every table was checked. */
+async function run(): Promise<AuditTarget> {
+  const store = await ClickHouse.open(new Config());
+  try {
+    let [tables, unsound] = [0, 0];
+    for await (const check of checkTables(store)) {
+      print(check);
+      tables++;
+      if (check.status !== 'ok') unsound++;
+    }
+    if (unsound > 0) throw new Error(`${unsound} of ${tables} tables are damaged or missing`);
+    return { tables };
+  } finally {
+    await store.close();
+  }
+}

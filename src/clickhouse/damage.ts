@@ -1,0 +1,142 @@
+import type { ClickHouse } from './clickhouse.client.js';
+import { StoreUnavailable, StoredDataDamaged } from './clickhouse.errors.js';
+import { MISSING_TABLE_MARK } from './data-directory.js';
+import { listTables, readMigrations } from './migrate.js';
+import { MigrationError } from './migration.error.js';
+
+/** Something of the store that is lost to every query, or that queries cannot read. */
+export interface Damage {
+  table: string;
+  /** The engine's name of the part of the table; null: all of the table. */
+  part: string | null;
+  /** What happened to it, in a few words. */
+  what: string;
+}
+
+/**
+ * Parts that the engine set aside because it cannot use them. Its other reasons are no damage: a part was detached by hand
+ * (no reason), is moved or copied at the moment (`attaching`, `deleting`, `clone`, `tmp-fetch`), is contained in another one
+ * (`ignored`), or was never acknowledged (`noquorum`).
+ */
+const SET_ASIDE = `
+SELECT table, name, reason, path FROM system.detached_parts
+WHERE database = currentDatabase() AND (startsWith(reason, 'broken') OR reason IN ('covered-by-broken', 'unexpected'))
+ORDER BY table, name`;
+
+const TABLES = 'SELECT name FROM system.tables WHERE database = currentDatabase()';
+
+const TABLES_WITH_DATA = `${TABLES} AND endsWith(engine, 'MergeTree') ORDER BY name`;
+const VERSIONS = 'SELECT DISTINCT version FROM schema_migrations';
+/** Reads all of the table and compares it with its checksums. */
+const CHECK = 'CHECK TABLE {table:Identifier}';
+
+/**
+ * The damage that the engine knows of, on a server that of the node that answers.
+ *
+ * @param tables those that the store is to have; they are looked for where the account can see them all
+ */
+export async function findDamage(store: ClickHouse, tables: readonly string[]): Promise<Damage[]> {
+  const present = new Set(
+    (await store.rows<{ name: string }>('store.tables', TABLES)).map(({ name }) => name),
+  );
+  // The first table of a store: without it nothing was migrated yet, or the account sees only what it may read.
+  const missing = present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
+  return [
+    ...missing.map((table) => ({ table, part: null, what: 'is missing' })),
+    ...(await findSetAside(store)),
+  ];
+}
+
+/** What `checkTables` found of one table. */
+export interface TableCheck {
+  table: string;
+  status: 'ok' | 'damaged' | 'missing';
+  /** Parts whose data was read and compared with its checksums. */
+  checked: number;
+  damage: Omit<Damage, 'table'>[];
+}
+
+/**
+ * Reads each table that keeps data and compares it with its checksums; on a server, the tables of the node that answers. Gives
+ * the tables that are missing as well, those of migrations that were not applied yet excepted.
+ *
+ * @throws MigrationError when the store has no schema at all; StoreUnavailable when it does not answer or refuses.
+ */
+export async function* checkTables(store: ClickHouse): AsyncGenerator<TableCheck> {
+  const known = await findDamage(store, await listAppliedTables(store));
+  const present = await store.rows<{ name: string }>('store.data_tables', TABLES_WITH_DATA);
+  const names = new Set([...present.map(({ name }) => name), ...known.map(({ table }) => table)]);
+  const isPresent = new Set(present.map(({ name }) => name));
+  for (const table of [...names].sort()) {
+    const ofTable = known.filter((one) => one.table === table);
+    const { checked, damage } = isPresent.has(table)
+      ? await checkTable(store, table)
+      : { checked: 0, damage: [] };
+    const all = [...ofTable, ...damage].map(({ part, what }) => ({ part, what }));
+    const status = ofTable.some(({ part }) => part === null) ? 'missing' : all.length > 0 ? 'damaged' : 'ok';
+    yield { table, status, checked, damage: all };
+  }
+}
+
+async function checkTable(
+  store: ClickHouse,
+  table: string,
+): Promise<{ checked: number; damage: Omit<Damage, 'table'>[] }> {
+  try {
+    const parts = await store.rows<{ part_path: string; is_passed: number; message: string }>(
+      'store.check_table',
+      CHECK,
+      { table },
+      { unlimited: true },
+    );
+    const failed = parts.filter(({ is_passed }) => is_passed === 0);
+    const damage = failed.map(({ part_path, message }) => ({ part: part_path, what: message }));
+    return { checked: parts.length, damage };
+  } catch (error) {
+    if (!(error instanceof StoredDataDamaged)) throw error;
+    return { checked: 0, damage: [{ part: '', what: error.message }] };
+  }
+}
+
+/** The tables that the applied migrations made; of a ledger that cannot be read, all migrations count as applied. */
+async function listAppliedTables(store: ClickHouse): Promise<string[]> {
+  const known = await readMigrations();
+  const present = await store.rows<{ name: string }>('store.tables', TABLES);
+  if (!present.some(({ name }) => name === 'schema_migrations'))
+    throw new MigrationError(
+      'The store has no ledger of migrations: nothing was migrated yet, or it is lost.',
+    );
+  try {
+    const applied = new Set(
+      (await store.rows<{ version: number }>('migrations.versions', VERSIONS)).map(({ version }) => version),
+    );
+    return listTables(known.filter(({ version }) => applied.has(version)));
+  } catch (error) {
+    if (error instanceof StoreUnavailable) return listTables(known);
+    throw error;
+  }
+}
+
+async function findSetAside(store: ClickHouse): Promise<Damage[]> {
+  const parts = await store.rows<{ table: string; name: string; reason: string; path: string }>(
+    'store.detached_parts',
+    SET_ASIDE,
+  );
+  return parts.map(({ table, name, reason, path }) => ({
+    table,
+    part: name,
+    what:
+      name === MISSING_TABLE_MARK
+        ? `the directory of the table was missing, and an empty one was made; marked by ${path}`
+        : `set aside by the engine (${reason}), its rows are missing; it is in ${path}`,
+  }));
+}
+
+const DAMAGED_PART = /from part \S*\/(\S+?)\/ in table \w+\.(\w+) /;
+
+/** The damage that a query met, as far as the engine's words tell where it is. */
+export function locateDamage({ message, cause }: StoredDataDamaged): Damage {
+  const [, part = 'unknown', table = 'unknown'] =
+    DAMAGED_PART.exec(cause instanceof Error ? cause.message : '') ?? [];
+  return { table, part, what: message };
+}

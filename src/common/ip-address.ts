@@ -1,0 +1,16 @@
+import { isIP } from 'node:net';
+
+/** Longest text of an address: IPv6 with an IPv4 tail, and some room for a zone. */
+const MAX_ADDRESS = 64;
+/** An address in brackets or IPv4, with the port that some proxies append. */
+const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
+
+/**
+ * The IPv4 or IPv6 address in a text such as `203.0.113.7`, `203.0.113.7:443` or `[2001:db8::7]:443`; null for any other
+ * text, such as a host name or `-`.
+ */
+export function parseAddress(text: string): string | null {
+  const match = WITH_PORT.exec(text);
+  const address = match?.[1] ?? match?.[2] ?? text;
+  return address.length <= MAX_ADDRESS && isIP(address) !== 0 ? address : null;
+}

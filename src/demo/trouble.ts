@@ -1,0 +1,26 @@
+import { DAY_MS } from './rhythm.js';
+
+/** Months that the first start loads; what is wrong begins in their last days and stays. */
+const MONTHS = 13;
+const SLOW_DAYS = 3;
+const FAILING_DAYS = 2;
+
+/** The route that became slow, and how many times as long it takes. */
+export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
+/** The consumer whose token has expired, as it has not noticed, and the share of its requests that carry it. */
+export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 401 };
+
+/** Whether the slow route is slow in a slot; see `visitsExpected`. */
+export function isSlow(slot: number, origin: number): boolean {
+  return slot >= endOfFirstLoad(origin) - SLOW_DAYS * DAY_MS;
+}
+
+/** Whether the failing consumer fails in a slot. */
+export function isFailing(slot: number, origin: number): boolean {
+  return slot >= endOfFirstLoad(origin) - FAILING_DAYS * DAY_MS;
+}
+
+function endOfFirstLoad(origin: number): number {
+  const date = new Date(origin);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + MONTHS, date.getUTCDate());
+}

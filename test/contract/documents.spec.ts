@@ -1,0 +1,85 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+const DOCUMENTS = [
+  ...readdirSync('.').filter((name) => name.endsWith('.md')),
+  ...filesIn('docs').filter((name) => name.endsWith('.md')),
+];
+const SOURCES = [...filesIn('src'), ...filesIn('test')].filter((name) => name.endsWith('.ts'));
+
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => join(directory, name));
+}
+
+/** Explicit anchors of a document, and those that GitHub makes of its headings. */
+function anchorsOf(file: string): Set<string> {
+  const text = readFileSync(file, 'utf8').replace(/^```[^]*?^```/gm, '');
+  const explicit = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id);
+  const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+  return new Set([...explicit, ...headings]);
+}
+
+/** Why a link of a document leads nowhere; undefined if it leads somewhere or out of the project. */
+function whyBroken(document: string, target: string): string | undefined {
+  if (/^[a-z]+:/.test(target)) return undefined;
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? document : normalize(join(dirname(document), path));
+  if (!existsSync(file)) return `${document}: ${target}: no such file`;
+  return anchor !== undefined && !anchorsOf(file).has(anchor)
+    ? `${document}: ${target}: no such anchor`
+    : undefined;
+}
+
+describe('the documents', () => {
+  it.each(DOCUMENTS)('%s has links that lead somewhere', (document) => {
+    const text = readFileSync(document, 'utf8').replace(/^```[^]*?^```/gm, '');
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
+    expect(targets.flatMap((target) => whyBroken(document, target) ?? [])).toEqual([]);
+  });
+
+  // What a release or a decision says of its time stays as it is.
+  it.each(DOCUMENTS.filter((name) => !/CHANGELOG|decisions/.test(name)))(
+    '%s names files that exist',
+    (document) => {
+      const named = /`((?:src|test|docs|clickhouse)\/(?!.*(?:NNNN|VERSION))[\w./-]+)`/g;
+      const files = [...readFileSync(document, 'utf8').matchAll(named)].map(([, file = '']) => file);
+      expect(files.filter((file) => !existsSync(file) && !existsSync(join('src', file)))).toEqual([]);
+    },
+  );
+
+  it('have each rule of the contract that the code cites', () => {
+    const rules = anchorsOf('docs/contract.md');
+    const cited = SOURCES.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/docs\/contract\.md#([\w-]+)/g)].map(([, rule = '']) => ({
+        file,
+        rule,
+      })),
+    );
+    expect(cited.filter(({ rule }) => !rules.has(rule))).toEqual([]);
+  });
+
+  it('have each table and view of the migrations in the diagrams, and no other', () => {
+    const migrations = filesIn('clickhouse/migrations').map((file) => readFileSync(file, 'utf8'));
+    const created = migrations.flatMap((text) =>
+      [...text.matchAll(/^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/gm)].map(([, name]) => name),
+    );
+    const text = readFileSync('docs/architecture.md', 'utf8');
+    const drawn = created.filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+    expect(drawn).toEqual(created);
+    const versioned = [...text.matchAll(/\b\w+_v\d+\b/g)].map(([name]) => name);
+    expect([...new Set(versioned)].filter((name) => !created.includes(name))).toEqual([]);
+  });
+
+  it('have each section of the contract once, and each anchor once', () => {
+    const text = readFileSync('docs/contract.md', 'utf8');
+    const sections = [...text.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number));
+    expect(sections).toEqual(sections.map((_, index) => index + 1));
+    const ids = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+  });
+});

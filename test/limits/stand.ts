@@ -1,0 +1,90 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Child } from '../bench/rpc.js';
+import { ServiceProcess } from '../collector/setup/service-process.js';
+import { Attacker } from './attacker.js';
+import type { Impact } from './neighbours.js';
+import type { NeighbourHandlers } from './neighbours.process.js';
+import type { Template } from './template.js';
+
+/** The built command with the heap that Node takes in a container of 1 GiB. */
+const PROGRAM = ['--max-old-space-size=512', 'dist/cli.js'];
+/**
+ * What the heap leaves of 1 GiB is shared by queries and what Node keeps outside of the heap. Times are long, so that a busy
+ * machine does not look like a refusal.
+ */
+const ENVIRONMENT = {
+  QUERY_TIMEOUT_SECONDS: '30',
+  QUERY_MAX_MEMORY_MB: '256',
+  QUERY_MAX_RESULT_MB: '64',
+  RATE_LIMIT_PER_MINUTE: '2000',
+  COLLECTOR_RATE_LIMIT_PER_MINUTE: '10000',
+};
+
+/** What an attack did. */
+export interface Outcome extends Impact {
+  attack: string;
+  seconds: number;
+  /** Processor time of the service. */
+  processorSeconds: number;
+  /** The most memory of the service, in MiB. */
+  peakMiB: number;
+  /** Responses to the attacker by status; 0: none. */
+  responses: Record<string, number>;
+  slowestResponseMs: number;
+}
+
+/** The product in a process of its own, an attacker, and two teams beside it. */
+export class Stand {
+  private constructor(
+    private readonly directory: string,
+    readonly service: ServiceProcess,
+    readonly attacker: Attacker,
+    private readonly neighbours: Child<NeighbourHandlers>,
+  ) {}
+
+  /** @param headers what the neighbours send with each request */
+  static async start(
+    { directory: source, teams }: Template,
+    neighbours: Child<NeighbourHandlers>,
+    { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Stand> {
+    const directory = mkdtempSync(join(tmpdir(), 'limits-'));
+    cpSync(source, directory, { recursive: true });
+    const service = await ServiceProcess.start(directory, {
+      program: PROGRAM,
+      env: { ...ENVIRONMENT, ...env },
+    });
+    const [attacking, ...others] = teams;
+    if (!attacking) throw new Error('the template has no teams');
+    await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers);
+    return new Stand(directory, service, new Attacker(attacking, service), neighbours);
+  }
+
+  /** Makes an attack beside the neighbours' requests and resolves to what it did. */
+  async measure(attack: string, make: (attacker: Attacker) => Promise<void>): Promise<Outcome> {
+    const { service, attacker, neighbours } = this;
+    attacker.forget();
+    const [startedAt, processorBefore] = [performance.now(), service.processorSeconds];
+    await neighbours.call('start');
+    await make(attacker);
+    const seconds = (performance.now() - startedAt) / 1000;
+    const impact = await neighbours.call('stop');
+    const { responses, slowestResponseMs } = attacker;
+    const processorSeconds = service.processorSeconds - processorBefore;
+    const { peakMiB } = service;
+    return { attack, seconds, ...impact, processorSeconds, peakMiB, responses, slowestResponseMs };
+  }
+
+  /** Stops the process in an orderly way and runs it again on the same data. */
+  async restart(): Promise<void> {
+    await this.service.stop();
+    await this.service.launch();
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { Config } from '../../src/config/config.js';
+
+/** A team's key, and its only app. */
+export interface Team {
+  key: string;
+  appId: number;
+  clientId: string;
+}
+
+/** A data directory with some teams; every attack is made on a copy. */
+export class Template {
+  readonly directory = mkdtempSync(join(tmpdir(), 'limits-'));
+  readonly teams: Team[] = [];
+
+  async fill(teams: number): Promise<void> {
+    const store = await ClickHouse.open(new Config({ DATA_DIR: this.directory }));
+    try {
+      await migrate(store);
+      const admin = new AdminService(store);
+      for (let n = 1; n <= teams; n++) {
+        const { id } = await admin.createTeam(`Team ${n}`, 'premium');
+        const { key } = await admin.createKey(id);
+        const app = await admin.createApp(id, `App ${n}`, 'express');
+        this.teams.push({ key, appId: app.id, clientId: app.client_id });
+      }
+    } finally {
+      await store.close();
+    }
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,265 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { Config } from '../../src/config/config.js';
+import { eventually } from '../setup/eventually.js';
+import { freePort } from '../setup/free-port.js';
+import { keepProcess } from '../setup/secrets/run.js';
+import { describeEmbedded } from '../setup/store.js';
+import { exchange } from '../setup/wire.js';
+
+interface Service {
+  image?: string;
+  build?: unknown;
+  environment?: Record<string, string>;
+  entrypoint?: string[];
+  command?: string[];
+}
+
+const COMPOSE = ['docker-compose.yml', 'docs/cluster/docker-compose.yml'];
+const BY_DIGEST = /^[a-z/-]+:\d[\w.-]*@sha256:[0-9a-f]{64}$/;
+/** A variable that has to be set: without it `docker compose` says so and starts nothing. */
+const REQUIRED = /\$\{\w+:\?[^}]+\}/;
+
+const parse = (file: string): unknown =>
+  load(readFileSync(file, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) });
+const servicesOf = (file: string) =>
+  Object.entries((parse(file) as { services: Record<string, Service> }).services);
+const serviceOf = (file: string, name: string) => servicesOf(file).find(([one]) => one === name)![1];
+/** The script of a service, as the shell gets it from docker compose. */
+const scriptOf = (file: string, name: string) => serviceOf(file, name).command!.at(-1)!.replaceAll('$$', '$');
+
+describe('images', () => {
+  it('are made from one that is named by its digest', () => {
+    const from = [...readFileSync('Dockerfile', 'utf8').matchAll(/^FROM (\S+)(?: AS (\S+))?$/gm)];
+    const stages = new Set(from.map(([, , stage]) => stage));
+    const others = from.map(([, image = '']) => image).filter((image) => !stages.has(image));
+    expect(others).toEqual([expect.stringMatching(BY_DIGEST)]);
+    expect(others[0]).toMatch(new RegExp(`^node:${readFileSync('.nvmrc', 'utf8').trim()}\\.`));
+  });
+
+  it.each(COMPOSE)('are named by their digest in %s', (file) => {
+    const images = servicesOf(file).flatMap(([, { build, image = '' }]) => (build ? [] : [image]));
+    expect(images.length).toBeGreaterThan(2);
+    // The digest of the Keeper of the cluster example is not known here.
+    expect(images.filter((image) => !BY_DIGEST.test(image))).toEqual(
+      file === 'docker-compose.yml' ? [] : ['clickhouse/clickhouse-keeper:26.7.5.10'],
+    );
+  });
+});
+
+it('the tests on a server use the images that docker-compose.yml starts', () => {
+  const { jobs } = parse('.github/workflows/ci.yml') as {
+    jobs: { server: { services: Record<string, Service> } };
+  };
+  for (const [name, { image }] of Object.entries(jobs.server.services))
+    expect([name, image]).toEqual([name, serviceOf('docker-compose.yml', name).image]);
+});
+
+describe.each(COMPOSE)('passwords in %s', (file) => {
+  it('have no default', () => {
+    const variables = servicesOf(file).flatMap(([, { environment = {} }]) => Object.entries(environment));
+    const secret = variables.filter(([name]) =>
+      /PASSWORD|SECRET|AUTH|REDIS_URL|^(READER|COLLECTOR|OWNER)$/.test(name),
+    );
+    expect(secret.length).toBeGreaterThan(8);
+    // The service makes this one itself when it is empty.
+    const others = secret.filter(([name, value]) => !REQUIRED.test(value) && name !== 'TOKEN_SECRET');
+    expect(others).toEqual([]);
+    expect(readFileSync(file, 'utf8')).toMatch(/^(?!.*(PASSWORD|SECRET):-\w)/s);
+  });
+
+  it('are in no argument', () => {
+    const texts = servicesOf(file).flatMap(([, one]) => [...(one.entrypoint ?? []), ...(one.command ?? [])]);
+    for (const text of texts) expect(text).not.toMatch(/--password|--param_|--requirepass|redis-cli .*-a\b/);
+  });
+});
+
+/** Words that a shell, SQL or a configuration file could take for their own. */
+const PASSWORDS = { READER: `it's $HOME`, COLLECTOR: 'back\\slash \\\' "', OWNER: '`id`; {x:String} -- ' };
+
+// Statements are read by the engine that is here.
+describeEmbedded.each(COMPOSE)('the accounts of %s', (file) => {
+  const place = mkdtempSync(join(tmpdir(), 'accounts-'));
+
+  afterAll(() => {
+    rmSync(place, { recursive: true });
+  });
+
+  it('get their passwords as they are, and over standard input', async () => {
+    const client = join(place, 'clickhouse-client');
+    // Keeps what the client was started with and what it read.
+    writeFileSync(
+      client,
+      `#!/bin/sh\necho "$@" >> ${place}/arguments\ncase "$*" in *--quer*) ;; *) cat >> ${place}/input ;; esac\n`,
+    );
+    chmodSync(client, 0o755);
+    const script = scriptOf(file, 'accounts').replaceAll(
+      '/accounts/',
+      `${process.cwd()}/clickhouse/accounts/`,
+    );
+    const env = { PATH: `${place}${delimiter}${process.env.PATH}`, ...PASSWORDS };
+    execFileSync('/bin/bash', ['-euc', script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const given = readFileSync(join(place, 'arguments'), 'utf8');
+    expect(given).toContain('--queries-file');
+    for (const password of Object.values(PASSWORDS)) expect(given).not.toContain(password);
+    const input = readFileSync(join(place, 'input'), 'utf8');
+    expect(input).toContain(readFileSync('clickhouse/accounts/users.sql', 'utf8'));
+
+    const store = await ClickHouse.open(
+      new Config({ DATA_DIR: join(place, 'data'), EMBEDDED_SESSIONS: '1' }),
+    );
+    try {
+      for (const line of input.split('\n').filter((one) => one.startsWith('SET '))) await store.command(line);
+      await store.command(
+        `CREATE TABLE given ENGINE = Memory AS SELECT {reader_password:String} AS READER,
+           {collector_password:String} AS COLLECTOR, {owner_password:String} AS OWNER`,
+      );
+      expect(await store.rows('test.given', 'SELECT * FROM given')).toEqual([PASSWORDS]);
+    } finally {
+      await store.close();
+    }
+  });
+});
+
+const hasRedis = (process.env.PATH ?? '').split(delimiter).some((path) => {
+  try {
+    execFileSync(join(path, 'redis-server'), ['--version']);
+    return true;
+  } catch {
+    return false;
+  }
+});
+
+(hasRedis ? describe : describe.skip).each(COMPOSE)('Redis of %s', (file) => {
+  it('asks for its password, which is in no argument', async () => {
+    const password = 'a1b2c3d4e5f6a1b2c3d4e5f6';
+    const port = await freePort();
+    const script = scriptOf(file, 'redis').replace('--appendonly yes', `--port ${port} --save ''`);
+    const redis = spawn('/bin/sh', ['-euc', script], {
+      env: { PATH: process.env.PATH, REDISCLI_AUTH: password },
+      cwd: tmpdir(),
+    });
+    keepProcess('redis', redis);
+    const ask = (...commands: string[]) =>
+      exchange(`http://127.0.0.1:${port}`, [...commands, 'QUIT', ''].join('\r\n')).catch(String);
+    try {
+      await eventually(async () => (await ask(`AUTH ${password}`, 'PING')).startsWith('+OK\r\n+PONG'));
+      expect(await ask('PING')).toMatch(/^-NOAUTH/);
+      const args = readFileSync(`/proc/${redis.pid}/cmdline`, 'utf8');
+      expect([args.includes('redis-server'), args.includes(password)]).toEqual([true, false]);
+    } finally {
+      redis.kill();
+      await once(redis, 'close');
+    }
+  });
+});
+
+interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+  data?: Record<string, string>;
+  spec?: Record<string, unknown>;
+}
+interface Container {
+  command?: string[];
+  env: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[];
+  ports?: { name: string }[];
+}
+interface Template {
+  metadata: { labels: Record<string, string> };
+  spec: { containers: Container[] };
+}
+
+describe('docs/kubernetes.yaml', () => {
+  const text = readFileSync('docs/kubernetes.yaml', 'utf8');
+  const items = (parse('docs/kubernetes.yaml') as { items: Manifest[] }).items;
+  const all = (kind: string) => items.filter((one) => one.kind === kind);
+  const workloads = [...all('Job'), ...all('Deployment')].map(({ metadata, spec }) => ({
+    name: metadata.name,
+    template: spec!.template as Template,
+  }));
+  const selects = (
+    labels: Record<string, string>,
+    { matchLabels }: { matchLabels: Record<string, string> },
+  ) => Object.entries(matchLabels).every(([name, value]) => labels[name] === value);
+
+  it('names each thing once, of a known version', () => {
+    const names = items.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+    expect(new Set(names).size).toBe(names.length);
+    expect([...new Set(items.map(({ apiVersion, kind }) => `${kind} ${apiVersion}`))].sort()).toEqual([
+      'ConfigMap v1',
+      'Deployment apps/v1',
+      'HorizontalPodAutoscaler autoscaling/v2',
+      'Ingress networking.k8s.io/v1',
+      'Job batch/v1',
+      'NetworkPolicy networking.k8s.io/v1',
+      'PodDisruptionBudget policy/v1',
+      'Service v1',
+    ]);
+  });
+
+  it('configures the service with what it takes, and with secrets of the Secret alone', () => {
+    const { data } = all('ConfigMap')[0]!;
+    for (const { template } of workloads)
+      for (const { env } of template.spec.containers) {
+        expect(() => new Config({ ...data, ...literals(env) })).not.toThrow();
+        const secret = [...Object.keys(data!), ...Object.keys(literals(env))].filter((name) =>
+          /PASSWORD|SECRET|REDIS_URL/.test(name),
+        );
+        expect(secret).toEqual([]);
+        for (const { valueFrom } of env.filter((one) => one.valueFrom)) {
+          expect(valueFrom!.secretKeyRef.name).toBe('request-analytics');
+          expect(text).toContain(`--from-file=${valueFrom!.secretKeyRef.key}`);
+        }
+      }
+    expect(text).not.toContain('--from-literal');
+  });
+
+  it('lets nothing reach a pod, nor a pod anything, but what a policy names', () => {
+    for (const { template } of workloads) {
+      const policies = all('NetworkPolicy').filter(({ spec }) =>
+        selects(template.metadata.labels, spec!.podSelector as { matchLabels: Record<string, string> }),
+      );
+      expect(policies.map(({ spec }) => spec!.policyTypes)).toEqual([['Ingress', 'Egress']]);
+      const rules = (policies[0]!.spec!.ingress ?? []) as { from: object[]; ports: { port: string }[] }[];
+      const ports = template.spec.containers.flatMap((one) => (one.ports ?? []).map(({ name }) => name));
+      expect(rules.flatMap((rule) => rule.ports.map(({ port }) => port)).sort()).toEqual(ports.sort());
+      for (const { from } of rules) expect(from).not.toEqual([]);
+    }
+  });
+
+  it('serves with TLS, by services that are there', () => {
+    const ingresses = all('Ingress').map(({ spec }) => spec as unknown as Ingress);
+    expect(ingresses).toHaveLength(2);
+    for (const { tls, rules } of ingresses) {
+      const secured = tls.flatMap(({ hosts }) => hosts);
+      for (const { host, http } of rules) {
+        expect(secured).toContain(host);
+        for (const { backend } of http.paths) {
+          const service = all('Service').find(({ metadata }) => metadata.name === backend.service.name);
+          const ports = (service?.spec?.ports ?? []) as { name: string }[];
+          expect(ports.map(({ name }) => name)).toContain(backend.service.port.name);
+        }
+      }
+      expect(text).toContain(`create secret tls ${tls[0]!.secretName} `);
+    }
+  });
+});
+
+interface Ingress {
+  tls: { hosts: string[]; secretName: string }[];
+  rules: {
+    host: string;
+    http: { paths: { backend: { service: { name: string; port: { name: string } } } }[] };
+  }[];
+}
+
+function literals(env: Container['env']): Record<string, string> {
+  return Object.fromEntries(env.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
+}
