@@ -17,7 +17,6 @@ const METRICS = ['requests', 'bytes_received', 'bytes_sent', 'client_errors', 's
 const RANKS = { p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 };
 const PERCENTILES = Object.keys(RANKS).map((name) => `response_time_${name}`);
 const GROUPS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
-type Group = (typeof GROUPS)[number];
 
 const ZONES = Intl.supportedValuesOf('timeZone');
 const INTERVALS = [undefined, 'minute', 'hour', 'day', 'month'] as const;
@@ -234,7 +233,7 @@ describe('metrics', () => {
           ...raw.map((one) => ({
             ...one,
             n: 1,
-            status: one.status_code as number | null,
+            status: one.status_code,
             received: one.request_size_bytes ?? 0,
             sent: one.response_size_bytes ?? 0,
             slack: 0,
@@ -290,12 +289,9 @@ describe('metrics', () => {
 
         const keyOf = (row: Record<string, unknown>) => JSON.stringify(keys.map((key) => String(row[key])));
         const byKey = new Map(naive.map((row) => [keyOf(row), row]));
-        const labelled = rows.map((row) => {
+        const labelled = rows.map((row): Record<string, unknown> => {
           const start = Date.parse(row.period_start as string);
-          return { ...row, period: interval ? clock.periodOf(start, interval) : 'window' } as Record<
-            string,
-            unknown
-          >;
+          return { ...row, period: interval ? clock.periodOf(start, interval) : 'window' };
         });
         expect(labelled.map(keyOf).sort()).toEqual([...byKey.keys()].sort());
         for (const row of labelled) {
@@ -338,7 +334,7 @@ describe('metrics', () => {
             const [[x, u], [y, v]] = [ranks(left), ranks(b[index])] as [[number, never], [number, never]];
             if (x !== y) return x - y;
             if (u !== v)
-              return typeof u === 'string' ? Buffer.compare(Buffer.from(u), Buffer.from(v as string)) : u - v;
+              return typeof u === 'string' ? Buffer.compare(Buffer.from(u), Buffer.from(v)) : u - v;
           }
           return 0;
         };

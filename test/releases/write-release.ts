@@ -107,7 +107,15 @@ async function fill(config: Config) {
     const [first] = await writer.write(appId, REQUESTS);
     await writer.writeCounts(
       appId,
-      [{ ...requestAt(14), requests: 1000, bytes_received: 5_000_000_000, bytes_sent: 7, bins: [['time', -80, 1000]] }],
+      [
+        {
+          ...requestAt(14),
+          requests: 1000,
+          bytes_received: 5_000_000_000,
+          bytes_sent: 7,
+          bins: [['time', -80, 1000]],
+        },
+      ],
       'c0',
     );
     await writer.close();
