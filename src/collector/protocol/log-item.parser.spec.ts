@@ -63,6 +63,7 @@ describe('parseLogItem', () => {
       message: 'm',
       stacktrace: 's',
       tracker_event_id: 'x',
+      sentry_event_id: 'x',
     });
   });
 
