@@ -37,7 +37,7 @@ export interface Receipt {
 
 /** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
 const MAX_WAITING = 1_000;
-const MAX_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
 /** Every library asks again and again: a line a minute says as much. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;

@@ -341,6 +341,14 @@ describe('parseLogItem', () => {
     );
   });
 
+  it.each([
+    ['opening brackets', '['.repeat(300_001)],
+    ['numbers of spans', `{"spans":[${'0.1,'.repeat(300_001)}0]}`],
+  ])('rejects a line without parsing it when it has too many %s', (_, line) => {
+    const reason = 'item: must have at most 300000 values';
+    expect(parseLogItem(line, CONTEXT)).toEqual({ reason, isJson: true });
+  });
+
   it('never throws, whatever the line', () => {
     fc.assert(
       fc.property(
