@@ -45,8 +45,9 @@ export default defineConfig(
           patterns: [
             {
               regex:
-                '/clickhouse/(?!app-store\\.js$|clickhouse\\.errors\\.js$|json-lines\\.js$|literals\\.js$)|^@clickhouse/|^chdb',
-              message: 'Query through AppStore: no statement on the data of an app runs without its scope.',
+                '/clickhouse/(?!clickhouse\\.errors\\.js$|json-lines\\.js$|predicates\\.js$|query-parameters\\.js$)|^@clickhouse/|^chdb',
+              message:
+                'Query through AppScopedStore: no statement on the data of an app runs without its scope.',
             },
           ],
         },

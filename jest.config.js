@@ -8,7 +8,7 @@ export default {
   // What the product says in a run is searched for secrets at its end.
   globalSetup: '<rootDir>/test/setup/secrets/global-setup.ts',
   globalTeardown: '<rootDir>/test/setup/secrets/global-teardown.ts',
-  setupFiles: ['<rootDir>/test/setup/secrets/learn.ts'],
+  setupFiles: ['<rootDir>/test/setup/secrets/intercept-api-keys.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
   // Nest 12 is ESM only and Jest's own require() cannot load ESM before Node 24, so it is transformed too.
   transformIgnorePatterns: [

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { explain, loadEnvFile } from './bootstrap/run.js';
 import { appCommand } from './cli/app.js';
 import { collectorCommand } from './cli/collector.js';
 import { demoCommand } from './cli/demo.command.js';
@@ -12,7 +13,6 @@ import { tell } from './cli/output.js';
 import { serveCommand } from './cli/serve.js';
 import { teamCommand } from './cli/team.js';
 import { verifyCommand } from './cli/verify.js';
-import { explain, loadEnvFile } from './run-server.js';
 
 const program = new Command('request-analytics')
   .description('Request logs and traffic of monitored apps: the service and what its owner does.')

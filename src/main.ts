@@ -1,3 +1,3 @@
-import { runServer } from './run-server.js';
+import { runServer } from './bootstrap/run.js';
 
 await runServer();

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Plan } from '../auth/account.js';
-import { createApiKey, hashApiKey, identifierOf } from '../auth/api-key.js';
-import { AppsRepository } from '../apps/apps.repository.js';
 import type { App } from '../apps/apps.dto.js';
+import { AppsRepository } from '../apps/apps.repository.js';
+import { createApiKey, hashApiKey, identifierOf } from '../auth/api-key.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import type { Plan } from '../common/account.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
 /** What was asked cannot be done; `message` is one line for the person who asked. */

@@ -1,10 +1,10 @@
 import { Controller } from '@nestjs/common';
-import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
+import type { Account } from '../common/account.js';
 import { AcceptedFormat, type FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { QueryOperation } from '../common/openapi/query-operation.decorator.js';
-import { Input } from '../common/validation/input.decorator.js';
+import { QueryOperation } from '../openapi/query-operation.decorator.js';
+import { Input } from '../validation/input.decorator.js';
 import { MetricsRow } from './app-metrics.dto.js';
 import { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsService } from './app-metrics.service.js';

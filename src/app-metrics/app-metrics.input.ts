@@ -1,17 +1,17 @@
 import { type Filter, FiltersField, integerFilter, textFilter } from '../common/filters/filter.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { AppInput } from '../common/validation/app-input.js';
-import { sinceNotBeforeUntil } from '../common/validation/faults.js';
+import type { Interval } from '../traffic/periods.js';
+import { AppInput } from '../validation/app-input.js';
 import {
   IntegerField,
   LiteralField,
   LiteralListField,
   TimestampField,
   TimezoneField,
-} from '../common/validation/fields.js';
-import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
-import type { Interval } from '../traffic/periods.js';
+} from '../validation/field-types.js';
+import { sinceNotBeforeUntil } from '../validation/issues.js';
+import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
 
 /** In the order in which they stand in a row. */
 export const METRICS = [

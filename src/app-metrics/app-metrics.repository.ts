@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { AppStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { AppStore } from '../clickhouse/app-store.js';
+import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
-import { type Predicate, and, notExcluded } from '../common/filters/predicates.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { type MetricsQuery, buildStatement } from './metrics-statement.js';
 

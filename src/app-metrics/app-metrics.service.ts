@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
-import type { Account } from '../auth/account.js';
 import { ResultTooLarge, ResultTooLong } from '../clickhouse/clickhouse.errors.js';
+import type { Account } from '../common/account.js';
 import { FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { ValidationFailure, faultAt, valueError } from '../common/validation/faults.js';
+import { ValidationFailure, faultAt, valueError } from '../validation/issues.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';

@@ -1,5 +1,5 @@
-import type { Parameters } from '../clickhouse/literals.js';
-import type { Predicate } from '../common/filters/predicates.js';
+import type { Predicate } from '../clickhouse/predicates.js';
+import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { BINS_PER_OCTAVE, ZERO_BIN, findBin } from '../ingestion/bins.js';
 import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { EXAMPLES } from '../common/openapi/examples.js';
+import { EXAMPLES } from '../common/examples.js';
 
 const CREATED = {
   type: 'string',

@@ -1,11 +1,11 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import type { Account } from '../auth/account.js';
-import { unlessAborted } from '../clickhouse/patience.js';
+import { unlessAborted } from '../clickhouse/deadline.js';
+import type { Account } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
-import { appNotFound } from '../common/http/api-error.js';
-import { streamList } from '../common/http/streamed-list.js';
-import type { RequestLogFields } from '../common/logging/request-log.js';
 import { Config } from '../config/config.js';
+import type { RequestLogFields } from '../http/access-log.js';
+import { appNotFound } from '../http/api-error.js';
+import { streamList } from '../http/streamed-list.js';
 import type { AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 

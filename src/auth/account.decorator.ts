@@ -1,6 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
-import type { Account } from './account.js';
+import type { Account } from '../common/account.js';
 
 /** The account that the API-key guard found; it stands on every route that is not `@Public()`. */
 export const CurrentAccount = createParamDecorator((_: unknown, context: ExecutionContext): Account => {

@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { invalidApiKey, notAuthenticated, rateLimitExceeded } from '../common/http/api-error.js';
-import { AuthFailures } from '../rate-limit/auth-failures.js';
-import type { Account } from './account.js';
+import type { Account } from '../common/account.js';
+import { PUBLIC } from '../common/public.decorator.js';
+import { invalidApiKey, notAuthenticated, rateLimitExceeded } from '../http/api-error.js';
+import { AuthFailures } from '../rate-limit/failed-auth-limiter.js';
 import { identifierOf, matchesHash } from './api-key.js';
 import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
-import { PUBLIC } from './public.decorator.js';
 
 /**
  * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import type { Plan } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
-import type { Plan } from './account.js';
 
 export interface ApiKeyRow {
   identifier: string;

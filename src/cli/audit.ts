@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { AdminError } from '../admin/admin.service.js';
-import { createCommandLogger } from '../common/logging/logger.js';
+import { createCommandLogger } from '../observability/logger.js';
 
 /** What a command was done to: IDs, choices, paths. Never a key, nor a name, as which one could be given by mistake. */
 export type AuditTarget = Readonly<Record<string, string | number | boolean | null | undefined>>;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { runCollector } from '../run-server.js';
+import { runCollector } from '../bootstrap/run.js';
 
 export function collectorCommand(program: Command): void {
   program

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net';
+import { runAll } from '../bootstrap/run.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrate.js';
+import { migrate } from '../clickhouse/migrations/migrate.js';
 import type { Config } from '../config/config.js';
 import { seedDemo } from '../demo/seed.js';
-import { runAll } from '../run-server.js';
 import { createDatabase } from './migrate.js';
 import { tell } from './output.js';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { type Cluster, databaseForm } from '../clickhouse/cluster-form.js';
-import { migrate, readMigrations } from '../clickhouse/migrate.js';
-import { MigrationError } from '../clickhouse/migration.error.js';
+import { type Cluster, databaseForm } from '../clickhouse/migrations/cluster-ddl.js';
+import { migrate, readMigrations } from '../clickhouse/migrations/migrate.js';
+import { MigrationError } from '../clickhouse/migrations/migration.error.js';
 import { Config } from '../config/config.js';
 import { type AuditTarget, audited } from './audit.js';
 import { print } from './output.js';

@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { Command } from 'commander';
-import { HttpAdapter } from '../common/http/http.adapter.js';
+import { HttpAdapter } from '../http/http.adapter.js';
 
 /** Prints the OpenAPI document; nothing is opened for it. */
 export function openapiCommand(program: Command): void {
@@ -9,7 +9,7 @@ export function openapiCommand(program: Command): void {
     .description('print the OpenAPI document')
     .action(async () => {
       const { AppModule } = await import('../app.module.js');
-      const { createDocument } = await import('../common/openapi/openapi.js');
+      const { createDocument } = await import('../openapi/openapi.js');
       const app = await NestFactory.create(AppModule, new HttpAdapter(), { preview: true, logger: false });
       process.stdout.write(`${JSON.stringify(createDocument(app), null, 2)}\n`);
     });

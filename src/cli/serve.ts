@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { runAll, runServer } from '../run-server.js';
+import { runAll, runServer } from '../bootstrap/run.js';
 
 export function serveCommand(program: Command): void {
   program

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
-import type { Plan } from '../auth/account.js';
+import type { Plan } from '../common/account.js';
 import { audited } from './audit.js';
 import { id } from './options.js';
 import { print } from './output.js';

@@ -1,8 +1,7 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { FileFormat } from '../common/formats/file-format.js';
 import type { Config } from '../config/config.js';
-import { Telemetry } from '../telemetry/telemetry.js';
-import { type Ask, type Question, askEngine, askServer } from './ask.js';
+import { Telemetry } from '../observability/telemetry.js';
 import { BinaryFrame } from './binary-frame.js';
 import {
   StoreUnavailable,
@@ -10,16 +9,17 @@ import {
   isClosedConnection,
   storeError,
 } from './clickhouse.errors.js';
-import { EmbeddedConnection } from './embedded.connection.js';
+import { withPatience } from './deadline.js';
+import { EmbeddedConnection } from './embedded/embedded.connection.js';
 import { JsonLines } from './json-lines.js';
-import type { Parameters } from './literals.js';
-import { showLoad } from './load.js';
-import { withPatience } from './patience.js';
-import type { Reads } from './reads.js';
+import { type Statement, Watch } from './query-instrumentation.js';
+import { Turns } from './query-limiter.js';
+import type { Parameters } from './query-parameters.js';
+import type { Reads } from './read-stats.js';
 import { type Frame, ResultFrame, unframedError } from './result-frame.js';
 import { createServerClient } from './server.client.js';
-import { Turns } from './turns.js';
-import { type Statement, Watch } from './watch.js';
+import { showLoad } from './store-metrics.js';
+import { type Ask, type Question, askEngine, askServer } from './transport.js';
 
 /** How a query differs from the usual. */
 export interface QueryOptions {

@@ -1,8 +1,8 @@
 import type { ClickHouse } from './clickhouse.client.js';
 import { StoreUnavailable, StoredDataDamaged } from './clickhouse.errors.js';
-import { MISSING_TABLE_MARK } from './data-directory.js';
-import { listTables, readMigrations } from './migrate.js';
-import { MigrationError } from './migration.error.js';
+import { MISSING_TABLE_MARK } from './embedded/data-directory.js';
+import { listTables, readMigrations } from './migrations/migrate.js';
+import { MigrationError } from './migrations/migration.error.js';
 
 /** Something of the store that is lost to every query, or that queries cannot read. */
 export interface Damage {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { frameLines } from '../common/pagination/page.dto.js';
+import { frameLines } from '../pagination/page.dto.js';
 import { JsonLines } from './json-lines.js';
 
 const objects = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), { maxLength: 8 });

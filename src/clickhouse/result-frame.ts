@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseError } from '@clickhouse/client';
-import type { Question } from './ask.js';
 import { StoreUnavailable, storeError } from './clickhouse.errors.js';
+import type { Question } from './transport.js';
 
 /**
  * How the rows of a result are written: each as the text of its only column, ended by a line feed or by both characters of a

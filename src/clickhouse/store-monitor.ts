@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Metrics } from '../metrics/metrics.js';
+import type { Metrics } from '../observability/metrics/metrics.js';
 import type { ClickHouse } from './clickhouse.client.js';
 import { type Damage, findDamage, locateDamage } from './damage.js';
-import { listTables, readMigrations } from './migrate.js';
+import { listTables, readMigrations } from './migrations/migrate.js';
 
 interface Disk {
   name: string;

@@ -1,6 +1,6 @@
 import { All, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
-import { ApiError } from '../common/http/api-error.js';
+import { ApiError } from '../http/api-error.js';
 import { CollectorService, type Receipt, type Source } from './collector.service.js';
 
 const MESSAGES = 'v2/:client_id/:env';

@@ -1,24 +1,24 @@
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreMonitor } from '../clickhouse/store-monitor.js';
-import { FallbackModule } from '../common/http/fallback.module.js';
 import { Config } from '../config/config.js';
 import { HealthModule } from '../health/health.module.js';
+import { FallbackModule } from '../http/fallback.module.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
-import type { SharedRedis } from '../ingestion/shared-redis.js';
-import { AuthFailures } from '../rate-limit/auth-failures.js';
+import { Telemetry } from '../observability/telemetry.js';
+import { AuthFailures } from '../rate-limit/failed-auth-limiter.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { WindowCounter } from '../rate-limit/window.counter.js';
-import { Telemetry } from '../telemetry/telemetry.js';
-import { ClientApps } from './client-apps.js';
-import { CollectorController } from './collector.controller.js';
-import { CollectorService } from './collector.service.js';
+import type { SharedRedis } from '../redis/redis-coordinator.js';
 import { BatchBuilder } from './batches/batch-builder.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import { MessageLocks } from './batches/message-locks.js';
+import { ClientApps } from './client-apps.js';
+import { CollectorController } from './collector.controller.js';
+import { CollectorService } from './collector.service.js';
 
 /** What the collector runs on; whoever makes it also closes it. */
 export interface CollectorResources {

@@ -1,4 +1,4 @@
-import { rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
+import { rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { MemoryBudget } from './memory-budget.js';
 
 describe('MemoryBudget', () => {

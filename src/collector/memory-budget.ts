@@ -1,4 +1,4 @@
-import { rateLimitExceeded, serviceUnavailable } from '../common/http/api-error.js';
+import { rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 
 /** The part of the budget that one app may hold. */
 const APP_SHARE = 1 / 4;

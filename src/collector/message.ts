@@ -1,7 +1,7 @@
 import type { Named } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
-import { weighCount, weighRequest } from '../ingestion/rows.js';
-import type { RejectedEntries } from './protocol/items.js';
+import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
+import type { RejectedEntries } from './protocol/lists.js';
 
 export type ErrorKind = 'validation' | 'server';
 

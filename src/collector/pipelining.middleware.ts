@@ -1,5 +1,5 @@
 import type { NextFunction, Request, Response } from 'express';
-import { ApiError } from '../common/http/api-error.js';
+import { ApiError } from '../http/api-error.js';
 
 /**
  * Refuses a message that came before the one in front of it on the same connection has its response: a connection holds

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../common/http/api-error.js';
-import { isBrokenOff } from '../common/http/client-error.js';
+import { ApiError } from '../http/api-error.js';
+import { isBrokenOff } from '../http/client-error.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });

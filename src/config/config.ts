@@ -2,7 +2,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
-import { DEFAULT_LIMITS, type NameLimits } from '../ingestion/names/name-limits.js';
+import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
 import { type TracingConfig, tracingOf } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */

@@ -1,9 +1,9 @@
 import { Controller } from '@nestjs/common';
-import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
-import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
-import type { Page } from '../common/pagination/page.dto.js';
-import { Input } from '../common/validation/input.decorator.js';
+import type { Account } from '../common/account.js';
+import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import type { Page } from '../pagination/page.dto.js';
+import { Input } from '../validation/input.decorator.js';
 import { type Consumer, ConsumerPage } from './consumers.dto.js';
 import { ListConsumersInput } from './consumers.input.js';
 import { ConsumersService } from './consumers.service.js';

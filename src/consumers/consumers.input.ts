@@ -1,9 +1,9 @@
-import type { TokenContent } from '../common/pagination/page-token.js';
-import { type QueryBinding, resume } from '../common/pagination/walk.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { AppInput } from '../common/validation/app-input.js';
-import { IntegerField, TimestampField, TokenField } from '../common/validation/fields.js';
-import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+import { type QueryBinding, resume } from '../pagination/page-cursor.js';
+import type { TokenContent } from '../pagination/page-tokens.js';
+import { AppInput } from '../validation/app-input.js';
+import { IntegerField, TimestampField, TokenField } from '../validation/field-types.js';
+import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
 
 export class ListConsumersInput extends AppInput implements CheckedInput {
   @TimestampField({

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { AppStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { AppStore } from '../clickhouse/app-store.js';
-import { type Predicate, and } from '../common/filters/predicates.js';
+import { type Predicate, and } from '../clickhouse/predicates.js';
 import type { Consumer } from './consumers.dto.js';
 
 export interface ConsumerQuery {

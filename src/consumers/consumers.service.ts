@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
-import type { Account } from '../auth/account.js';
-import type { Page } from '../common/pagination/page.dto.js';
-import { PageTokens } from '../common/pagination/page-token.js';
-import { nextToken } from '../common/pagination/walk.js';
+import type { Account } from '../common/account.js';
+import { nextToken } from '../pagination/page-cursor.js';
+import { PageTokens } from '../pagination/page-tokens.js';
+import type { Page } from '../pagination/page.dto.js';
 import type { Consumer } from './consumers.dto.js';
 import type { ListConsumersInput } from './consumers.input.js';
 import { ConsumersRepository } from './consumers.repository.js';

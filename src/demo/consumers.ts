@@ -1,5 +1,5 @@
 import type { ConsumerRecord } from '../ingestion/request-record.js';
-import { type Place, aPlace, anAddress } from './places.js';
+import { type Place, aPlace, anAddress } from './ip-ranges.js';
 import { type Choices, Random, Weighted } from './random.js';
 
 /** Someone who calls the shop's API and says who it is. */

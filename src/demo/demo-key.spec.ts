@@ -1,7 +1,7 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { AdminError, AdminService } from '../admin/admin.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrate.js';
+import { migrate } from '../clickhouse/migrations/migrate.js';
 import { demoKey } from './demo-key.js';
 
 describe('demoKey', () => {

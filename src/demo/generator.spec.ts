@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import { isNoise } from '../ingestion/noise.js';
+import { isNoise } from '../ingestion/log-exclusion.js';
 import { ENDPOINTS, EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween, requestsOfSlot } from './generator.js';
-import { DAY_MS, SLOT_MS } from './rhythm.js';
+import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 import { FAILING, SLOW } from './trouble.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);

@@ -1,13 +1,13 @@
-import { isNoise } from '../ingestion/noise.js';
+import { isNoise } from '../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../ingestion/request-record.js';
+import { type Visitor, aVisitor } from './clients.js';
 import type { DemoEndpoint, Entity } from './endpoints.js';
-import { type Outcome, type Wrong, outcomeOf, strayOutcome } from './outcome.js';
+import { routineRequests } from './health-probes.js';
 import { Random, Weighted } from './random.js';
-import { DAY_MS, SLOT_MS, isIncident, visitsExpected } from './rhythm.js';
-import { routineRequests } from './routine.js';
+import { type Outcome, type Wrong, outcomeOf, strayOutcome } from './response-model.js';
+import { DAY_MS, SLOT_MS, isIncident, visitsExpected } from './traffic-curve.js';
 import { FAILING, isFailing, isSlow } from './trouble.js';
 import { type PathParameters, parametersOf, strayUrl, urlOf } from './urls.js';
-import { type Visitor, aVisitor } from './visitors.js';
 
 /** A request of the sample, all but what was captured of it: that is made only where it is needed. */
 export interface DemoRequest extends Omit<RequestRecord, 'capture'> {

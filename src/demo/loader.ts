@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
+import { sumsOf } from './aggregate.js';
 import { withCapture } from './capture/capture.js';
 import { requestsBetween } from './generator.js';
-import type { Journal } from './journal.js';
-import { DAY_MS } from './rhythm.js';
-import { sumsOf } from './sums.js';
+import type { Journal } from './progress-log.js';
+import { DAY_MS } from './traffic-curve.js';
 
 /** The unit of loading: so many days, counted from the epoch. One insert of sums holds one block. */
 const BLOCK_MS = 10 * DAY_MS;

@@ -1,15 +1,15 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { AdminService } from '../admin/admin.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrate.js';
+import { migrate } from '../clickhouse/migrations/migrate.js';
 import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween } from './generator.js';
-import { Journal } from './journal.js';
 import { Loader, blocksOf } from './loader.js';
-import { DAY_MS, SLOT_MS } from './rhythm.js';
+import { Journal } from './progress-log.js';
 import { seedDemo } from './seed.js';
+import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 
 const NOW = Date.now();
 /** A sample of ten weeks instead of 13 months; the seed takes its beginning from the app. */

@@ -5,9 +5,9 @@ import type { Config } from '../config/config.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED } from './endpoints.js';
-import { Journal } from './journal.js';
 import { Loader, type Sample, blocksOf, stepsOf } from './loader.js';
-import { DAY_MS } from './rhythm.js';
+import { Journal } from './progress-log.js';
+import { DAY_MS } from './traffic-curve.js';
 
 const TEAM = 'Demo';
 const APP = { name: 'Shop API', framework: 'express' };

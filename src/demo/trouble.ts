@@ -1,4 +1,4 @@
-import { DAY_MS } from './rhythm.js';
+import { DAY_MS } from './traffic-curve.js';
 
 /** Months that the first start loads; what is wrong begins in their last days and stays. */
 const MONTHS = 13;

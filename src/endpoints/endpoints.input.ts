@@ -1,5 +1,5 @@
-import { AppInput } from '../common/validation/app-input.js';
-import { IntegerField, TextField } from '../common/validation/fields.js';
+import { AppInput } from '../validation/app-input.js';
+import { IntegerField, TextField } from '../validation/field-types.js';
 
 export class ListEndpointsInput extends AppInput {
   @IntegerField({ ge: 1, description: 'Only endpoints seen in this environment', examples: [1] })

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { AppStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { AppStore } from '../clickhouse/app-store.js';
-import { type Predicate, and, methodIn, pathMatches } from '../common/filters/predicates.js';
+import { type Predicate, and, methodIn, pathMatches } from '../clickhouse/predicates.js';
 import type { Endpoint } from './endpoints.dto.js';
 
 export interface EndpointFilter {

@@ -1,7 +1,7 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
-import type { Account } from '../auth/account.js';
-import { streamList } from '../common/http/streamed-list.js';
+import type { Account } from '../common/account.js';
+import { streamList } from '../http/streamed-list.js';
 import type { EndpointList } from './endpoints.dto.js';
 import type { ListEndpointsInput } from './endpoints.input.js';
 import { ENDPOINTS_PER_READ, EndpointsRepository } from './endpoints.repository.js';

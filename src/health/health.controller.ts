@@ -1,10 +1,10 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../auth/public.decorator.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreMonitor } from '../clickhouse/store-monitor.js';
-import { serviceUnavailable } from '../common/http/api-error.js';
+import { Public } from '../common/public.decorator.js';
 import { PRODUCT_VERSION } from '../config/version.js';
+import { serviceUnavailable } from '../http/api-error.js';
 import { type CounterState, WindowCounter } from '../rate-limit/window.counter.js';
 
 /** What the counter of the rate limit says of Redis. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { isOpen } from '../clickhouse/clickhouse.errors.js';
-import { lookups } from './lookups.js';
+import { lookups } from '../common/chunk.js';
 
 /** The tables that batches are inserted into: Null tables with views behind them. */
 const INGEST_TABLES = [

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { parseExact } from '../common/json/exact-json.js';
 import {
   type Capture,
   EMPTY_CAPTURE,
@@ -9,7 +10,6 @@ import {
   spanStatus,
   traceId,
 } from './capture.js';
-import { parseExact } from './exact-json.js';
 
 const FULL: Capture = {
   request_headers: [

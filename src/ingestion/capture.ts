@@ -1,4 +1,4 @@
-import { stringifyExact } from './exact-json.js';
+import { stringifyExact } from '../common/json/exact-json.js';
 
 export type Header = readonly [name: string, value: string];
 

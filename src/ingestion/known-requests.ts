@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { lookups } from './lookups.js';
+import { lookups } from '../common/chunk.js';
 
 /** What makes a request the same again, whichever way it comes: the app and the request's UUID. */
 export interface RequestKey {

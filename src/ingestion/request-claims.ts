@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable, isOpen } from '../clickhouse/clickhouse.errors.js';
-import { lookups } from './lookups.js';
-import type { SharedRedis } from './shared-redis.js';
+import { lookups } from '../common/chunk.js';
+import type { SharedRedis } from '../redis/redis-coordinator.js';
 
 /** How long claims outlive a process that died: longer than the store may take over what that process left behind. */
 const CLAIM_MS = 60_000;

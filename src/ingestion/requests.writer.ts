@@ -1,14 +1,14 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
+import { DEFAULT_LIMITS } from '../config/name-limits.js';
+import type { SharedRedis } from '../redis/redis-coordinator.js';
 import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
-import { DEFAULT_LIMITS } from './names/name-limits.js';
 import { NameRegistry, type Resolved } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, encodePieces, requestRow, weighCount, weighRequest } from './rows.js';
-import type { SharedRedis } from './shared-redis.js';
+import { countRow, encodePieces, requestRow, weighCount, weighRequest } from './row-encoder.js';
 
 /** Longer than the claims of a process that died last. */
 const WAIT_FOR_CLAIMS_MS = 75_000;

@@ -1,7 +1,7 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { within } from '../common/async/timeout.js';
 import type { MemoryCounter } from './memory.counter.js';
 import type { RedisCounter } from './redis.counter.js';
-import { within } from './within.js';
 import { type Counter, type RateWindow, WindowCounter } from './window.counter.js';
 
 /** All in milliseconds. */

@@ -1,9 +1,9 @@
 import { type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
-import type { Account } from '../auth/account.js';
-import { premiumRequired, rateLimitExceeded } from '../common/http/api-error.js';
-import { Telemetry } from '../telemetry/telemetry.js';
+import type { Account } from '../common/account.js';
+import { premiumRequired, rateLimitExceeded } from '../http/api-error.js';
+import { Telemetry } from '../observability/telemetry.js';
 import type { CounterStorage } from './counter.storage.js';
 
 /**

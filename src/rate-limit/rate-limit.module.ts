@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
 import { type ThrottlerModuleOptions, getOptionsToken, getStorageToken } from '@nestjs/throttler';
 import { Config } from '../config/config.js';
-import { Telemetry } from '../telemetry/telemetry.js';
-import { AuthFailures } from './auth-failures.js';
+import { Telemetry } from '../observability/telemetry.js';
 import { CounterStorage } from './counter.storage.js';
+import { AuthFailures } from './failed-auth-limiter.js';
 import { FallbackCounter } from './fallback.counter.js';
 import { MemoryCounter } from './memory.counter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Tracing } from '../telemetry/tracing.js';
+import type { Tracing } from '../observability/tracing.js';
 import { SCRIPTS } from './redis.scripts.js';
 import { type Counter, type RateWindow, WINDOW_MS } from './window.counter.js';
 

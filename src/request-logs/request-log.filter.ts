@@ -8,7 +8,7 @@ import {
   pathMatches,
   statusIn,
   statusesOf,
-} from '../common/filters/predicates.js';
+} from '../clickhouse/predicates.js';
 
 export interface RequestLogFilter {
   app_env_id?: number | undefined;

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { EXAMPLES } from '../common/openapi/examples.js';
-import { PageOf } from '../common/pagination/page.dto.js';
+import { EXAMPLES } from '../common/examples.js';
+import { PageOf } from '../pagination/page.dto.js';
 
 export class RequestLog {
   @ApiProperty({

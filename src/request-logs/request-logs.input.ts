@@ -1,8 +1,8 @@
-import { methodsOf, statusesOf } from '../common/filters/predicates.js';
-import { EXAMPLES } from '../common/openapi/examples.js';
-import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagination/walk.js';
+import { methodsOf, statusesOf } from '../clickhouse/predicates.js';
+import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import { AppInput } from '../common/validation/app-input.js';
+import { type QueryBinding, type WindowWalk, resumeWindow } from '../pagination/page-cursor.js';
+import { AppInput } from '../validation/app-input.js';
 import {
   BooleanField,
   IntegerField,
@@ -11,8 +11,8 @@ import {
   TimestampField,
   TokenField,
   UuidField,
-} from '../common/validation/fields.js';
-import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+} from '../validation/field-types.js';
+import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import { AppStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { AppStore } from '../clickhouse/app-store.js';
 import type { JsonLines } from '../clickhouse/json-lines.js';
-import { type Predicate, and, notExcluded } from '../common/filters/predicates.js';
+import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE } from '../ingestion/capture.js';
-import type { Look } from './newest-first.js';
+import type { Look } from './backward-scan.js';
 import { type RequestLogFilter, columnsMatch, termsMatch } from './request-log.filter.js';
 
 /** The place of a record in the order of the pages. */

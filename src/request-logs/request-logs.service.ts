@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../apps/apps.service.js';
-import type { Account } from '../auth/account.js';
-import { requestLogNotFound } from '../common/http/api-error.js';
 import { ResultTooLarge } from '../clickhouse/clickhouse.errors.js';
 import { JsonLines } from '../clickhouse/json-lines.js';
-import { frameLines } from '../common/pagination/page.dto.js';
-import { PageTokens } from '../common/pagination/page-token.js';
-import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
+import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { LogDensity } from './log-density.js';
-import { type Find, type Look, newestFirst } from './newest-first.js';
+import { requestLogNotFound } from '../http/api-error.js';
+import { type WindowWalk, nextToken, tokenWindow } from '../pagination/page-cursor.js';
+import { PageTokens } from '../pagination/page-tokens.js';
+import { frameLines } from '../pagination/page.dto.js';
+import { type Find, type Look, newestFirst } from './backward-scan.js';
+import { LogDensity } from './log-rate-estimator.js';
 import type { RequestLog } from './request-logs.dto.js';
 import {
   DEFAULT_SPAN_MS,

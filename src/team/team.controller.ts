@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
-import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
-import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
+import type { Account } from '../common/account.js';
+import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Team } from './team.dto.js';
 
 @Controller('v1/team')

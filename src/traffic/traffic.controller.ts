@@ -1,8 +1,8 @@
 import { Controller } from '@nestjs/common';
-import type { Account } from '../auth/account.js';
 import { CurrentAccount } from '../auth/account.decorator.js';
-import { ReadOperation } from '../common/openapi/read-operation.decorator.js';
-import { Input } from '../common/validation/input.decorator.js';
+import type { Account } from '../common/account.js';
+import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import { Input } from '../validation/input.decorator.js';
 import { TrafficPage } from './traffic.dto.js';
 import { GetTrafficInput } from './traffic.input.js';
 import { TrafficService } from './traffic.service.js';

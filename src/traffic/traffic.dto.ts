@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageOf } from '../common/pagination/page.dto.js';
+import { PageOf } from '../pagination/page.dto.js';
 
 export class TrafficRecord {
   @ApiProperty({

@@ -1,14 +1,14 @@
-import { type QueryBinding, type WindowWalk, resumeWindow } from '../common/pagination/walk.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import { AppInput } from '../common/validation/app-input.js';
+import { type QueryBinding, type WindowWalk, resumeWindow } from '../pagination/page-cursor.js';
+import { AppInput } from '../validation/app-input.js';
 import {
   IntegerField,
   LiteralField,
   TimestampField,
   TimezoneField,
   TokenField,
-} from '../common/validation/fields.js';
-import type { CheckedInput, InputCheck } from '../common/validation/input-check.js';
+} from '../validation/field-types.js';
+import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
 import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;

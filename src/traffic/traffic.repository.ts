@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { AppStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { AppStore } from '../clickhouse/app-store.js';
-import { and, consumerIs, envIs, notExcluded } from '../common/filters/predicates.js';
+import { and, consumerIs, envIs, notExcluded } from '../clickhouse/predicates.js';
 import type { Rollup } from './rollup.js';
 
 export interface TrafficFilter {

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
-import type { Account } from '../auth/account.js';
-import { framePage } from '../common/pagination/page.dto.js';
-import { PageTokens } from '../common/pagination/page-token.js';
-import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
+import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
+import { type WindowWalk, nextToken, tokenWindow } from '../pagination/page-cursor.js';
+import { PageTokens } from '../pagination/page-tokens.js';
+import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
 import { chooseRollup } from './rollup.js';
 import { DEFAULT_SPAN_MS, type GetTrafficInput, type TrafficInterval } from './traffic.input.js';

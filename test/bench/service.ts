@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Case, moved, pathOf } from './cases/case.js';
 import { type Context, contextOf } from './cases/context.js';
-import { directoryCases } from './cases/directory.js';
 import { logCases } from './cases/logs.js';
 import { metricCases } from './cases/metrics.js';
+import { directoryCases } from './cases/names.js';
 import { trafficCases } from './cases/traffic.js';
 import { EXCLUDED, HOT_APP, TEAM_KEY } from './dataset/shape.js';
 import { HttpConnection } from './load/http-connection.js';

@@ -1,9 +1,9 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { SharedRedis } from '../../src/ingestion/shared-redis.js';
-import { parseNdjsonLine } from '../../src/ingestion/ndjson.parser.js';
+import { parseNdjsonLine } from '../../src/ingestion/formats/ndjson.parser.js';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { SharedRedis } from '../../src/redis/redis-coordinator.js';
 import { aRequest } from '../factories/request.factory.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Client, TestService } from './setup/collector.js';

@@ -2,9 +2,9 @@ import { compile } from '../setup/compile.js';
 
 /** What stands before each statement. */
 const PREAMBLE = `
-import type { Account } from '../../src/auth/account.js';
+import type { Account } from '../../src/common/account.js';
 import type { AppScope, AppsService } from '../../src/apps/apps.service.js';
-import type { AppStore } from '../../src/clickhouse/app-store.js';
+import type { AppStore } from '../../src/apps/app-scoped-store.js';
 import type { ConsumersRepository } from '../../src/consumers/consumers.repository.js';
 import type { EndpointsRepository } from '../../src/endpoints/endpoints.repository.js';
 import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';

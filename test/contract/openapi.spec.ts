@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { MediaTypeObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { AppModule } from '../../src/app.module.js';
-import { HttpAdapter } from '../../src/common/http/http.adapter.js';
-import { createDocument } from '../../src/common/openapi/openapi.js';
+import { HttpAdapter } from '../../src/http/http.adapter.js';
+import { createDocument } from '../../src/openapi/openapi.js';
 import { type Answer, check, faultsOf } from '../setup/conforms.js';
 import { allOperations, document, operations, resolve } from '../setup/document.js';
 

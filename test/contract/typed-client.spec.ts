@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { TestApp } from '../setup/app.js';
 import { compile } from '../setup/compile.js';
 import { Tenant } from '../setup/tenant.js';
-import { type Everything, readEverything } from './client/walk.js';
+import { type Everything, readEverything } from './client/read-everything.js';
 
 const HOUR_MS = 3_600_000;
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 const GENERATOR = 'node_modules/openapi-typescript/bin/cli.js';
-const WALKER = readFileSync('test/contract/client/walk.ts', 'utf8');
+const WALKER = readFileSync('test/contract/client/read-everything.ts', 'utf8');
 
 describe('a client whose types are generated from the document', () => {
   const CALL = `

@@ -1,4 +1,4 @@
-import { randomFrom } from '../faults/crash.js';
+import { randomFrom } from '../resilience/crash.js';
 
 /** Draws from one seed: the same seed draws the same things in the same order. */
 export class Random {

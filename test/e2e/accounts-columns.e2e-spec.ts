@@ -1,5 +1,5 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import type { Parameters } from '../../src/clickhouse/literals.js';
+import type { Parameters } from '../../src/clickhouse/query-parameters.js';
 import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
 import { grantsOf } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';

@@ -4,8 +4,8 @@ import { holdClock, releaseClock } from '../setup/clock.js';
 import { type Answer, conforms } from '../setup/conforms.js';
 import { BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { hangUp, send } from '../setup/wire.js';
 
 const DAY_MS = 86_400_000;
 const LIMIT = 100;

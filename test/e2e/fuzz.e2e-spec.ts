@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { TestApp } from '../setup/app.js';
 import { check } from '../setup/conforms.js';
 import { fill, operations } from '../setup/document.js';
-import type { FaultBody } from '../setup/faults.js';
 import { type FuzzedRequest, requestsOf, texts } from '../setup/fuzz.js';
-import { HOSTILE } from '../setup/hostile.js';
+import { HOSTILE } from '../setup/malicious-inputs.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { hangUp, send } from '../setup/wire.js';
+import type { FaultBody } from '../setup/validation-errors.js';
 
 /** Each run is a request for every operation. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 350);

@@ -1,8 +1,8 @@
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
-import { hangUp, send } from '../setup/wire.js';
 
 const VERSIONS = { version: PRODUCT_VERSION, node: process.versions.node };
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { Importer, type ImportOptions, type ImportSummary } from '../../src/ingestion/importer.js';
+import { type ImportOptions, type ImportSummary, Importer } from '../../src/ingestion/files/importer.js';
 import { TestApp } from '../setup/app.js';
 import { type Ended, command, dataDirectory } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';

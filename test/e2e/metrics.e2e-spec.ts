@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Server, connect } from 'node:net';
-import { Telemetry } from '../../src/telemetry/telemetry.js';
+import { Telemetry } from '../../src/observability/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { aCount, aSync, anItem } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
@@ -8,11 +8,11 @@ import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type Sample, parseExposition, valueOf } from '../setup/exposition.js';
 import { freePort } from '../setup/free-port.js';
+import { answerTo, hangUp, send } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { Tenant } from '../setup/tenant.js';
-import { answerTo, hangUp, send } from '../setup/wire.js';
 
 const PREFIX = 'request_analytics_';
 const REQUESTS = `${PREFIX}http_request_duration_seconds_count`;

@@ -1,10 +1,10 @@
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer, Reflector } from '@nestjs/core';
 import type { Application } from 'express';
-import { PUBLIC } from '../../src/auth/public.decorator.js';
+import { PUBLIC } from '../../src/common/public.decorator.js';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, detail, seen } from '../setup/contract.js';
-import { send } from '../setup/wire.js';
+import { send } from '../setup/raw-http.js';
 
 /** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
 const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];

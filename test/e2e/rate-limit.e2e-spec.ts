@@ -1,9 +1,9 @@
 import { createApiKey } from '../../src/auth/api-key.js';
 import type { Answer } from '../setup/conforms.js';
 import { eventually } from '../setup/eventually.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { ServerProcess } from '../setup/server.js';
-import { hangUp, send } from '../setup/wire.js';
 
 const LIMIT = 100;
 /** What a request may wait because of Redis (docs/contract.md#rate-limit-fallback). */

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { trafficRetainedFrom } from '../../src/common/time/retention.js';
-import { loggedRow } from '../../src/ingestion/rows.js';
+import { loggedRow } from '../../src/ingestion/row-encoder.js';
 import { aRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';

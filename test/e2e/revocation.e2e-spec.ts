@@ -6,10 +6,10 @@ import { startServer } from '../collector/setup/server.js';
 import { ApiProcess } from '../setup/api-process.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { detail } from '../setup/contract.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 import { command, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
-import { hangUp, send } from '../setup/wire.js';
 
 /** From when a change is acknowledged until every instance goes by it (docs/contract.md#key-revocation). */
 const WITHIN_MS = 10_000;

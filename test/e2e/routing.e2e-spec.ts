@@ -3,8 +3,8 @@ import { METHODS } from 'node:http';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, WITH_KEY, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
+import { type Asked, answerTo, exchange, hangUp, requestText, send } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { type Asked, answerTo, exchange, hangUp, requestText, send } from '../setup/wire.js';
 
 /** The files of Swagger's package that the page needs, and the licences of two of them. */
 const PAGE = new Set([

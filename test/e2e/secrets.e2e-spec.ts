@@ -1,5 +1,5 @@
-import { readFileSync, readdirSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
+import { readFileSync, readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js';
@@ -8,12 +8,12 @@ import { Config } from '../../src/config/config.js';
 import { aSync } from '../collector/setup/messages.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
+import { exchange, hangUp, requestText, send } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { mustNotAppear } from '../setup/secrets/run.js';
 import { SecretScanner } from '../setup/secrets/scanner.js';
 import { type Ended, type Prepared, Service, command, prepare } from '../setup/service.js';
 import { TraceReceiver } from '../setup/trace-receiver.js';
-import { exchange, hangUp, requestText, send } from '../setup/wire.js';
 
 const secret = () => randomBytes(24).toString('base64url');
 const CONFIGURED = { store: secret(), redis: secret(), tokens: secret(), traces: secret() };

@@ -3,11 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { aSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { eventually } from '../setup/eventually.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type ReceivedSpan, TraceReceiver } from '../setup/trace-receiver.js';
-import { hangUp, send } from '../setup/wire.js';
 
 const data = dataDirectory();
 let prepared: Prepared;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { TestApp } from '../setup/app.js';
 import { type Answer, check } from '../setup/conforms.js';
 import { type Operation, fill, operations } from '../setup/document.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { hangUp, send } from '../setup/wire.js';
 
 /** Stands in every text of the foreigner's data. */
 const MARK = 'of-the-other';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { TestApp } from '../setup/app.js';
 import { type Operation, type Parameter, fill, operations } from '../setup/document.js';
-import { type FaultBody, REASONS, badValues, faultAt } from '../setup/faults.js';
+import { hangUp, send } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { hangUp, send } from '../setup/wire.js';
+import { type FaultBody, REASONS, badValues, faultAt } from '../setup/validation-errors.js';
 
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 

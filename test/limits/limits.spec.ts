@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DEFAULT_LIMITS, type NameLimits } from '../../src/ingestion/names/name-limits.js';
+import { DEFAULT_LIMITS, type NameLimits } from '../../src/config/name-limits.js';
 import { memoryOf, thisMachine } from '../bench/machine.js';
 import { figure, table } from '../bench/report/markdown.js';
 import { Child } from '../bench/rpc.js';

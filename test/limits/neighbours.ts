@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { quantile } from '../faults/load.js';
-import { aCount, aSync, anItem } from '../collector/setup/messages.js';
 import { logFile } from '../collector/setup/log-file.js';
+import { aCount, aSync, anItem } from '../collector/setup/messages.js';
+import { quantile } from '../resilience/load.js';
 import { type Sample, countByStatus, request } from './http.js';
 import type { Team } from './template.js';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate, readMigrations } from '../../src/clickhouse/migrate.js';
+import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { send } from './raw-http.js';
 import { keepProcess } from './secrets/run.js';
-import { send } from './wire.js';
 
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Operation, Parameter } from './document.js';
-import { badValues } from './faults.js';
-import { HOSTILE } from './hostile.js';
+import { HOSTILE } from './malicious-inputs.js';
+import { badValues } from './validation-errors.js';
 
 /** A value on its way into a request. */
 export interface Sent {

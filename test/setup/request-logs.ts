@@ -1,9 +1,9 @@
 import { AdminService } from '../../src/admin/admin.service.js';
+import { AppStore } from '../../src/apps/app-scoped-store.js';
 import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
-import type { Account } from '../../src/auth/account.js';
-import { AppStore } from '../../src/clickhouse/app-store.js';
 import type { JsonLines } from '../../src/clickhouse/json-lines.js';
+import type { Account } from '../../src/common/account.js';
 import { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import type { OpenStore } from './store.js';
 

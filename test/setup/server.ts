@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { endProcess } from './end-process.js';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrate.js';
+import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
+import { endProcess } from './end-process.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
+import { send } from './raw-http.js';
 import { keepProcess } from './secrets/run.js';
-import { send } from './wire.js';
 
 /**
  * The built server in a process of its own, as `npm start` runs it. Each has a data directory of its own, since

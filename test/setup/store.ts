@@ -1,6 +1,6 @@
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrate.js';
+import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import type { Config } from '../../src/config/config.js';
 import { createTestStore } from './app.js';
 

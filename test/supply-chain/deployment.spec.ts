@@ -8,9 +8,9 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
+import { exchange } from '../setup/raw-http.js';
 import { keepProcess } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
-import { exchange } from '../setup/wire.js';
 
 interface Service {
   image?: string;

@@ -4,7 +4,7 @@ import type { KnownRequests, RequestKey } from '../../ingestion/known-requests.j
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type { NameRegistry, Named, RequestIds, Resolved } from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import { countRow, encodePieces, loggedRow, weighCount, weighRequest } from '../../ingestion/rows.js';
+import { countRow, encodePieces, loggedRow, weighCount, weighRequest } from '../../ingestion/row-encoder.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
 import { type ErrorRecord, type Message, weighError } from '../message.js';
 

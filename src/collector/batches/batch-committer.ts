@@ -3,7 +3,7 @@ import { isOpen } from '../../clickhouse/clickhouse.errors.js';
 import { type Batch, type BatchLog, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
-import type { Telemetry } from '../../telemetry/telemetry.js';
+import type { Telemetry } from '../../observability/telemetry.js';
 import { type AppMessage, type BatchBuilder, loggedRequestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
 import type { MessageLocks } from './message-locks.js';

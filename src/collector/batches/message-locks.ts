@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { serviceUnavailable } from '../../common/http/api-error.js';
-import type { SharedRedis } from '../../ingestion/shared-redis.js';
+import { serviceUnavailable } from '../../http/api-error.js';
+import type { SharedRedis } from '../../redis/redis-coordinator.js';
 
 /** How long a message stays taken when its collector dies: longer than the store may take over what it left behind. */
 const HELD_MS = 60_000;

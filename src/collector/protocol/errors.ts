@@ -6,13 +6,13 @@ import {
   objectDecoder,
   textDecoder,
   textOrNumberDecoder,
-} from '../../ingestion/checks.js';
-import { toBraces } from '../../ingestion/path-pattern.js';
-import { methodDecoder, readConsumer } from '../../ingestion/request-checks.js';
-import { cut } from '../../ingestion/text.js';
+} from '../../ingestion/formats/decoders.js';
+import { toBraces } from '../../ingestion/formats/path-pattern.js';
+import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
+import { cut } from '../../ingestion/formats/text.js';
 import type { ErrorKind, ErrorRecord } from '../message.js';
-import { MAX_ENTRIES } from './items.js';
-import { memberOf } from './members.js';
+import { memberOf } from './hub-fields.js';
+import { MAX_ENTRIES } from './lists.js';
 
 /** Where texts are cut, in characters: at least as long as the client libraries send them. */
 const MAX_TYPE = 256;

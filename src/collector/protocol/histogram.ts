@@ -4,7 +4,7 @@ import {
   createDecoder,
   createIntegerDecoder,
   objectDecoder,
-} from '../../ingestion/checks.js';
+} from '../../ingestion/formats/decoders.js';
 
 const MAX_KEY = 2 ** 31;
 /** An integer as it is written; the libraries' JavaScript makes `NaN` of a time it does not know. */

@@ -1,9 +1,15 @@
-import { parseJson } from '../../common/parse-json.js';
-import { LenientReader, type Members, Rejection, asObject, reasonOf } from '../../ingestion/checks.js';
-import { asUuid, uuidDecoder } from '../../ingestion/request-checks.js';
+import { parseJson } from '../../common/json/parse-json.js';
+import {
+  LenientReader,
+  type Members,
+  Rejection,
+  asObject,
+  reasonOf,
+} from '../../ingestion/formats/decoders.js';
+import { asUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
 import type { Message, MessageContext } from '../message.js';
-import { RejectedEntries } from './items.js';
-import { memberOf } from './members.js';
+import { memberOf } from './hub-fields.js';
+import { RejectedEntries } from './lists.js';
 
 /**
  * A message whose body is a JSON object.

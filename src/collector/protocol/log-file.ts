@@ -1,6 +1,6 @@
-import { Rejection } from '../../ingestion/checks.js';
-import { gunzip, isGzip } from '../../ingestion/gunzip.js';
-import { LineSplitter, type SourceLine } from '../../ingestion/line-splitter.js';
+import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
+import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
+import { Rejection } from '../../ingestion/formats/decoders.js';
 import type { Message, MessageContext } from '../message.js';
 import { emptyMessage } from './json-message.js';
 import { parseLogItem } from './log-item.parser.js';

@@ -14,10 +14,15 @@ import {
   nanosecondsDecoder,
   objectDecoder,
   textDecoder,
-} from '../../ingestion/checks.js';
-import { between, headerDecoder, lineDecoder, traceIdDecoder } from '../../ingestion/ndjson.capture.js';
-import { cut } from '../../ingestion/text.js';
-import { base64TextDecoder, epochMicrosDecoder, memberOf } from './members.js';
+} from '../../ingestion/formats/decoders.js';
+import {
+  between,
+  headerDecoder,
+  lineDecoder,
+  traceIdDecoder,
+} from '../../ingestion/formats/ndjson.capture.js';
+import { cut } from '../../ingestion/formats/text.js';
+import { base64TextDecoder, epochMicrosDecoder, memberOf } from './hub-fields.js';
 
 /** Where the client libraries cut, in characters, bytes and entries. */
 const MAX_MESSAGE = 2_048;

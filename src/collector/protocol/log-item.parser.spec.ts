@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseNdjsonLine } from '../../ingestion/ndjson.parser.js';
+import { parseNdjsonLine } from '../../ingestion/formats/ndjson.parser.js';
 import { parseLogItem } from './log-item.parser.js';
 
 const NOW = Date.UTC(2026, 10, 20, 12);

@@ -1,5 +1,7 @@
-import { parseJson } from '../../common/parse-json.js';
+import { parseExact } from '../../common/json/exact-json.js';
+import { parseJson } from '../../common/json/parse-json.js';
 import { captureText, headerOf } from '../../ingestion/capture.js';
+import { countryOf } from '../../ingestion/client-country.js';
 import {
   LenientReader,
   type Members,
@@ -7,12 +9,8 @@ import {
   asObject,
   reasonOf,
   textDecoder,
-} from '../../ingestion/checks.js';
-import { countryOf } from '../../ingestion/client-country.js';
-import { parseExact } from '../../ingestion/exact-json.js';
-import { logsRetention, whyNotInTime } from '../../ingestion/instant.js';
-import { isNoise } from '../../ingestion/noise.js';
-import { toBraces } from '../../ingestion/path-pattern.js';
+} from '../../ingestion/formats/decoders.js';
+import { toBraces } from '../../ingestion/formats/path-pattern.js';
 import {
   asMethod,
   asStatusCode,
@@ -20,13 +18,15 @@ import {
   asUuid,
   readConsumer,
   sizeDecoder,
-} from '../../ingestion/request-checks.js';
+} from '../../ingestion/formats/request-decoders.js';
+import { logsRetention, whyNotInTime } from '../../ingestion/formats/timestamps.js';
+import { isNoise } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import type { MessageContext } from '../message.js';
 import { clientAddressOf } from './client-address.js';
+import { asEpochMs, memberOf, secondsDecoder } from './hub-fields.js';
 import { hasMoreValues } from './json-message.js';
 import { readItemCapture } from './log-item.capture.js';
-import { asEpochMs, memberOf, secondsDecoder } from './members.js';
 
 /** Values that an item may have: 1,000 log messages and as many spans have some 30,000. */
 const MAX_VALUES = 300_000;

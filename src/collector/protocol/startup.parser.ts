@@ -5,15 +5,15 @@ import {
   asText,
   objectDecoder,
   textDecoder,
-} from '../../ingestion/checks.js';
+} from '../../ingestion/formats/decoders.js';
+import { toBraces } from '../../ingestion/formats/path-pattern.js';
+import { asMethod } from '../../ingestion/formats/request-decoders.js';
+import { clean, cut } from '../../ingestion/formats/text.js';
 import type { Named } from '../../ingestion/names/name-registry.js';
-import { toBraces } from '../../ingestion/path-pattern.js';
-import { asMethod } from '../../ingestion/request-checks.js';
-import { clean, cut } from '../../ingestion/text.js';
 import type { Message, MessageContext } from '../message.js';
-import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
+import { memberOf } from './hub-fields.js';
 import { messageOf } from './json-message.js';
-import { memberOf } from './members.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
 
 const MAX_FRAMEWORK = 64;
 /** Packages of one application, and the longest name or version of one. */

@@ -13,22 +13,22 @@ import {
   objectDecoder,
   textOrNumberDecoder,
   toCheck,
-} from '../../ingestion/checks.js';
-import { trafficRetention, whyNotInTime } from '../../ingestion/instant.js';
-import { toBraces } from '../../ingestion/path-pattern.js';
+} from '../../ingestion/formats/decoders.js';
+import { toBraces } from '../../ingestion/formats/path-pattern.js';
 import {
   asMethod,
   createSizeSumDecoder,
   readConsumer,
   statusCodeDecoder,
-} from '../../ingestion/request-checks.js';
+} from '../../ingestion/formats/request-decoders.js';
+import { trafficRetention, whyNotInTime } from '../../ingestion/formats/timestamps.js';
 import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
 import { readErrors } from './errors.js';
 import { readBins } from './histogram.js';
-import { type EntryDecoder, RejectedEntries, parseList } from './items.js';
+import { asEpochMs, memberOf } from './hub-fields.js';
 import { messageOf } from './json-message.js';
-import { asEpochMs, memberOf } from './members.js';
+import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
 import { namedEnv } from './startup.parser.js';
 
 const asCount = toCheck(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));

@@ -1,5 +1,5 @@
+import type { Predicate } from '../../clickhouse/predicates.js';
 import type { Filter, FilterField, FilterOperator } from './filter.js';
-import type { Predicate } from './predicates.js';
 
 /** Where the values of a field are in the store. */
 export interface FilterColumn {

@@ -1,18 +1,23 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { jsonInteger, notInUrl } from '../../validation/field-types.js';
+import {
+  type FieldDecorator,
+  type FieldOptions,
+  type Held,
+  field,
+} from '../../validation/field.decorator.js';
 import {
   PartRefusals,
-  type RefusedPart,
   Refusal,
+  type RefusedPart,
   missing,
-  notAnObject,
   notAString,
+  notAnObject,
   notOneOf,
   valueError,
-} from '../validation/faults.js';
-import { type FieldDecorator, type FieldOptions, type Held, field } from '../validation/field.js';
-import { jsonInteger, notInUrl } from '../validation/fields.js';
-import { readList, refusedParts } from '../validation/json-list.js';
-import { textFault } from '../validation/text.js';
+} from '../../validation/issues.js';
+import { readList, refusedParts } from '../../validation/json-list.js';
+import { textFault } from '../../validation/text.js';
 
 const MAX_FILTERS = 100;
 const MAX_VALUES = 1_000;

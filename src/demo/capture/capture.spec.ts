@@ -1,6 +1,6 @@
 import type { Capture, CapturedSpan } from '../../ingestion/capture.js';
 import { type DemoRequest, requestsBetween } from '../generator.js';
-import { DAY_MS } from '../rhythm.js';
+import { DAY_MS } from '../traffic-curve.js';
 import { captureOf, withCapture } from './capture.js';
 import { MASK } from './headers.js';
 

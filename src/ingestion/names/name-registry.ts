@@ -1,8 +1,9 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
+import type { SharedRedis } from '../../redis/redis-coordinator.js';
 import type { RequestRecord } from '../request-record.js';
-import type { SharedRedis } from '../shared-redis.js';
 import { type IdGenerator, SequenceIdGenerator, dateTime64 } from './id-generator.js';
-import { DEFAULT_LIMITS, type NameLimits, NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
+import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
 import { RedisIdGenerator } from './redis-id-generator.js';
 

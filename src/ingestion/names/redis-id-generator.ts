@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
-import type { SharedRedis } from '../shared-redis.js';
+import type { SharedRedis } from '../../redis/redis-coordinator.js';
 import { type IdGenerator, type NameTableName, findHighestId, requireId } from './id-generator.js';
 
 /**

@@ -1,12 +1,12 @@
 import 'reflect-metadata';
 import { AdminService } from '../../../src/admin/admin.service.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../../src/clickhouse/migrate.js';
+import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
 import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
 import { Config } from '../../../src/config/config.js';
 import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
 import { serve } from '../rpc.js';
-import { insertDirectory } from './directory.sql.js';
+import { insertDirectory } from './names.sql.js';
 import { insertRequests } from './requests.sql.js';
 import { APPS, CAPTURED, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { startServer } from '../../../src/app.factory.js';
+import { startServer } from '../../../src/bootstrap/api-server.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { PageTokens, type TokenContent } from '../../../src/common/pagination/page-token.js';
 import { Config } from '../../../src/config/config.js';
+import { PageTokens, type TokenContent } from '../../../src/pagination/page-tokens.js';
 import { ListRequestLogsInput } from '../../../src/request-logs/request-logs.input.js';
 import { serve } from '../rpc.js';
 import { Floor } from './floor.js';

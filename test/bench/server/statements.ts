@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { type Parameters, withLiterals } from '../../../src/clickhouse/literals.js';
+import { type Parameters, withLiterals } from '../../../src/clickhouse/query-parameters.js';
 
 type Format = 'JSONEachRow' | 'TabSeparatedRaw';
 

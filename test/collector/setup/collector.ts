@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import type { RunningServer } from '../../../src/app.factory.js';
+import type { RunningServer } from '../../../src/bootstrap/api-server.js';
+import { startCollectorOn } from '../../../src/bootstrap/collector-server.js';
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { startCollectorOn } from '../../../src/collector/collector.factory.js';
 import { Config } from '../../../src/config/config.js';
 import { TestApp } from '../../setup/app.js';
 import { Tenant } from '../../setup/tenant.js';

@@ -6,12 +6,12 @@ import { once } from 'node:events';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { writeException, writeHead } from './answer.js';
 import { Engine } from './engine.js';
 import { ServerException, serverException } from './exception.js';
-import { Faults, failBefore, failWithin } from './faults.js';
+import { Faults, failBefore, failWithin } from './failure-modes.js';
 import type { Order, Reply, SeenQuery, Started } from './protocol.js';
 import { type StoreRequest, readRequest } from './request.js';
+import { writeException, writeHead } from './response.js';
 
 const [directory = '', port = '0', user = 'default', password = ''] = process.argv.slice(2);
 const engine = new Engine(directory);

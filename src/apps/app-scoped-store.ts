@@ -1,0 +1,57 @@
+import { Injectable } from '@nestjs/common';
+import { ClickHouse, type FileQuery, type QueryOptions } from '../clickhouse/clickhouse.client.js';
+import type { JsonLines } from '../clickhouse/json-lines.js';
+import type { Parameters } from '../clickhouse/query-parameters.js';
+import type { AppScope } from './apps.service.js';
+
+type ScopedOptions = Omit<QueryOptions, 'signal' | 'teamId'>;
+
+/**
+ * The store as the repositories of an app's data see it: no statement runs without a scope, and `{app_id:UInt32}`
+ * in it is always the scope's. It ends with the request for which the scope was made.
+ */
+@Injectable()
+export class AppStore {
+  constructor(private readonly store: ClickHouse) {}
+
+  /** See `ClickHouse.jsonLines`. */
+  jsonLines(
+    scope: AppScope,
+    name: string,
+    sql: string,
+    params: Parameters = {},
+    options?: ScopedOptions,
+  ): Promise<JsonLines> {
+    return this.store.jsonLines(name, sql, bound(scope, params), scoped(scope, options));
+  }
+
+  /** See `ClickHouse.file`. */
+  file(
+    scope: AppScope,
+    name: string,
+    query: FileQuery,
+    params: Parameters = {},
+    options?: Omit<QueryOptions, 'signal'>,
+  ): Promise<Buffer> {
+    return this.store.file(name, query, bound(scope, params), { ...options, signal: scope.patience });
+  }
+
+  /** See `ClickHouse.rows`. */
+  rows<Row>(
+    scope: AppScope,
+    name: string,
+    sql: string,
+    params: Parameters = {},
+    options?: ScopedOptions,
+  ): Promise<Row[]> {
+    return this.store.rows<Row>(name, sql, bound(scope, params), scoped(scope, options));
+  }
+}
+
+function scoped({ teamId, patience }: AppScope, options?: ScopedOptions): QueryOptions {
+  return { ...options, teamId, signal: patience };
+}
+
+function bound({ appId }: AppScope, params: Parameters): Parameters {
+  return { ...params, app_id: appId };
+}

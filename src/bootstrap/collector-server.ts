@@ -1,0 +1,131 @@
+import { Logger as NestLogger } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { warnOfSharedDirectory } from '../clickhouse/embedded/data-directory.js';
+import { StoreMonitor } from '../clickhouse/store-monitor.js';
+import { BatchCommitter } from '../collector/batches/batch-committer.js';
+import { CollectorModule } from '../collector/collector.module.js';
+import { refusePipelined } from '../collector/pipelining.middleware.js';
+import { Config } from '../config/config.js';
+import { listen } from '../http/listen.js';
+import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
+import { openCountryDatabase } from '../ingestion/client-country.js';
+import { type LogDestination, createServerLogger } from '../observability/logger.js';
+import { Telemetry } from '../observability/telemetry.js';
+import { SharedRedis } from '../redis/redis-coordinator.js';
+import { type RunningServer, startServer } from './api-server.js';
+import { createApp } from './create-app.js';
+import { setUpHttp } from './http-setup.js';
+import { prepareStore } from './prepare-store.js';
+
+const RECOVER_EVERY_MS = 15_000;
+
+/**
+ * Builds the collector on an open store and listens.
+ *
+ * @param port 0 for any that is free
+ * @param sharedMonitor of the store, where there is one already
+ */
+export async function startCollectorOn(
+  store: ClickHouse,
+  config: Config,
+  logger: Logger,
+  port = config.collector.port,
+  telemetry = Telemetry.none,
+  sharedMonitor?: StoreMonitor,
+): Promise<RunningServer> {
+  const redis = SharedRedis.of(config);
+  const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
+  const module = CollectorModule.on({ config, store, monitor, redis, telemetry });
+  const app = await createApp(module, logger);
+  const drain = setUpHttp(app, config, logger);
+  app.use(refusePipelined);
+  const committer = app.get(BatchCommitter);
+  if (!sharedMonitor) await monitor.start();
+  const recovery = await startRecovery(committer, store.kind);
+  const stop = async () => {
+    drain.begin();
+    clearInterval(recovery);
+    if (!sharedMonitor) monitor.close();
+    await app.close();
+    await committer.close();
+    redis?.close();
+  };
+  try {
+    await app.init();
+    await listen(app.getHttpServer(), 'COLLECTOR_PORT', port, config.host);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  logger.info({ port }, 'collector listening');
+  return { app, drain: drain.begin, stop };
+}
+
+/** The collector alone: a second process beside the read API, on the same server. */
+export async function startCollector(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  useCountryDatabase(config);
+  const telemetry = await Telemetry.open(config);
+  const store = await ClickHouse.open(config, { telemetry });
+  const close = () => store.close().finally(() => telemetry.close());
+  try {
+    const { isNew, problems } = await prepareStore(store);
+    const logger = createServerLogger(config.logLevel, logs);
+    if (isNew) logger.info(`made a new store, which is empty, in ${config.dataDir}`);
+    for (const problem of problems) logger.error(problem);
+    warnOfSharedDirectory(config, logger);
+    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
+    return { ...collector, stop: () => collector.stop().finally(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The read API and the collector in one process, on their two ports: the embedded engine belongs to one process. */
+export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  useCountryDatabase(config);
+  const server = await startServer(logs);
+  try {
+    const store = server.app.get(ClickHouse);
+    const telemetry = server.app.get(Telemetry);
+    const logger = createServerLogger(config.logLevel, logs);
+    const monitor = server.app.get(StoreMonitor);
+    const { port } = config.collector;
+    const collector = await startCollectorOn(store, config, logger, port, telemetry, monitor);
+    return {
+      app: server.app,
+      drain: () => {
+        collector.drain();
+        server.drain();
+      },
+      stop: () => collector.stop().finally(() => server.stop()),
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function useCountryDatabase({ countryDatabase }: Config) {
+  if (countryDatabase !== undefined) openCountryDatabase(countryDatabase);
+}
+
+/** Completes what broke off: at once where this process is the only one that could have done so. */
+async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
+  const log = new NestLogger('Recovery');
+  const recover = async (olderThanSeconds: number) => {
+    try {
+      const { completed, refused } = await committer.recover(olderThanSeconds);
+      if (completed > 0) log.warn(`recovered ${completed} incomplete batches`);
+      for (const [batch, why] of refused)
+        log.error(`batch ${batch}: ${why instanceof Error ? why.message : String(why)}`);
+    } catch (error) {
+      log.warn(error instanceof Error ? error.message : error);
+    }
+  };
+  if (kind === 'embedded') await recover(0);
+  return setInterval(() => void recover(ABANDONED_AFTER_SECONDS), RECOVER_EVERY_MS).unref();
+}

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { Config, ConfigError } from '../config/config.js';
+import type { LogDestination } from '../observability/logger.js';
+import type { RunningServer } from './api-server.js';
+
+/** `EX_CONFIG` of sysexits.h: wrong configuration, restarting will not help. */
+const EXIT_CONFIG = 78;
+/** A stop takes at most this long, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
+const STOP_WITHIN_MS = 9_500;
+
+/** The code of a thread that ends the process. */
+const KILL_LATER = `
+const { workerData } = require('node:worker_threads');
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
+`;
+
+/** Variables from a `.env` file in the working directory; those of the environment win. */
+export function loadEnvFile() {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+}
+
+/** What a person should read of a failed start: one line where we know why. */
+export function explain(error: unknown): { line: string; exitCode: number } {
+  if (error instanceof ConfigError) return { line: error.message, exitCode: EXIT_CONFIG };
+  return { line: error instanceof Error ? error.message : String(error), exitCode: 1 };
+}
+
+/**
+ * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in flight finish, the
+ * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. What
+ * takes longer than 9.5 seconds after that is ended by SIGKILL.
+ */
+export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./api-server.js')).startServer(logs));
+}
+
+/** The same for the collector alone. */
+export async function runCollector(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector-server.js')).startCollector(logs));
+}
+
+/** The same for the API and the collector together. */
+export async function runAll(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector-server.js')).startAll(logs));
+}
+
+async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
+  try {
+    loadEnvFile();
+    const { shutdownDelayMs } = new Config();
+    // Before the start: what it opens is to be closed, whenever the signal comes.
+    const stopRequest = awaitStopSignal();
+    stopRequest.addEventListener('abort', () => {
+      killAfter(shutdownDelayMs + STOP_WITHIN_MS);
+    });
+    const server = await start();
+    if (stopRequest.aborted) await stop(server, 0);
+    else stopRequest.addEventListener('abort', () => void stop(server, shutdownDelayMs));
+    return server;
+  } catch (error) {
+    report(error);
+    return undefined;
+  }
+}
+
+/** Aborts at the first SIGTERM or SIGINT. */
+function awaitStopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'])
+    process.once(signal, () => {
+      controller.abort();
+    });
+  return controller.signal;
+}
+
+async function stop(server: RunningServer, delayMs: number): Promise<never> {
+  server.drain();
+  await pause(delayMs);
+  await server.stop().catch(report);
+  process.exit();
+}
+
+function report(error: unknown) {
+  const { line, exitCode } = explain(error);
+  process.stderr.write(`${line}\n`);
+  process.exitCode = exitCode;
+}
+
+/**
+ * Ends the process by SIGKILL from a thread of its own: a timer of this one would wait as long as the event loop is busy,
+ * and an exit during a query of the embedded engine hangs.
+ */
+function killAfter(ms: number) {
+  new Worker(KILL_LATER, { eval: true, workerData: ms, execArgv: [] }).unref();
+}

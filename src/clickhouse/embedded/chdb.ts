@@ -1,0 +1,24 @@
+import { ConfigError } from '../../config/config.js';
+
+const NOT_INSTALLED = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
+/**
+ * The embedded engine's package, which is optional: an image for a server is a fifth as large without it.
+ *
+ * @throws ConfigError when it is not installed, since then a server has to be named.
+ */
+export async function loadEngine() {
+  try {
+    const [{ createChdbConnection }, { drainPending }] = await Promise.all([
+      import('chdb/connection'),
+      import('chdb'),
+    ]);
+    return { createChdbConnection, drainPending };
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!NOT_INSTALLED.has(code)) throw error;
+    throw new ConfigError(
+      'Invalid configuration. CLICKHOUSE_URL: must be set, because the embedded engine is not installed',
+    );
+  }
+}

@@ -1,0 +1,145 @@
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { Logger } from 'pino';
+import { type Config, ConfigError } from '../../config/config.js';
+
+/** What the engine keeps locked while it has a directory open; it names the process. */
+const STATUS = 'status';
+
+/** Permissions of the owner alone. */
+const PRIVATE = 0o700;
+const OF_OTHERS = 0o077;
+/** No room for a file: a store on a full disk is opened all the same, and can be read. */
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+const TABLE_UUID = /\bUUID '([0-9a-f-]{36})'/;
+const KEEPS_DATA = /^ENGINE = \w*MergeTree\b/m;
+/** The name of a part that the engine set aside, by its rules: a reason, a partition, and three numbers. */
+export const MISSING_TABLE_MARK = 'broken_table-directory-was-missing_0_0_0';
+
+/**
+ * Makes the directory where it is missing, with access for its owner alone. One that is there stays as it is.
+ *
+ * @throws ConfigError when it cannot be made, or no file can be written in it.
+ */
+export function prepareDataDirectory(path: string): void {
+  try {
+    makeDirectory(path, PRIVATE);
+    requireWritable(path);
+  } catch (error) {
+    const { code = 'unknown' } = error as NodeJS.ErrnoException;
+    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`);
+  }
+}
+
+/**
+ * Marks the tables whose directory is gone, in a data directory that nothing has open: the engine would make an empty one
+ * and say nothing. The mark is a directory among those that the engine sets damaged parts aside in, so it is in
+ * `system.detached_parts` until it is removed.
+ */
+export function markMissingTables(directory: string): void {
+  const metadata = join(directory, 'metadata', 'default');
+  if (!existsSync(metadata)) return;
+  for (const file of readdirSync(metadata).filter((name) => name.endsWith('.sql'))) {
+    const definition = readFileSync(join(metadata, file), 'utf8');
+    const uuid = TABLE_UUID.exec(definition)?.[1];
+    if (uuid === undefined || !KEEPS_DATA.test(definition)) continue;
+    const table = join(directory, 'store', uuid.slice(0, 3), uuid);
+    if (!existsSync(table)) mkdirSync(join(table, 'detached', MISSING_TABLE_MARK), { recursive: true });
+  }
+}
+
+/** Logs a warning when accounts other than the owner's have access to the directory of the embedded engine. */
+export function warnOfSharedDirectory({ clickhouse, dataDir }: Config, logger: Logger): void {
+  if (clickhouse.url !== undefined) return;
+  const mode = statSync(dataDir).mode & 0o777;
+  if ((mode & OF_OTHERS) === 0) return;
+  logger.warn(
+    { data_dir: dataDir, mode: mode.toString(8) },
+    'other accounts of this machine have access to DATA_DIR, which holds captured requests and hashes of API keys: chmod 700 keeps them out',
+  );
+}
+
+/** Without `recursive`: where a file system knows no such name and takes no new one (/proc), Node then tries for ever. */
+function makeDirectory(path: string, mode?: number) {
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || existsSync(parent)) throw error;
+    makeDirectory(parent);
+    mkdirSync(path, mode);
+  }
+}
+
+/** Tries: what access(2) tells root, or of a remote file system, need not be true. */
+function requireWritable(directory: string) {
+  const probe = join(directory, `.probe-${process.pid}`);
+  try {
+    closeSync(openSync(probe, 'wx'));
+    rmSync(probe);
+  } catch (error) {
+    if (!FULL.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+}
+
+/**
+ * The process that has the directory open, as far as can be told; undefined when none is known to.
+ *
+ * The engine itself only says that it could not open the directory, and prints why past us. Its status file survives
+ * a crash and process numbers come again, so the process must really hold that file open; where that cannot be looked
+ * up (outside Linux, or the process of another user), a file that names a living process is enough.
+ */
+export function holderOf(directory: string): number | undefined {
+  const status = join(directory, STATUS);
+  const pid = pidIn(status);
+  if (pid === undefined || pid === process.pid || !isAlive(pid)) return undefined;
+  return holds(pid, status) ? pid : undefined;
+}
+
+function pidIn(status: string): number | undefined {
+  try {
+    const pid = /^PID: (\d+)$/m.exec(readFileSync(status, 'utf8'))?.[1];
+    return pid === undefined ? undefined : Number(pid);
+  } catch {
+    return undefined;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function holds(pid: number, file: string): boolean {
+  const descriptors = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(descriptors).some((fd) => linkOf(join(descriptors, fd)) === file);
+  } catch {
+    return true;
+  }
+}
+
+function linkOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,202 @@
+import { resolve } from 'node:path';
+import { ClickHouseError } from '@clickhouse/client';
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
+import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
+import { type Parameters, withLiterals } from '../query-parameters.js';
+import { loadEngine } from './chdb.js';
+import { holderOf, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { forgetMissingBlocks } from './deduplication-log.js';
+
+type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
+type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
+
+/**
+ * The engine inside this process, behind the official client's own connection hook.
+ *
+ * A session runs its queries one after another, so a few of them share the directory and a slow query leaves the
+ * others free. Values become literals here and nowhere else; see `withLiterals`.
+ *
+ * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
+ */
+export class EmbeddedConnection implements Connection {
+  private readonly idle: Connection[] = [];
+  private readonly busy = new Set<Connection>();
+  /** Busy sessions that are not to be used again. */
+  private readonly outdated = new WeakSet<Connection>();
+  private readonly waiting: { take: (session: Connection) => void; fail: (why: Error) => void }[] = [];
+  private closing?: Promise<void>;
+  private drained?: () => void;
+
+  private constructor(
+    private readonly size: number,
+    private readonly openSession: () => Connection,
+    /** Runs no query: the engine closes the directory with its last session. */
+    private readonly anchor: Connection,
+    private readonly waitMs: number,
+    private readonly drainEngine: () => Promise<void>,
+  ) {}
+
+  /**
+   * Opens the directory, made when missing.
+   *
+   * @param size how many queries run at once.
+   * @param waitMs how long a query may wait for a free session before it counts as overload.
+   * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to;
+   *   DataDirectoryUnusable when the engine does not open it.
+   */
+  static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
+    const { createChdbConnection, drainPending } = await loadEngine();
+    const directory = resolve(path);
+    prepareDataDirectory(directory);
+    if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
+    markMissingTables(directory);
+    forgetMissingBlocks(directory);
+    // Two copies of the same declarations: the engine's package was built against the client's common part.
+    const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
+    try {
+      return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
+    } catch (error) {
+      // Another process may have opened it since the look above.
+      const isHeld = holderOf(directory) !== undefined;
+      throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
+    }
+  }
+
+  /** How many sessions run a query (also one whose caller left), and how many queries wait for a session. */
+  get load(): { busy: number; waiting: number } {
+    return { busy: this.busy.size, waiting: this.waiting.length };
+  }
+
+  query(params: Params<'query'>) {
+    return this.run(params, (session, bound) => session.query(bound));
+  }
+
+  exec(params: Params<'exec'>) {
+    return this.run(params, (session, bound) => session.exec(bound));
+  }
+
+  command(params: Params<'command'>) {
+    return this.run(params, (session, bound) => session.command(bound));
+  }
+
+  insert(params: Params<'insert'>) {
+    return this.run(params, (session, bound) => session.insert(bound));
+  }
+
+  /** The client's own probe. */
+  async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
+    const session = await this.acquire();
+    const result = await session.ping(params);
+    this.release(session, result.success);
+    return result;
+  }
+
+  /** Uses none of the present sessions again: one of them gave a result that does not belong to its query. */
+  replaceSessions(): void {
+    for (const session of this.busy) this.outdated.add(session);
+    for (const session of this.idle.splice(0)) void session.close();
+  }
+
+  /** Waits for the running queries: a process that exits during one hangs. */
+  close(): Promise<void> {
+    this.closing ??= this.closeSessions();
+    return this.closing;
+  }
+
+  private async run<P extends Params<'query'>, R>(
+    params: P,
+    operation: (session: Connection, bound: P) => Promise<R>,
+  ): Promise<R> {
+    const { query_params: values, abort_signal: signal, ...rest } = params;
+    // Rows of an INSERT stand in its text, and what looks like a placeholder in them is data.
+    const query = values ? withLiterals(params.query, values as Parameters) : params.query;
+    signal?.throwIfAborted();
+    const session = await this.acquire();
+    if (signal?.aborted) {
+      this.release(session, true);
+      signal.throwIfAborted();
+    }
+    // The engine cannot interrupt a query: the session stays busy until it is really done, even if its caller left.
+    const done = operation(session, { ...rest, query } as P).then(
+      (result) => {
+        this.release(session, true);
+        return result;
+      },
+      (error: unknown) => {
+        this.release(session, false);
+        throw error;
+      },
+    );
+    return signal ? abandonable(done, signal) : done;
+  }
+
+  private async acquire(): Promise<Connection> {
+    if (this.closing) throw new StoreUnavailable('the store is closing');
+    if (this.busy.size >= this.size) return this.waitForSession();
+    const session = this.idle.pop() ?? this.openAnother();
+    this.busy.add(session);
+    return session;
+  }
+
+  private openAnother(): Connection {
+    try {
+      return this.openSession();
+    } catch (error) {
+      throw new StoreUnavailable('no session could be opened', { cause: error });
+    }
+  }
+
+  private waitForSession(): Promise<Connection> {
+    return new Promise((ok, no) => {
+      const timer = setTimeout(() => {
+        this.waiting.splice(this.waiting.indexOf(waiter), 1);
+        no(new StoreUnavailable('no session came free in time'));
+      }, this.waitMs);
+      const waiter = {
+        take: (session: Connection) => {
+          clearTimeout(timer);
+          ok(session);
+        },
+        fail: (why: Error) => {
+          clearTimeout(timer);
+          no(why);
+        },
+      };
+      this.waiting.push(waiter);
+    });
+  }
+
+  private release(session: Connection, isReusable: boolean) {
+    this.busy.delete(session);
+    if (isReusable && !this.outdated.has(session)) this.idle.push(session);
+    else void session.close();
+    const next = this.waiting.shift();
+    if (next) this.acquire().then(next.take, next.fail);
+    if (this.busy.size === 0) this.drained?.();
+  }
+
+  private async closeSessions(): Promise<void> {
+    for (const { fail } of this.waiting.splice(0)) fail(new StoreUnavailable('the store is closing'));
+    if (this.busy.size > 0)
+      await new Promise<void>((ok) => {
+        this.drained = ok;
+      });
+    await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
+    await this.drainEngine();
+  }
+}
+
+function abandonable<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
+  return new Promise((ok, no) => {
+    const abort = () => {
+      no(
+        new ClickHouseError({ message: 'The query was abandoned', code: '394', type: 'QUERY_WAS_CANCELLED' }),
+      );
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(ok, no).finally(() => {
+      signal.removeEventListener('abort', abort);
+    });
+  });
+}

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClickHouse } from '../clickhouse.client.js';
+import { type Cluster, clusterForm } from './cluster-ddl.js';
+import { MigrationError } from './migration.error.js';
+
+export interface Migration {
+  version: number;
+  name: string;
+  /** SHA-256 of the file, lower-case hex. */
+  checksum: string;
+  statements: string[];
+}
+
+const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
+const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
+/** A line of its own between statements; a semicolon could stand inside one. */
+const SEPARATOR = /^-- statement$/m;
+
+const LEDGER = `
+CREATE TABLE IF NOT EXISTS schema_migrations
+(
+    version    UInt32,
+    name       String,
+    checksum   String,
+    applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree(applied_at)
+ORDER BY version`;
+
+const LEDGER_ENGINE = `
+SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'`;
+
+const APPLIED = `SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version`;
+
+/** The migrations of this version of the product, in order. */
+export async function readMigrations(directory = DIRECTORY): Promise<Migration[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (name, index) => {
+      const version = Number(FILE.exec(name)?.[1]);
+      if (version !== index + 1) throw new MigrationError(`${name}: expected number ${index + 1}`);
+      const text = await readFile(join(directory, name), 'utf8');
+      const statements = text.split(SEPARATOR).map((statement) => statement.trim().replace(/;$/, ''));
+      return { version, name, checksum: createHash('sha256').update(text).digest('hex'), statements };
+    }),
+  );
+}
+
+const CREATED = /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m;
+const DROPPED = /^DROP (?:TABLE|VIEW) IF EXISTS (\w+)/m;
+
+/** The tables and views that a store has after these migrations, the ledger of migrations included. */
+export function listTables(migrations: readonly Migration[]): string[] {
+  const tables = new Set(['schema_migrations']);
+  for (const statement of migrations.flatMap(({ statements }) => statements)) {
+    const created = CREATED.exec(statement)?.[1];
+    const dropped = DROPPED.exec(statement)?.[1];
+    if (created !== undefined) tables.add(created);
+    if (dropped !== undefined) tables.delete(dropped);
+  }
+  return [...tables];
+}
+
+/**
+ * Brings the store to this version's schema, forward only, and tells what it applied.
+ *
+ * Each statement can be repeated, and a migration is entered once all of its statements ran: one that was cut short
+ * is run again from its first statement.
+ *
+ * @param cluster given: the same migrations in the form of a cluster, run on one of its nodes; see `clusterForm`.
+ * @throws MigrationError when an applied file was changed since, the store is ahead of this version, or it was made in
+ *   the other form.
+ */
+export async function migrate(
+  store: ClickHouse,
+  migrations?: Migration[],
+  cluster?: Cluster,
+): Promise<Migration[]> {
+  const known = migrations ?? (await readMigrations());
+  const run = async (name: string, statement: string) => {
+    const statements = cluster ? clusterForm(statement, cluster) : [statement];
+    for (const one of statements) await store.command(one, undefined, { name });
+  };
+  await requireForm(store, cluster);
+  await run('migrations.ledger', LEDGER);
+  const done = await appliedOf(store, known);
+  const pending = known.filter(({ version }) => !done.has(version));
+  for (const { version, name, checksum, statements } of pending) {
+    for (const statement of statements) await run('migrations.apply', statement);
+    await store.insert('schema_migrations', [JSON.stringify({ version, name, checksum })]);
+  }
+  return pending;
+}
+
+/** A store is of one form for good: the other one's statements would leave tables of both. */
+async function requireForm(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
+  const [ledger] = await store.rows<{ engine: string }>('migrations.form', LEDGER_ENGINE);
+  const isReplicated = ledger?.engine.startsWith('Replicated');
+  if (isReplicated === true && !cluster)
+    throw new MigrationError('The store is in the form of a cluster: name it with --cluster.');
+  if (isReplicated === false && cluster)
+    throw new MigrationError(
+      'The store is in the form of a single server: --cluster needs another database.',
+    );
+}
+
+/** The versions that were applied, if they are as the files say. */
+async function appliedOf(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
+  const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
+  for (const { version, name, checksum } of applied) {
+    const file = known[version - 1];
+    if (!file) throw new MigrationError(`The store has migration ${name}, which this version does not know.`);
+    if (file.checksum !== checksum)
+      throw new MigrationError(
+        `${file.name} was changed after it was applied; write a new migration instead.`,
+      );
+  }
+  return new Set(applied.map(({ version }) => version));
+}

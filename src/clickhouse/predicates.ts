@@ -1,0 +1,96 @@
+import type { Parameters } from './query-parameters.js';
+
+/** A condition of a WHERE and the values of its placeholders; every value is bound, none is written into the text. */
+export interface Predicate {
+  readonly sql: string;
+  readonly params: Parameters;
+}
+
+/** The conditions joined, each behind an AND: what a statement appends to its fixed part. */
+export function and(...predicates: readonly (Predicate | undefined)[]): Predicate {
+  const present = predicates.filter((predicate) => predicate !== undefined);
+  return {
+    sql: present.map(({ sql }) => `\n  AND ${sql}`).join(''),
+    params: Object.assign({}, ...present.map(({ params }) => params)) as Parameters,
+  };
+}
+
+/** One environment. An ID too large for one is a filter that finds nothing. */
+export function envIs(app_env_id: number | undefined): Predicate | undefined {
+  return app_env_id === undefined
+    ? undefined
+    : { sql: 'app_env_id = {app_env_id:Int64}', params: { app_env_id } };
+}
+
+/** One consumer, in the same way. */
+export function consumerIs(consumer_id: number | undefined): Predicate | undefined {
+  return consumer_id === undefined
+    ? undefined
+    : { sql: 'consumer_id = {consumer_id:Int64}', params: { consumer_id } };
+}
+
+/**
+ * The items of a `method` filter: upper-case, sorted, each once; empty items do not count
+ * (docs/contract.md#method-filter).
+ */
+export function methodsOf(method: string | undefined): string[] {
+  const items = (method ?? '').split(',').map((item) => item.trim().toUpperCase());
+  return [...new Set(items)].filter((item) => item !== '').sort();
+}
+
+export function methodIn(method: string | undefined): Predicate | undefined {
+  const methods = methodsOf(method);
+  return methods.length === 0 ? undefined : { sql: 'method IN {methods:Array(String)}', params: { methods } };
+}
+
+/**
+ * `path` against a whole pattern, case-sensitive: `*` is any run of characters, slashes included; every other
+ * character is itself (docs/contract.md#path-filter).
+ */
+export function pathMatches(path: string | undefined): Predicate | undefined {
+  if (path === undefined) return undefined;
+  if (!path.includes('*')) return { sql: 'path = {path:String}', params: { path } };
+  const like = path.replace(/[\\%_]/g, '\\$&').replace(/\*+/g, '%');
+  return { sql: 'path LIKE {path_like:String}', params: { path_like: like } };
+}
+
+/**
+ * The same for rows that carry an endpoint's ID: the few endpoints are matched first, which reads an eighth to a
+ * quarter of what matching each row's path does.
+ */
+export function endpointPathMatches(path: string | undefined): Predicate | undefined {
+  const match = pathMatches(path);
+  return (
+    match && {
+      sql: `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${match.sql})`,
+      params: match.params,
+    }
+  );
+}
+
+/** The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit. */
+export function statusesOf(status: string | undefined): { codes: number[]; classes: number[] } {
+  const items = [...new Set(status === undefined ? [] : status.split(','))].sort();
+  return {
+    codes: items.filter((item) => !item.endsWith('xx')).map(Number),
+    classes: items.filter((item) => item.endsWith('xx')).map((item) => Number(item[0])),
+  };
+}
+
+/** Codes and classes may be mixed: a row matches any of them. */
+export function statusIn(status: string | undefined): Predicate | undefined {
+  if (status === undefined) return undefined;
+  const { codes, classes } = statusesOf(status);
+  const anyOf = [
+    ...(codes.length > 0 ? ['status_code IN {codes:Array(UInt16)}'] : []),
+    ...(classes.length > 0 ? ['intDiv(status_code, 100) IN {classes:Array(UInt16)}'] : []),
+  ];
+  return { sql: `(${anyOf.join(' OR ')})`, params: { codes, classes } };
+}
+
+/** Endpoints marked as excluded are left out (docs/contract.md#excluded-endpoints). */
+export function notExcluded(excluded: readonly number[]): Predicate | undefined {
+  return excluded.length === 0
+    ? undefined
+    : { sql: 'endpoint_id NOT IN {excluded:Array(UInt32)}', params: { excluded } };
+}

@@ -1,0 +1,33 @@
+import { addReads, readsIn, readsOf, readsOfSummary } from './read-stats.js';
+
+describe('what a query read', () => {
+  it.each([
+    ['{"read_rows":"12","read_bytes":"3400","elapsed_ns":"1"}', { rows: 12, bytes: 3400 }],
+    ['{"read_rows":12,"read_bytes":3400}', { rows: 12, bytes: 3400 }],
+    ['{}', { rows: 0, bytes: 0 }],
+    ['{"read_rows":"-1","read_bytes":"many"}', { rows: 0, bytes: 0 }],
+    ['not JSON', { rows: 0, bytes: 0 }],
+    ['null', { rows: 0, bytes: 0 }],
+    [['a', 'list'], { rows: 0, bytes: 0 }],
+    [undefined, { rows: 0, bytes: 0 }],
+  ])('is read from the summary %j', (summary, reads) => {
+    expect(readsIn({ 'x-clickhouse-summary': summary })).toEqual(reads);
+  });
+
+  it('comes the same way from a connection without heads', () => {
+    expect(readsOfSummary({ read_rows: '3', read_bytes: '4' })).toEqual({ rows: 3, bytes: 4 });
+    expect(readsOfSummary(undefined)).toEqual({ rows: 0, bytes: 0 });
+  });
+
+  it('is summed up for each request by itself', () => {
+    const [one, other] = [new AbortController().signal, new AbortController().signal];
+    addReads(one, { rows: 1, bytes: 10 });
+    addReads(one, { rows: 2, bytes: 20 });
+    addReads(other, { rows: 5, bytes: 50 });
+    expect([readsOf(one), readsOf(other), readsOf(undefined)]).toEqual([
+      { rows: 3, bytes: 30 },
+      { rows: 5, bytes: 50 },
+      { rows: 0, bytes: 0 },
+    ]);
+  });
+});

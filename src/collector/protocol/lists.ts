@@ -1,0 +1,72 @@
+import { LenientReader, Rejection, isAbsent } from '../../ingestion/formats/decoders.js';
+
+/** Entries of a list that are looked at: an application has some hundred endpoints and consumers a minute. */
+export const MAX_ENTRIES = 20_000;
+
+/** What was rejected of a message whose rest was accepted: entries, and optional members of accepted entries. */
+export class RejectedEntries {
+  count = 0;
+  /** Why the first one was rejected. */
+  reason?: string;
+  /** How many by the field that was wrong; the fields' names are the protocol's. */
+  readonly byField = new Map<string, number>();
+  /** How many optional members were left out, by name: they do not count as entries. */
+  readonly members = new Map<string, number>();
+
+  add(reason: string, entries = 1): void {
+    this.count += entries;
+    this.reason ??= reason;
+    const field = rejectedField(reason);
+    this.byField.set(field, (this.byField.get(field) ?? 0) + entries);
+  }
+
+  addMembers(names: readonly string[]): void {
+    for (const name of names) this.members.set(name, (this.members.get(name) ?? 0) + 1);
+  }
+
+  /** @throws Rejection when entries were rejected and none was accepted */
+  requireAccepted(accepted: number): void {
+    if (accepted === 0 && this.reason !== undefined) throw new Rejection(this.reason);
+  }
+}
+
+/** The field that a reason begins with, without line numbers and indexes: `requests[].method`. */
+export function rejectedField(reason: string): string {
+  const [field = ''] = reason.replace(/^line \d+: /, '').split(':', 1);
+  return field.replaceAll(/\[\d+\]/g, '[]');
+}
+
+/** Reads one entry of a list; the reader reads its optional members. Throws a Rejection when it cannot be read. */
+export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientReader) => T;
+
+/**
+ * The entries of a list that can be decoded; the others are added to `rejected`, so that one does not cost the others. A
+ * list that is missing or null is empty.
+ *
+ * @throws Rejection when it is no list
+ */
+export function parseList<T>(
+  value: unknown,
+  name: string,
+  decode: EntryDecoder<T>,
+  rejected: RejectedEntries,
+): T[] {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
+  const accepted: T[] = [];
+  for (const [index, item] of value.entries()) {
+    if (index === MAX_ENTRIES) {
+      rejected.add(`${name}: more than ${MAX_ENTRIES} entries`, value.length - MAX_ENTRIES);
+      break;
+    }
+    try {
+      const reader = new LenientReader();
+      accepted.push(decode(item, `${name}[${index}]`, reader));
+      rejected.addMembers(reader.ignored);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      rejected.add(error.message);
+    }
+  }
+  return accepted;
+}

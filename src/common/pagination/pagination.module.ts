@@ -1,6 +1,0 @@
-import { Global, Module } from '@nestjs/common';
-import { PageTokens } from './page-token.js';
-
-@Global()
-@Module({ providers: [PageTokens], exports: [PageTokens] })
-export class PaginationModule {}

@@ -1,7 +1,0 @@
-import { IntegerField } from './fields.js';
-
-/** The input of every operation on one app. */
-export class AppInput {
-  @IntegerField({ in: 'path', ge: 1, description: 'App ID', examples: [1] })
-  app_id: number;
-}

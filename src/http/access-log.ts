@@ -1,0 +1,103 @@
+import type { NextFunction, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { readsOf } from '../clickhouse/read-stats.js';
+import type { Telemetry } from '../observability/telemetry.js';
+import type { RequestSpan } from '../observability/tracing.js';
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Members of the request's log line that become known while it is served. */
+    logFields?: RequestLogFields;
+  }
+}
+
+/** Which data of which app a request read or wrote; set once the app is known to be the caller's. */
+export interface RequestLogFields {
+  app_id?: number;
+  /** Of a filter. */
+  consumer_id?: number | undefined;
+  /** The request that was read in full. */
+  request_uuid?: string;
+}
+
+/** What no route took: the paths are the clients', so their number has no bound. */
+const UNMATCHED = 'unmatched';
+const CATCH_ALL = '{*path}';
+
+/**
+ * One line a request: who asked what of which app, how it ended, in milliseconds, and what it read of the store. No headers, no query,
+ * no bodies: keys and data stay out. A request whose caller left before the answer is told as `aborted`. The same goes to
+ * the metrics and the traces, where there are any.
+ *
+ * Not pino-http: it makes two child loggers a request for fields that this line does not have.
+ */
+export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
+  return (request: Request, response: Response, next: NextFunction) => {
+    const startedAt = performance.now();
+    const logFields: RequestLogFields = (request.logFields = {});
+    const span = tracing?.request(request.method, request.headers);
+    response.once('close', () => {
+      const durationMs = performance.now() - startedAt;
+      const isAborted = !response.writableFinished;
+      const { statusCode: status } = response;
+      const route = routeOf(request);
+      const reads = readsOf(request.patience);
+      const fields = {
+        request_id: response.getHeader('X-Request-Id'),
+        method: request.method,
+        route,
+        status,
+        duration_ms: Math.round(durationMs * 10) / 10,
+        rows_read: reads.rows,
+        bytes_read: reads.bytes,
+        team_id: request.account?.teamId,
+        key: request.account?.keyIdentifier,
+        ...logFields,
+        ...(isAborted && { aborted: true }),
+        ...(span && { trace_id: span.traceId }),
+      };
+      logger[status >= 500 ? 'error' : 'info'](fields, 'request');
+      metrics?.observeRequest(request.method, route, isAborted ? 'aborted' : status, durationMs / 1000);
+      // Only a read of the API has an account.
+      if (logFields.app_id !== undefined)
+        metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
+      if (span) endSpan(span, fields);
+    });
+    if (span) span.run(next);
+    else next();
+  };
+}
+
+/** The route's pattern, never the path. */
+function routeOf({ route }: Request): string {
+  const { path } = (route ?? {}) as { path?: unknown };
+  return typeof path === 'string' && !path.endsWith(CATCH_ALL) ? path : UNMATCHED;
+}
+
+interface Ended {
+  request_id: unknown;
+  method: string;
+  route: string;
+  status: number;
+  rows_read: number;
+  bytes_read: number;
+  team_id: number | undefined;
+  aborted?: boolean;
+}
+
+function endSpan(span: RequestSpan, { request_id, method, route, status, ...ended }: Ended) {
+  const isError = status >= 500;
+  span.end(
+    `${method} ${route}`,
+    {
+      'http.route': route,
+      ...(ended.aborted ? { 'error.type': 'aborted' } : { 'http.response.status_code': status }),
+      ...(isError && { 'error.type': String(status) }),
+      'request_analytics.request_id': String(request_id),
+      'request_analytics.rows_read': ended.rows_read,
+      'request_analytics.bytes_read': ended.bytes_read,
+      ...(ended.team_id !== undefined && { 'request_analytics.team_id': ended.team_id }),
+    },
+    isError,
+  );
+}

@@ -1,0 +1,61 @@
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import type { Response } from 'express';
+import {
+  DiskFull,
+  QueryTimedOut,
+  StoreUnavailable,
+  StoredDataDamaged,
+} from '../clickhouse/clickhouse.errors.js';
+import { CallerGone } from './abort-signal.middleware.js';
+import {
+  ApiError,
+  internalServerError,
+  methodNotAllowed,
+  notFound,
+  queryTimedOut,
+  serviceUnavailable,
+} from './api-error.js';
+
+/** Every answer that is not 200, in the one shape of docs/contract.md#errors. Nothing of the inside gets out. */
+@Catch()
+export class ApiExceptionFilter implements ExceptionFilter {
+  private readonly log = new Logger(ApiExceptionFilter.name);
+
+  catch(error: unknown, host: ArgumentsHost) {
+    const response = host.switchToHttp().getResponse<Response>();
+    if (error instanceof CallerGone) return;
+    const answer = this.answerTo(error);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    if (answer instanceof ApiError) response.set(answer.headers);
+    response.status(answer.getStatus()).json(answer.getResponse());
+  }
+
+  private answerTo(error: unknown): HttpException {
+    if (error instanceof ApiError) return error;
+    if (error instanceof QueryTimedOut) return this.noted(error, queryTimedOut());
+    if (error instanceof StoredDataDamaged || error instanceof DiskFull)
+      return this.noted(error, serviceUnavailable(), 'error');
+    if (error instanceof StoreUnavailable) return this.noted(error, serviceUnavailable());
+    if (error instanceof HttpException) return ownShape(error);
+    this.log.error(error instanceof Error ? error.stack : error);
+    return internalServerError();
+  }
+
+  private noted(error: Error, answer: ApiError, level: 'warn' | 'error' = 'warn') {
+    this.log[level](error.message);
+    return answer;
+  }
+}
+
+/** What the framework itself raises, said in the contract's words. */
+function ownShape(error: HttpException): HttpException {
+  const body = error.getResponse();
+  if (typeof body === 'object' && 'detail' in body) return error;
+  const status = error.getStatus();
+  if (status === 404) return notFound();
+  if (status === 405) return methodNotAllowed();
+  return status < 500 ? new ApiError(status, 'Bad Request') : internalServerError();
+}

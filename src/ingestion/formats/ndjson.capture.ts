@@ -1,0 +1,131 @@
+import {
+  type Capture,
+  type CapturedException,
+  type CapturedLog,
+  type CapturedSpan,
+  type Header,
+  NOTHING_CAPTURED,
+  formatMicroseconds,
+  spanKind,
+  spanStatus,
+  traceId,
+} from '../capture.js';
+import {
+  type LenientReader,
+  type Members,
+  createDecoder,
+  createIntegerDecoder,
+  createTextDecoder,
+  isAbsent,
+  nanosecondsDecoder,
+  objectDecoder,
+  textDecoder,
+  textOrNumberDecoder,
+} from './decoders.js';
+import { microsecondsDecoder } from './timestamps.js';
+
+/** The number of a line of source code. */
+export const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
+
+/** A pair of name and value; a value may be a number. */
+export const headerDecoder = createDecoder(
+  'must be a pair of name and value',
+  (value): Header | undefined => {
+    if (!Array.isArray(value) || value.length !== 2) return undefined;
+    const name = textDecoder.decode(value[0]);
+    const text = textOrNumberDecoder.decode(value[1]);
+    return name === undefined || text === undefined ? undefined : [name, text];
+  },
+);
+
+/** A trace ID in lower case; null where all its digits are zeros. */
+export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>
+  /^[0-9a-f]{32}$/i.test(text) ? traceId(text.toLowerCase()) : undefined,
+);
+
+/**
+ * The captured part of a request in the shape of Request Details, as far as it can be read. Its times are moved by
+ * `shiftMs`, so that they stay with the request's. A log record or a span that lacks something required is left out.
+ */
+export function readCapture(source: Members, shiftMs: number, reader: LenientReader): Capture {
+  const { request_headers, response_headers, request_body_json, response_body_json } = source;
+  const { trace_id, exception, logs, spans } = source;
+  const texts = request_headers ?? response_headers ?? request_body_json ?? response_body_json;
+  // Most lines have nothing: `??` goes on as long as a member is absent.
+  if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return NOTHING_CAPTURED;
+  const shiftNs = BigInt(shiftMs) * 1_000_000n;
+  return {
+    request_headers: reader.readList(request_headers, 'request_headers', headerDecoder.decode),
+    response_headers: reader.readList(response_headers, 'response_headers', headerDecoder.decode),
+    request_body_json: reader.read(request_body_json, 'request_body_json', textDecoder),
+    response_body_json: reader.read(response_body_json, 'response_body_json', textDecoder),
+    trace_id: reader.read(trace_id, 'trace_id', traceIdDecoder),
+    exception: readException(exception, reader),
+    logs: reader.readList(logs, 'logs', (log) => readLog(log, shiftMs, reader)),
+    spans: reader.readList(spans, 'spans', (span) => readSpan(span, shiftNs, reader)),
+  };
+}
+
+function readException(value: unknown, reader: LenientReader): CapturedException | null {
+  if (isAbsent(value)) return null;
+  const source = objectDecoder.decode(value);
+  const type = textDecoder.decode(source?.type);
+  if (source === undefined || type === undefined) {
+    reader.ignored.push('exception');
+    return null;
+  }
+  return {
+    type,
+    message: reader.read(source.message, 'exception.message', textDecoder) ?? '',
+    stacktrace: reader.read(source.stacktrace, 'exception.stacktrace', textDecoder) ?? '',
+    tracker_event_id: reader.read(
+      source.tracker_event_id ?? source.sentry_event_id,
+      'exception.tracker_event_id',
+      textDecoder,
+    ),
+  };
+}
+
+function readLog(value: unknown, shiftMs: number, reader: LenientReader): CapturedLog | undefined {
+  const source = objectDecoder.decode(value);
+  const micros = microsecondsDecoder.decode(source?.timestamp);
+  const message = textDecoder.decode(source?.message);
+  const level = textDecoder.decode(source?.level);
+  if (source === undefined || micros === undefined || message === undefined || level === undefined)
+    return undefined;
+  return {
+    timestamp: formatMicroseconds(micros + shiftMs * 1000),
+    message,
+    level,
+    logger: reader.read(source.logger, 'logs.logger', textDecoder),
+    file: reader.read(source.file, 'logs.file', textDecoder),
+    line: reader.read(source.line, 'logs.line', lineDecoder),
+  };
+}
+
+function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): CapturedSpan | undefined {
+  const source = objectDecoder.decode(value);
+  const span_id = textDecoder.decode(source?.span_id);
+  const name = textDecoder.decode(source?.name);
+  const start = nanosecondsDecoder.decode(source?.start_time_ns);
+  const end = nanosecondsDecoder.decode(source?.end_time_ns);
+  if (source === undefined || span_id === undefined || name === undefined) return undefined;
+  if (start === undefined || end === undefined) return undefined;
+  return {
+    span_id,
+    parent_span_id: reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
+    name,
+    kind: spanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
+    start_time_ns: start + shiftNs,
+    end_time_ns: end + shiftNs,
+    duration_ns:
+      reader.read(source.duration_ns, 'spans.duration_ns', nanosecondsDecoder) ?? between(start, end),
+    status: spanStatus(reader.read(source.status, 'spans.status', textDecoder)),
+    attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
+  };
+}
+
+/** Nanoseconds from one time to another; clocks of two machines can make a span end before it starts: no time then. */
+export function between(start: bigint, end: bigint): bigint {
+  return end > start ? end - start : 0n;
+}

@@ -1,0 +1,121 @@
+import { parseAddress } from '../../common/ip-address.js';
+import { parseExact } from '../../common/json/exact-json.js';
+import { type Capture, captureText, headerOf } from '../capture.js';
+import { countryOf } from '../client-country.js';
+import { isNoise } from '../log-exclusion.js';
+import {
+  LenientReader,
+  type Members,
+  createTextDecoder,
+  isAbsent,
+  reasonOf,
+  textDecoder,
+} from './decoders.js';
+import { recognizeJsonLog } from './json-logs.js';
+import { readCapture } from './ndjson.capture.js';
+import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
+import { MAX_PATH, pathPatternOf } from './path-pattern.js';
+import {
+  envDecoder,
+  methodDecoder,
+  readConsumer,
+  responseTimeDecoder,
+  sizeDecoder,
+  statusCodeDecoder,
+  urlDecoder,
+  uuidDecoder,
+} from './request-decoders.js';
+import { cut } from './text.js';
+import { instantDecoder } from './timestamps.js';
+
+const REQUIRED = {
+  timestamp: instantDecoder,
+  method: methodDecoder,
+  url: urlDecoder,
+  status_code: statusCodeDecoder,
+};
+
+const pathDecoder = createTextDecoder('must be a string', (path) => cut(path, MAX_PATH));
+const addressDecoder = createTextDecoder(
+  'must be an IPv4 or IPv6 address',
+  (text) => parseAddress(text) ?? undefined,
+);
+const countryDecoder = createTextDecoder('must be two letters', (text) =>
+  /^[A-Z]{2}$/i.test(text) ? text.toUpperCase() : undefined,
+);
+
+const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
+
+/**
+ * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
+ * `status_code` are required; every other member may be missing or `null`, one that cannot be read is left out, and
+ * members not known are ignored. What is missing is made: `path` from the URL (a `path` of `null` says that no route
+ * matched), the country from `client_ip`, a span's duration from its times.
+ *
+ * A `path` is a pattern as the API gives it and is stored as it stands. Beyond Request Details the line may have
+ * `consumer` as an object of `identifier`, `name` and `group`, and `user_agent`, else found among the request headers,
+ * for the health-check rule. A text that is too long is cut in `path` and in the consumer's; a URL that is too long
+ * rejects the line. Never throws.
+ */
+export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineResult {
+  // Before parsing, which makes an error with a stack trace of a line that is no JSON.
+  if (!line.trimStart().startsWith('{')) return NOT_AN_OBJECT;
+  try {
+    return readRequest(parseExact(line) as Members, options);
+  } catch (error) {
+    return { reason: reasonOf(error, 'line') };
+  }
+}
+
+function readRequest(source: Members, { shiftMs = 0, baseUrl }: ParseOptions): LineResult {
+  const timestamp = REQUIRED.timestamp.decode(source.timestamp);
+  const method = REQUIRED.method.decode(source.method);
+  const target = REQUIRED.url.decode(source.url);
+  const status_code = REQUIRED.status_code.decode(source.status_code);
+  if (timestamp === undefined || method === undefined || target === undefined || status_code === undefined)
+    return { reason: findReason(source) };
+  const reader = new LenientReader();
+  const url = toFullUrl(target, baseUrl);
+  const given = source.path === null ? '' : reader.read(source.path, 'path', pathDecoder);
+  const path = given === null ? pathPatternOf(url) : given || null;
+  const client_ip = reader.read(source.client_ip, 'client_ip', addressDecoder);
+  const capture = readCapture(source, shiftMs, reader);
+  const record = {
+    request_uuid: reader.read(source.request_uuid, 'request_uuid', uuidDecoder),
+    timestamp: timestamp + shiftMs,
+    env: reader.read(source.env, 'env', envDecoder),
+    consumer: readConsumer(source.consumer, 'consumer', reader),
+    method,
+    path,
+    is_path_inferred: given === null,
+    url,
+    status_code,
+    request_size_bytes: reader.read(source.request_size_bytes, 'request_size_bytes', sizeDecoder),
+    response_size_bytes: reader.read(source.response_size_bytes, 'response_size_bytes', sizeDecoder),
+    response_time_ms: reader.read(source.response_time_ms, 'response_time_ms', responseTimeDecoder),
+    client_ip,
+    client_country_iso_code:
+      reader.read(source.client_country_iso_code, 'client_country_iso_code', countryDecoder) ??
+      countryOf(client_ip),
+    is_noise: isNoise(path, url, readUserAgent(source.user_agent, capture, reader)),
+    capture: captureText(capture),
+  };
+  return { record, ignored: reader.ignored };
+}
+
+function readUserAgent(value: unknown, { request_headers }: Capture, reader: LenientReader): string | null {
+  return reader.read(value, 'user_agent', textDecoder) ?? headerOf(request_headers, 'user-agent');
+}
+
+/** Why an object is no request: it is JSON of another kind, or which of the required members cannot be read. */
+function findReason(source: Members): string {
+  const names = Object.keys(REQUIRED) as (keyof typeof REQUIRED)[];
+  const isForeign = names.filter((name) => isAbsent(source[name])).length > 1;
+  const broken = names.find((name) => REQUIRED[name].decode(source[name]) === undefined);
+  if (isForeign || broken === undefined) {
+    const log = recognizeJsonLog(source);
+    const kind = log === undefined ? '' : ` (it looks like a log of ${log})`;
+    return `line: is JSON, but not a request${kind}: needs timestamp, method, url and status_code`;
+  }
+  return `${broken}: ${REQUIRED[broken].ruleFor(source[broken])}`;
+}

@@ -1,0 +1,90 @@
+import { parseUuid } from '../../validation/uuid.js';
+import type { ConsumerRecord } from '../request-record.js';
+import {
+  type Decoder,
+  type LenientReader,
+  createDecoder,
+  createIntegerDecoder,
+  createRoundedDecoder,
+  createTextDecoder,
+  objectDecoder,
+  textOrNumberDecoder,
+  toCheck,
+} from './decoders.js';
+import { MAX_URL, METHOD_RULE, exceeds, methodOf, trimAndCut } from './text.js';
+
+/** Longest texts of a consumer, in code points; the public client libraries cut there too. */
+const MAX_IDENTIFIER = 128;
+const MAX_NAME = 64;
+/** The store keeps response times in 32 bits. */
+const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
+/** 16 TiB: no request or response is larger, and a million of that size still have an exact sum. */
+const MAX_MESSAGE_BYTES = 2 ** 44;
+
+/** Three digits, as the filter allows: Node sends all of them, those above 599 as well. */
+export const statusCodeDecoder = createIntegerDecoder(100, 999);
+/** Bytes of one request or one response. */
+export const sizeDecoder = createIntegerDecoder(0, MAX_MESSAGE_BYTES);
+/** Bytes of so many requests or responses together. */
+export function createSizeSumDecoder(requests: number): Decoder<number> {
+  return createIntegerDecoder(0, Math.min(requests * MAX_MESSAGE_BYTES, Number.MAX_SAFE_INTEGER));
+}
+/** Milliseconds, rounded. */
+export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS);
+
+/** A URL, whole: one that is too long cannot be read. */
+export const urlDecoder = createTextDecoder(`must have 1 to ${MAX_URL} characters`, (url) =>
+  url === '' || exceeds(url, MAX_URL) ? undefined : url,
+);
+
+/** An HTTP method, in upper case. */
+export const methodDecoder = createTextDecoder(METHOD_RULE, (text) => methodOf(text) ?? undefined);
+
+/** A UUID in any spelling, as lower-case hex with hyphens. */
+export const uuidDecoder = createTextDecoder('must be a UUID', (text) => {
+  const uuid = parseUuid(text);
+  return typeof uuid === 'string' ? uuid : undefined;
+});
+
+/** The name of an environment, as the client libraries allow it. */
+export const envDecoder = createTextDecoder(
+  'must be 1 to 32 letters, digits, hyphens or underscores',
+  (env) => (/^[\w-]{1,32}$/.test(env) ? env : undefined),
+);
+
+/** A consumer's identifier: trimmed, cut, not empty. */
+export const identifierDecoder = createTextDecoder(
+  'must not be empty',
+  (text) => trimAndCut(text, MAX_IDENTIFIER) || undefined,
+);
+
+/** An identifier that may be a number. */
+const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
+  identifierDecoder.decode(textOrNumberDecoder.decode(value)),
+);
+
+/** The name of a consumer or of a group: trimmed, cut, empty for none. */
+export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndCut(text, MAX_NAME));
+
+export const asStatusCode = toCheck(statusCodeDecoder);
+export const asUrl = toCheck(urlDecoder);
+export const asMethod = toCheck(methodDecoder);
+export const asUuid = toCheck(uuidDecoder);
+export const asEnv = toCheck(envDecoder);
+
+/**
+ * A consumer, as far as it can be read: its identifier, which may be a number, or an object of `identifier`, `name` and
+ * `group`. A name or a group that cannot be read is left out; without an identifier there is no consumer.
+ */
+export function readConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord | null {
+  const source = objectDecoder.decode(value);
+  const identifier = reader.read(source ? (source.identifier ?? '') : value, name, looseIdentifierDecoder);
+  if (identifier === null) return null;
+  const label = reader.read(source?.name, `${name}.name`, labelDecoder);
+  const group = reader.read(source?.group, `${name}.group`, labelDecoder);
+  return toConsumer(identifier, label, group);
+}
+
+function toConsumer(identifier: string, name: string | null, group: string | null): ConsumerRecord {
+  return { identifier, ...(name ? { name } : {}), ...(group ? { group } : {}) };
+}

@@ -1,0 +1,105 @@
+import {
+  LOG_RETENTION_DAYS,
+  TRAFFIC_RETENTION_MONTHS,
+  logsRetainedFrom,
+  trafficRetainedFrom,
+} from '../../common/time/retention.js';
+import { parseTimestamp, resolveTimestamp } from '../../common/time/timestamp.js';
+import { createDecoder } from './decoders.js';
+
+/** What the store's times can hold with room to spare: the years 1970 to 2099. */
+const END_MS = Date.UTC(2100, 0, 1);
+const BEYOND_MILLISECONDS = /[.,]\d{3}(\d{1,3})/;
+/** The form in which the API gives the times of requests. */
+const API_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const ZERO = '0'.charCodeAt(0);
+
+/**
+ * Milliseconds since the Unix epoch of an ISO 8601 date and time as the API takes them (docs/contract.md#timestamps),
+ * cut to the millisecond, UTC where it has no offset. Null for any other text and for years before 1970 or after 2099.
+ */
+export function instantOf(text: string): number | null {
+  const epochMs = API_FORM.test(text) ? readApiForm(text) : readTimestamp(text);
+  return isStorable(epochMs) ? epochMs : null;
+}
+
+/** Digit by digit, which takes a quarter of the time: nearly every line of NDJSON has this form. */
+function readApiForm(text: string): number {
+  const year = readTwoDigits(text, 0) * 100 + readTwoDigits(text, 2);
+  const [month, day] = [readTwoDigits(text, 5), readTwoDigits(text, 8)];
+  const [hour, minute, second] = [readTwoDigits(text, 11), readTwoDigits(text, 14), readTwoDigits(text, 17)];
+  return toEpochMs(year, month, day, hour, minute, second) + Number(text.slice(20, 23));
+}
+
+function readTimestamp(text: string): number {
+  const timestamp = parseTimestamp(text);
+  return timestamp.kind === 'invalid' ? NaN : resolveTimestamp(timestamp);
+}
+
+/** The number that two digits of a text are. */
+export function readTwoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
+}
+
+/**
+ * Milliseconds since the Unix epoch of a date and time in UTC, with months from 1; NaN for one before 1970 or that does not
+ * exist.
+ */
+export function toEpochMs(
+  year: number,
+  month: number,
+  day: number,
+  hour: number,
+  minute: number,
+  second: number,
+): number {
+  if (year < 1970 || hour > 23 || minute > 59 || second > 59) return NaN;
+  const epochMs = Date.UTC(year, month - 1, day, hour, minute, second);
+  // The 31st of April is the 1st of May to `Date.UTC`, and a 13th month the next January.
+  const date = new Date(epochMs);
+  return date.getUTCDate() === day && date.getUTCMonth() === month - 1 ? epochMs : NaN;
+}
+
+/** Whether the store's times can hold it, in milliseconds since the Unix epoch. */
+export function isStorable(epochMs: number): boolean {
+  return epochMs >= 0 && epochMs < END_MS;
+}
+
+/** An ISO 8601 date and time in milliseconds since the Unix epoch; see `instantOf`. */
+export const instantDecoder = createDecoder('must be an ISO 8601 date and time from 1970 to 2099', (value) =>
+  typeof value === 'string' ? (instantOf(value) ?? undefined) : undefined,
+);
+
+/** The same in whole microseconds. */
+export const microsecondsDecoder = createDecoder(instantDecoder.ruleFor(''), (value) => {
+  const epochMs = instantDecoder.decode(value);
+  if (epochMs === undefined) return undefined;
+  const rest = BEYOND_MILLISECONDS.exec(value as string)?.[1] ?? '';
+  return epochMs * 1000 + Number(rest.padEnd(3, '0'));
+});
+
+/** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
+const MAX_AHEAD_MS = 24 * 3_600_000;
+
+/** Since when data is kept, in milliseconds since the Unix epoch, and the same in words. */
+export interface Retention {
+  from: number;
+  words: string;
+}
+
+export const trafficRetention = (now: number): Retention => ({
+  from: trafficRetainedFrom(now),
+  words: `the ${TRAFFIC_RETENTION_MONTHS} months for which traffic is kept`,
+});
+
+export const logsRetention = (now: number): Retention => ({
+  from: logsRetainedFrom(now),
+  words: `the ${LOG_RETENTION_DAYS} days for which request logs are kept`,
+});
+
+/** Why data of that time cannot be kept, or undefined when it can; in milliseconds since the Unix epoch. */
+export function whyNotInTime(timestamp: number, kept: Retention, now: number): string | undefined {
+  if (timestamp < kept.from) return `timestamp: older than ${kept.words}`;
+  if (timestamp > now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';
+  return undefined;
+}

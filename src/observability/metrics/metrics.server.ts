@@ -1,0 +1,35 @@
+import { once } from 'node:events';
+import { type Server, createServer } from 'node:http';
+import { answerClientError } from '../../http/client-error.js';
+import { hasValidHost } from '../../http/host.middleware.js';
+import { listen } from '../../http/listen.js';
+import { CONTENT_TYPE } from './instruments.js';
+import type { Metrics } from './metrics.js';
+
+/** Serves `GET /metrics` on a port of its own, so that what faces clients never shows it. */
+export class MetricsServer {
+  private constructor(private readonly server: Server) {}
+
+  /** @throws ConfigError or Error, in one line, when the address or the port cannot be had. */
+  static async listen(metrics: Metrics, port: number, host: string): Promise<MetricsServer> {
+    const server = createServer({ requireHostHeader: false }, (request, response) => {
+      const isServed = request.method === 'GET' && request.url?.split('?', 1)[0] === '/metrics';
+      response.statusCode = hasValidHost(request) ? (isServed ? 200 : 404) : 400;
+      response.setHeader('X-Content-Type-Options', 'nosniff');
+      if (response.statusCode === 200) response.setHeader('Content-Type', CONTENT_TYPE).end(metrics.text());
+      else response.end();
+    });
+    server.on('clientError', answerClientError);
+    await listen(server, 'METRICS_PORT', port, host);
+    // Nobody lives for their metrics: a start that fails later still ends.
+    server.unref();
+    return new MetricsServer(server);
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    this.server.closeAllConnections();
+    await closed;
+  }
+}

@@ -1,0 +1,148 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Logger } from '@nestjs/common';
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import { within } from '../common/async/timeout.js';
+import type { TracingConfig } from '../config/tracing.config.js';
+import { PRODUCT_VERSION } from '../config/version.js';
+
+const NAME = 'request-analytics';
+
+/** Of the time that a stop may take, what the last spans have: a collector that is away must not eat up the rest. */
+const FLUSH_WITHIN_MS = 2_000;
+const COMPLAIN_EVERY_MS = 60_000;
+
+type Api = typeof import('@opentelemetry/api');
+type Provider = import('@opentelemetry/sdk-trace-base').BasicTracerProvider;
+type Propagator = import('@opentelemetry/core').W3CTraceContextPropagator;
+
+/** What spans that begin now are below of. */
+interface Parent {
+  span: Span;
+  context: Context;
+}
+
+/** A request's span while it lasts. */
+export interface RequestSpan {
+  readonly traceId: string;
+  /** Runs what the request is about; spans that begin in it, however late, are its children. */
+  run(work: () => void): void;
+  end(name: string, attributes: Attributes, isError: boolean): void;
+}
+
+/**
+ * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each question to Redis.
+ * They carry names and numbers: no key, no URL, no text and no values of a statement.
+ *
+ * OpenTelemetry is loaded by `start` alone, and nothing of it is global, so that what is not traced costs nothing.
+ */
+export class Tracing {
+  private readonly current = new AsyncLocalStorage<Parent>();
+  private readonly tracer: Tracer;
+
+  private constructor(
+    private readonly api: Api,
+    private readonly provider: Provider,
+    private readonly propagator: Propagator,
+  ) {
+    this.tracer = provider.getTracer(NAME, PRODUCT_VERSION);
+  }
+
+  static async start({ protocol }: TracingConfig): Promise<Tracing> {
+    const [api, core, { BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resource] =
+      await Promise.all([
+        import('@opentelemetry/api'),
+        import('@opentelemetry/core'),
+        import('@opentelemetry/sdk-trace-base'),
+        protocol === 'http/json'
+          ? import('@opentelemetry/exporter-trace-otlp-http')
+          : import('@opentelemetry/exporter-trace-otlp-proto'),
+        describeService(),
+      ]);
+    core.setGlobalErrorHandler(complainer());
+    const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())];
+    const provider = new BasicTracerProvider({ resource, spanProcessors });
+    return new Tracing(api, provider, new core.W3CTraceContextPropagator());
+  }
+
+  /** The span of a request, part of the caller's trace where its `traceparent` names one. */
+  request(method: string, headers: IncomingHttpHeaders): RequestSpan {
+    const { SpanKind, SpanStatusCode, ROOT_CONTEXT, defaultTextMapGetter, trace } = this.api;
+    const caller = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
+    const attributes = { 'http.request.method': method };
+    const span = this.tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, caller);
+    const context = trace.setSpan(caller, span);
+    return {
+      traceId: span.spanContext().traceId,
+      run: (work) => {
+        // Below a span that is not kept none is kept either: those requests need not be followed.
+        if (span.isRecording()) this.current.run({ span, context }, work);
+        else work();
+      },
+      end: (name, ended, isError) => {
+        span.updateName(name).setAttributes(ended);
+        if (isError) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      },
+    };
+  }
+
+  /**
+   * Does the work inside a span of the request that asks for it. Without a request there is none, nor after its end:
+   * what a request left behind, a timer for example, is not about it any more.
+   */
+  async call<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
+    const parent = this.current.getStore();
+    if (!parent?.span.isRecording()) return work();
+    const { SpanKind } = this.api;
+    const span = this.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent.context);
+    return this.ended(span, () => work(span));
+  }
+
+  /** Does work for several requests at once, in a trace of its own. */
+  async task<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
+    const { ROOT_CONTEXT, trace } = this.api;
+    const span = this.tracer.startSpan(name, { attributes }, ROOT_CONTEXT);
+    const context = trace.setSpan(ROOT_CONTEXT, span);
+    return this.ended(span, () => this.current.run({ span, context }, work));
+  }
+
+  /** Sends what is left, for two seconds at most; never rejects. */
+  async close(): Promise<void> {
+    await within(FLUSH_WITHIN_MS, this.provider.shutdown()).catch(() => undefined);
+  }
+
+  private async ended<T>(span: Span, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      const type = error instanceof Error ? error.name : 'unknown';
+      span.setAttribute('error.type', type).setStatus({ code: this.api.SpanStatusCode.ERROR });
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+}
+
+/** What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and where they say nothing, name and version. */
+async function describeService() {
+  const resources = await import('@opentelemetry/resources');
+  const own = { 'service.name': NAME, 'service.version': PRODUCT_VERSION };
+  return resources
+    .defaultResource()
+    .merge(resources.resourceFromAttributes(own))
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }));
+}
+
+/** Says that spans are lost, without the address they were to go to, and not for every batch. */
+function complainer() {
+  const log = new Logger(Tracing.name);
+  let saidAt = -Infinity;
+  return (error: unknown) => {
+    if (performance.now() - saidAt < COMPLAIN_EVERY_MS) return;
+    saidAt = performance.now();
+    const { code, name } = error as NodeJS.ErrnoException;
+    log.warn(`traces could not be sent (${code ?? name})`);
+  };
+}

@@ -1,0 +1,45 @@
+import { type Type, applyDecorators } from '@nestjs/common';
+import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
+import { type Field, fieldsOf } from '../validation/field.decorator.js';
+
+/** Documents the parameters and the body of an operation from the very fields that read them. */
+export function apiInput(inputClass: Type): MethodDecorator {
+  const fields = fieldsOf(inputClass);
+  const members = fields.filter((field) => field.in === 'body');
+  return applyDecorators(
+    ...fields.filter((field) => field.in !== 'body').map(documented),
+    ...(members.length > 0 ? [documentedBody(members)] : []),
+  );
+}
+
+function documented(field: Field): MethodDecorator {
+  const { name, description } = field;
+  return field.in === 'path'
+    ? ApiParam({ name, description, schema: schemaOf(field) })
+    : ApiQuery({ name, description, required: false, schema: schemaOf(field) });
+}
+
+function documentedBody(members: readonly Field[]): MethodDecorator {
+  const properties = members.map((member) => [
+    member.name,
+    { ...schemaOf(member), description: member.description },
+  ]);
+  const required = members.filter((member) => member.required).map(({ name }) => name);
+  return ApiBody({
+    required: true,
+    description: 'What is asked for. Other members are ignored; null says the same as no value.',
+    schema: {
+      type: 'object',
+      required,
+      properties: Object.fromEntries(properties) as Record<string, object>,
+    },
+  });
+}
+
+function schemaOf({ schema, examples, ...field }: Field) {
+  return {
+    ...schema,
+    ...(field.default !== undefined && { default: field.default }),
+    ...(examples && { examples }),
+  };
+}

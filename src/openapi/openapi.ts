@@ -1,0 +1,93 @@
+import type { INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { failureComponents, failureReferences } from './error-responses.js';
+import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
+import { HEADERS } from './headers.js';
+import { API_KEY_SCHEME } from './read-operation.decorator.js';
+
+const DESCRIPTION = `
+Read the request logs and the aggregated traffic of the apps your team monitors.
+
+### Your first call
+
+1. Press **Authorize**, paste your API key, press **Authorize** below it, then **Close**.
+   No key yet? \`npm run demo\` prints one; on a service of your own, \`npm run -s cli -- key create --team 1\` makes one.
+2. Open **Get Team** below, press **Try it out**, then **Execute**. The answer is your team.
+3. **List Apps** gives the \`app_id\` that all other operations ask for.
+
+### Good to know
+
+- Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
+- 100 requests a minute and key; the \`X-RateLimit-*\` headers tell what is left.
+- Pages: send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
+- Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
+`.trim();
+
+const TAGS = [
+  ['Team', 'The team behind the key'],
+  ['Apps', 'Apps and their environments'],
+  ['Endpoints', "An app's endpoints"],
+  ['Consumers', "An app's consumers"],
+  ['Request logs', 'Single requests'],
+  ['Traffic', 'Requests and bytes per hour or day'],
+  ['Metrics', 'Requests, errors, sizes and response times by period and group'],
+] as const;
+
+/** The OpenAPI 3.1 document, made from the decorators that run. */
+export function createDocument(app: INestApplication): OpenAPIObject {
+  const { openapi, info, servers, tags, paths, components } = SwaggerModule.createDocument(app, base(), {
+    autoTagControllers: false,
+    extraModels: [ErrorBody, ValidationErrorBody],
+  });
+  for (const { get, post } of Object.values(paths)) {
+    Object.assign(get?.responses ?? {}, failureReferences());
+    Object.assign(post?.responses ?? {}, failureReferences({ hasBody: true }));
+  }
+  const { schemas = {}, securitySchemes = {} } = components ?? {};
+  return {
+    openapi,
+    info,
+    ...(servers && { servers }),
+    ...(tags && { tags }),
+    paths,
+    components: {
+      securitySchemes,
+      headers: HEADERS,
+      responses: failureComponents(),
+      schemas: withExamples(schemas),
+    },
+  };
+}
+
+function base() {
+  const builder = new DocumentBuilder()
+    .setOpenAPIVersion('3.1.0')
+    .setTitle('Request Analytics Read API')
+    .setDescription(DESCRIPTION)
+    .setVersion('1.0.0')
+    .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
+    .addServer('/', 'This server')
+    .addApiKey(
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'Api-Key',
+        description: 'The API key of your team: 7 characters, a dot, 32 characters.',
+      },
+      API_KEY_SCHEME,
+    );
+  for (const [name, description] of TAGS) builder.addTag(name, description);
+  const config = builder.build();
+  config.info.contact = { name: 'The maintainers of this service' };
+  return config;
+}
+
+/** Schemas of OpenAPI 3.1 are JSON Schema, which knows `examples` and no `example`. */
+function withExamples<Node>(node: Node): Node {
+  if (Array.isArray(node)) return node.map(withExamples) as Node;
+  if (typeof node !== 'object' || node === null) return node;
+  const { example, ...rest } = Object.fromEntries(
+    Object.entries(node).map(([name, value]) => [name, withExamples(value as unknown)]),
+  );
+  return (example === undefined ? rest : { ...rest, examples: [example] }) as Node;
+}

@@ -1,0 +1,69 @@
+import { HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
+import {
+  ApiExtraModels,
+  ApiOkResponse,
+  ApiOperation,
+  ApiSecurity,
+  ApiTags,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { type FileFormat, MEDIA_TYPES } from '../common/formats/file-format.js';
+import { type HeaderName, WITH_KEY, always } from './headers.js';
+import { apiInput } from './input.js';
+import { API_KEY_SCHEME } from './read-operation.decorator.js';
+
+export interface QueryOperationOptions {
+  /** `operationId`: the method's name in generated clients. */
+  id: string;
+  tag: string;
+  summary: string;
+  description: string;
+  /** DTO of the path parameters and of the members of the body. */
+  input: Type;
+  /** Class of a row of the answer. */
+  row: Type;
+  /** Headers that some answers have. */
+  headers?: readonly HeaderName[];
+}
+
+const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
+  ndjson: 'One JSON object a line',
+  arrow: 'An Arrow IPC stream, compressed with LZ4',
+  csv: 'RFC 4180, with a header line',
+  parquet: 'A Parquet file',
+};
+
+/**
+ * One of the service's POST operations, which read as well: what is asked for is a JSON body, and the answer is a file of
+ * rows. What is the same for all operations, the answers other than 200, `createDocument` adds.
+ */
+export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
+  const { id, tag, summary, description, input, row, headers = [] } = options;
+  const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
+    MEDIA_TYPES[format],
+    {
+      schema:
+        format === 'ndjson'
+          ? { $ref: getSchemaPath(row) }
+          : {
+              type: 'string',
+              ...(format !== 'csv' && { format: 'binary' }),
+              description: DESCRIPTIONS[format],
+            },
+    },
+  ]);
+  return applyDecorators(
+    Post(),
+    HttpCode(200),
+    ApiTags(tag),
+    ApiSecurity(API_KEY_SCHEME),
+    ApiOperation({ operationId: id, summary, description }),
+    ApiExtraModels(row),
+    ApiOkResponse({
+      description: `Success: a file in the format that was asked for. ${DESCRIPTIONS.ndjson} by default.`,
+      headers: always([...WITH_KEY, ...headers]),
+      content: Object.fromEntries(bodies) as Record<string, object>,
+    }),
+    apiInput(input),
+  );
+}

@@ -1,0 +1,98 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import { Config } from '../config/config.js';
+
+/** The query a token belongs to: it opens for exactly this one. */
+export interface TokenBinding {
+  operation: 'consumers' | 'request-logs' | 'traffic';
+  teamId: number;
+  appId: number;
+  /** The filters in a form in which equal queries are equal. */
+  filters: readonly (string | number | null)[];
+}
+
+/** What a token carries. Everything in it is signed; nothing in it is secret. */
+export interface TokenContent {
+  /** Resolved window, milliseconds since the epoch: a default "now" does not slide between pages. */
+  window?: readonly [start: number, end: number];
+  /** `start` and `end` as the first request sent them, so that a later page may repeat or omit them. */
+  sent?: readonly [start: number | null, end: number | null];
+  /** Key of the last record already given. */
+  after: readonly (string | number)[];
+}
+
+interface Envelope extends TokenContent {
+  binding: string;
+}
+
+const SIGNATURE_BYTES = 16;
+const SIGNATURE_LENGTH = Math.ceil((SIGNATURE_BYTES * 8) / 6);
+const SECRET = `SELECT value FROM secrets_v1 WHERE name = 'page_token' ORDER BY created_at, value LIMIT 1`;
+
+/**
+ * Makes and opens `next_token`: opaque, URL-safe, signed, and bound to team, app, operation and filters
+ * (docs/contract.md#page-token).
+ *
+ * All instances share one secret: `TOKEN_SECRET`, or the one that the store keeps.
+ */
+@Injectable()
+export class PageTokens implements OnModuleInit {
+  private secret = '';
+
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly config: Config,
+  ) {}
+
+  /** Nobody waits: the service starts without its store, and `ready` asks again. */
+  onModuleInit() {
+    this.loadSecret().catch(() => undefined);
+  }
+
+  /** Makes sure that tokens can be signed; a store that was away at start is asked again. */
+  async ready(): Promise<void> {
+    if (this.secret === '') await this.loadSecret();
+  }
+
+  seal(binding: TokenBinding, content: TokenContent): string {
+    const envelope: Envelope = { binding: digest(binding), ...content };
+    const payload = Buffer.from(JSON.stringify(envelope)).toString('base64url');
+    return payload + this.signature(payload);
+  }
+
+  /** The envelope of a token that this service made, not yet held against a query; undefined for any other text. */
+  open(token: string): Envelope | undefined {
+    const payload = token.slice(0, -SIGNATURE_LENGTH);
+    const signature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
+    const expected = Buffer.from(this.signature(payload));
+    // The texts are compared, not the bytes they stand for: several texts decode to the same bytes.
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
+    return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Envelope;
+  }
+
+  /** Whether an opened token is of this very query. */
+  belongs(envelope: Envelope, binding: TokenBinding): boolean {
+    return envelope.binding === digest(binding);
+  }
+
+  private signature(payload: string): string {
+    if (this.secret === '') throw new Error('Page tokens have no secret yet');
+    const bytes = createHmac('sha256', this.secret).update(payload).digest().subarray(0, SIGNATURE_BYTES);
+    return bytes.toString('base64url');
+  }
+
+  private async loadSecret() {
+    const rows = this.config.tokenSecret
+      ? [{ value: this.config.tokenSecret }]
+      : await this.store.rows<{ value: string }>('secrets.page_token', SECRET);
+    if (!rows[0]) throw new StoreUnavailable('the store has no secret for page tokens yet');
+    this.secret = rows[0].value;
+  }
+}
+
+function digest({ operation, teamId, appId, filters }: TokenBinding): string {
+  const text = JSON.stringify([operation, teamId, appId, filters]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+}

@@ -1,0 +1,213 @@
+import { EXAMPLES } from '../common/examples.js';
+import { type Timestamp, parseTimestamp } from '../common/time/timestamp.js';
+import {
+  type FieldDecorator,
+  type FieldKind,
+  type FieldOptions,
+  type Held,
+  field,
+} from './field.decorator.js';
+import { parseInteger } from './integer.js';
+import {
+  Refusal,
+  aboveMaximum,
+  belowMinimum,
+  invalidToken,
+  notABoolean,
+  notAJsonBoolean,
+  notAJsonInteger,
+  notAString,
+  notATimestamp,
+  notOneOf,
+  patternMismatch,
+} from './issues.js';
+import { readList } from './json-list.js';
+import { textFault } from './text.js';
+import { parseTimezone } from './timezone.js';
+import { parseUuid } from './uuid.js';
+
+/** Characters of the longest page token (docs/contract.md#limits). */
+const TOKEN_MAX_LENGTH = 1024;
+
+export interface IntegerOptions extends FieldOptions<number> {
+  /** The least value allowed. */
+  readonly ge: number;
+  /** The greatest value allowed; without it there is none. */
+  readonly le?: number;
+}
+
+/** A whole number; one beyond 2^53 - 1 becomes just that. */
+export function IntegerField<const Options extends IntegerOptions>(
+  options: Options,
+): FieldDecorator<Held<number, Options>> {
+  const { ge, le } = options;
+  const withinBounds = (value: number | Refusal) => {
+    if (value instanceof Refusal) return value;
+    if (value < ge) return belowMinimum(ge);
+    return le !== undefined && value > le ? aboveMaximum(le) : value;
+  };
+  return field<number, Options>(
+    {
+      schema: { type: 'integer', minimum: ge, ...(le !== undefined && { maximum: le }) },
+      read: (text) => withinBounds(parseInteger(text)),
+      readJson: (value) => withinBounds(jsonInteger(value)),
+    },
+    options,
+  );
+}
+
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
+  [
+    [true, '1 on t true y yes'],
+    [false, '0 off f false n no'],
+  ].flatMap(([value, words]) =>
+    String(words)
+      .split(' ')
+      .map((word) => [word, value === true] as const),
+  ),
+);
+
+/** True or false, in a text by one of pydantic's words for it. */
+export function BooleanField<const Options extends FieldOptions<boolean>>(
+  options: Options,
+): FieldDecorator<Held<boolean, Options>> {
+  return field<boolean, Options>(
+    {
+      schema: { type: 'boolean' },
+      read: (text) => BOOLEANS.get(text.toLowerCase()) ?? notABoolean,
+      readJson: (value) => (typeof value === 'boolean' ? value : notAJsonBoolean),
+    },
+    options,
+  );
+}
+
+/** A kind whose values are texts, in the URL and in JSON. */
+function textKind<Value>(
+  schema: FieldKind<Value>['schema'],
+  read: FieldKind<Value>['read'],
+): FieldKind<Value> {
+  return { schema, read, readJson: (value) => (typeof value === 'string' ? read(value) : notAString) };
+}
+
+export interface TextOptions extends FieldOptions<string> {
+  /** In Unicode code points. */
+  readonly maxLength: number;
+}
+
+/** Any text; an empty one says the same as none (docs/contract.md#empty-values). */
+export function TextField<const Options extends TextOptions>(
+  options: Options,
+): FieldDecorator<Held<string, Options>> {
+  const { maxLength } = options;
+  const read = (text: string) => (text === '' ? undefined : (textFault(text, maxLength) ?? text));
+  return field<string, Options>(textKind({ type: 'string', maxLength }, read), options);
+}
+
+export interface PatternOptions extends TextOptions {
+  /** Anchored at both ends, and without nested repetition of the same characters. */
+  readonly pattern: RegExp;
+}
+
+/** Text of a fixed form. */
+export function PatternField<const Options extends PatternOptions>(
+  options: Options,
+): FieldDecorator<Held<string, Options>> {
+  const { maxLength, pattern } = options;
+  const mismatch = patternMismatch(pattern.source);
+  const read = (text: string) => textFault(text, maxLength) ?? (pattern.test(text) ? text : mismatch);
+  return field<string, Options>(
+    textKind({ type: 'string', maxLength, pattern: pattern.source }, read),
+    options,
+  );
+}
+
+/** An ISO 8601 date, or date and time (docs/contract.md#timestamps); `resolveTimestamp` makes an instant of it. */
+export function TimestampField<const Options extends FieldOptions<Timestamp>>(
+  options: Options,
+): FieldDecorator<Held<Timestamp, Options>> {
+  const read = (text: string) => {
+    const timestamp = parseTimestamp(text);
+    return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : timestamp;
+  };
+  return field<Timestamp, Options>(textKind({ type: 'string' }, read), options);
+}
+
+/** The name of an IANA timezone. */
+export function TimezoneField<const Options extends FieldOptions<string>>(
+  options: Options,
+): FieldDecorator<Held<string, Options>> {
+  return field<string, Options>(textKind({ type: 'string' }, parseTimezone), options);
+}
+
+/** One of a few words. */
+export function LiteralField<const Word extends string, const Options extends FieldOptions<NoInfer<Word>>>(
+  words: readonly Word[],
+  options: Options,
+): FieldDecorator<Held<Word, Options>> {
+  return field<Word, Options>(textKind({ type: 'string', enum: [...words] }, oneOf(words)), options);
+}
+
+export interface ListOptions<Value> extends FieldOptions<Value> {
+  readonly in: 'body';
+  /** Default: 0. */
+  readonly minItems?: number;
+  readonly maxItems: number;
+}
+
+/** A list of a few words, each of which counts once; read in the order of `words`. */
+export function LiteralListField<
+  const Word extends string,
+  const Options extends ListOptions<readonly NoInfer<Word>[]>,
+>(words: readonly Word[], options: Options): FieldDecorator<Held<readonly Word[], Options>> {
+  const { minItems = 0, maxItems } = options;
+  const readWord = textKind({ type: 'string' }, oneOf(words)).readJson;
+  return field<readonly Word[], Options>(
+    {
+      schema: { type: 'array', items: { type: 'string', enum: [...words] }, minItems, maxItems },
+      read: notInUrl,
+      readJson: (value) => {
+        const items = readList(value, { minItems, maxItems }, readWord);
+        return Array.isArray(items) ? words.filter((word) => items.includes(word)) : items;
+      },
+    },
+    options,
+  );
+}
+
+/** Stands for the reading of a text where a field can only be a member of the body. */
+export const notInUrl = (): never => {
+  throw new TypeError('This kind of field belongs in the body');
+};
+
+function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word | Refusal {
+  const otherwise = notOneOf(words);
+  return (text) => words.find((word) => word === text) ?? otherwise;
+}
+
+/** `1.0` is 1; one beyond 2^53 - 1 becomes just that. */
+export function jsonInteger(value: unknown): number | Refusal {
+  if (typeof value !== 'number' || (!Number.isInteger(value) && Number.isFinite(value)))
+    return notAJsonInteger;
+  return Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+}
+
+/** A UUID, lower-case with hyphens whatever form it was sent in. */
+export function UuidField<const Options extends FieldOptions<string>>(
+  options: Options,
+): FieldDecorator<Held<string, Options>> {
+  return field<string, Options>(textKind({ type: 'string', format: 'uuid' }, parseUuid), options);
+}
+
+/** The token of a page. Only its form is judged here; whether it is ours and of this query, its input's `check`. */
+export function TokenField(
+  options: FieldOptions<string> = {
+    description: 'Token for the next page, from a previous response',
+    examples: [EXAMPLES.next_token],
+  },
+): FieldDecorator<string | undefined> {
+  const read = (text: string) => (text === '' ? invalidToken : (textFault(text, TOKEN_MAX_LENGTH) ?? text));
+  return field<string, FieldOptions<string>>(
+    textKind({ type: 'string', maxLength: TOKEN_MAX_LENGTH }, read),
+    options,
+  );
+}

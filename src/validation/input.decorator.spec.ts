@@ -1,0 +1,203 @@
+import { once } from 'node:events';
+import { type IncomingMessage, type Server, get as httpGet } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { Controller, Get, type INestApplication, Injectable, Module } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import type { NextFunction, Request, Response } from 'express';
+import request from 'supertest';
+import type { Account } from '../common/account.js';
+import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import { keepPathDecodable } from '../http/raw-query.js';
+import {
+  IntegerField,
+  TextField,
+  TimestampField,
+  TimezoneField,
+  TokenField,
+  UuidField,
+} from './field-types.js';
+import { Input } from './input.decorator.js';
+import { invalidToken, startNotBeforeEnd } from './issues.js';
+import type { CheckedInput, InputCheck } from './validation-context.js';
+
+const description = 'For the document';
+const ACCOUNT: Account = { teamId: 7, teamName: 'Team', plan: 'premium', keyIdentifier: 'abcdefg' };
+const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
+
+/** Stands for whatever an input's check needs of the application. */
+@Injectable()
+class Tokens {
+  async belongs(token: string, teamId: number): Promise<boolean> {
+    return Promise.resolve(token === `of-team-${teamId}`);
+  }
+}
+
+class AppInput {
+  @IntegerField({ in: 'path', description, ge: 1 }) app_id: number;
+}
+
+class ListThingsInput extends AppInput implements CheckedInput {
+  @TextField({ description, maxLength: 4 }) method?: string;
+  @TimestampField({ description }) start?: Timestamp;
+  @TimestampField({ description }) end?: Timestamp;
+  @TimezoneField({ description, default: 'UTC' }) timezone: string;
+  @IntegerField({ description, ge: 1, le: 1000, default: 100 }) limit: number;
+  @TokenField() next_token?: string;
+
+  async check(check: InputCheck<ListThingsInput>) {
+    if (check.accepts('start', 'end', 'timezone') && !this.inOrder())
+      check.refuse('start', startNotBeforeEnd);
+    const tokens = check.resolve(Tokens);
+    if (this.next_token !== undefined && !(await tokens.belongs(this.next_token, check.account.teamId)))
+      check.refuse('next_token', invalidToken);
+  }
+
+  private inOrder(): boolean {
+    const { start, end, timezone } = this;
+    return !end || (start ? resolveTimestamp(start, timezone) : 0) < resolveTimestamp(end, timezone);
+  }
+}
+
+class ThingInput extends AppInput {
+  @UuidField({ in: 'path', description }) request_uuid: string;
+}
+
+@Controller('v1/apps/:app_id')
+class ThingsController {
+  @Get('things')
+  list(@Input() input: ListThingsInput) {
+    return input;
+  }
+
+  @Get('things/:request_uuid')
+  find(@Input() input: ThingInput) {
+    return input;
+  }
+}
+
+@Module({ controllers: [ThingsController], providers: [Tokens] })
+class ThingsModule {}
+
+describe('@Input()', () => {
+  let app: INestApplication<Server>;
+  beforeAll(async () => {
+    const module = await Test.createTestingModule({ imports: [ThingsModule] }).compile();
+    app = module.createNestApplication();
+    app.use(keepPathDecodable);
+    app.use((incoming: Request, _: Response, next: NextFunction) => {
+      incoming.account = ACCOUNT;
+      next();
+    });
+    await app.listen(0, '127.0.0.1');
+  });
+  afterAll(async () => {
+    await app.close();
+  });
+
+  const get = (path: string) => request(app.getHttpServer()).get(path);
+  const faultsOf = async (path: string) => {
+    const { status, body } = await get(path);
+    expect([path, status, Object.keys(body)]).toEqual([path, 422, ['detail']]);
+    return body.detail as { loc: string[]; type: string; input: string | null }[];
+  };
+  const placesOf = async (path: string) => (await faultsOf(path)).map(({ loc }) => loc.join('.'));
+
+  it('gives path and query as one object of typed values', async () => {
+    const { body } = await get(
+      '/v1/apps/007/things?start=2025-05-14T10:00+02:00&limit=1_0&method=&unknown=%',
+    );
+    expect(body).toEqual({
+      app_id: 7,
+      start: { kind: 'instant', epochMs: Date.parse('2025-05-14T08:00:00Z') },
+      limit: 10,
+      timezone: 'UTC',
+    });
+  });
+
+  it('gives a path of several parameters', async () => {
+    const path = `/v1/apps/1/things/${UUID.toUpperCase()}?app_id=0&request_uuid=x`;
+    expect((await get(path)).body).toEqual({ app_id: 1, request_uuid: UUID });
+  });
+
+  it('reads the absolute form of a target, as proxies send it', async () => {
+    const { port } = app.getHttpServer().address() as AddressInfo;
+    const outgoing = httpGet({ port, path: 'http://host/v1/apps/5/things?limit=6' });
+    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+    expect(await json(incoming)).toMatchObject({ app_id: 5, limit: 6 });
+  });
+
+  it('answers all faults at once: path first, then the order of declaration', async () => {
+    const query = 'next_token=%00&limit=0&timezone=x&end=x&start=x&method=abcde';
+    expect(await placesOf(`/v1/apps/x/things?${query}`)).toEqual([
+      'path.app_id',
+      'query.method',
+      'query.start',
+      'query.end',
+      'query.timezone',
+      'query.limit',
+      'query.next_token',
+    ]);
+    expect(await placesOf('/v1/apps/0/things/x')).toEqual(['path.app_id', 'path.request_uuid']);
+  });
+
+  it('writes a fault as FastAPI does', async () => {
+    const { text } = await get('/v1/apps/0/things');
+    expect(text).toBe(
+      '{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],' +
+        '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}]}',
+    );
+  });
+
+  it('refuses what is no text, and says what was sent', async () => {
+    const faults = await faultsOf('/v1/apps/%zz/things?method=%ff+&limit=%&other=%ff');
+    expect(faults.map(({ type, input }) => [type, input])).toEqual([
+      ['string_unicode', '%zz'],
+      ['string_unicode', '%ff+'],
+      ['string_unicode', '%'],
+    ]);
+  });
+
+  it('takes a path segment for what it decodes to, slashes too', async () => {
+    expect((await get('/v1/apps/%31/things')).body).toMatchObject({ app_id: 1 });
+    expect(await faultsOf('/v1/apps/1%2F2/things')).toMatchObject([{ type: 'int_parsing', input: '1/2' }]);
+  });
+
+  it('says of a value what was sent, decoded, and null where nothing was', async () => {
+    const sent = await faultsOf('/v1/apps/1/things?start=2025-01-02&end=2025%2D01-01');
+    expect(sent).toMatchObject([{ loc: ['query', 'start'], input: '2025-01-02', type: 'value_error' }]);
+    const unsent = await faultsOf('/v1/apps/1/things?end=1970-01-01');
+    expect(unsent).toMatchObject([{ loc: ['query', 'start'], input: null, type: 'value_error' }]);
+  });
+
+  it('joins the faults of the check to the others, each in its place', async () => {
+    const query = 'limit=0&next_token=of-team-8&start=2025-01-02&end=2025-01-01&method=abcde';
+    expect(await placesOf(`/v1/apps/1/things?${query}`)).toEqual([
+      'query.method',
+      'query.start',
+      'query.limit',
+      'query.next_token',
+    ]);
+  });
+
+  it('checks fields against each other only where each can be read', async () => {
+    expect(await placesOf('/v1/apps/1/things?start=2025-01-02&end=x')).toEqual(['query.end']);
+    expect(await placesOf('/v1/apps/1/things?start=x&end=2025-01-01')).toEqual(['query.start']);
+  });
+
+  it('checks with providers of the application and the account of the request', async () => {
+    expect((await get('/v1/apps/1/things?next_token=of-team-7')).body).toMatchObject({
+      next_token: 'of-team-7',
+    });
+    expect(await faultsOf('/v1/apps/1/things?next_token=x')).toMatchObject([{ type: 'value_error' }]);
+  });
+
+  it('takes names that other parsers unfold for unknown ones', async () => {
+    const query = '__proto__=1&__proto__[limit]=0&constructor=1&limit[]=0&limit[a]=0&app_id=x&check=1';
+    expect((await get(`/v1/apps/1/things?${query}`)).body).toEqual({
+      app_id: 1,
+      limit: 100,
+      timezone: 'UTC',
+    });
+  });
+});

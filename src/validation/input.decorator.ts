@@ -1,0 +1,23 @@
+import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
+import type { Request } from 'express';
+import { rawPath, rawQuery } from '../http/raw-query.js';
+import { InputPipe, type RawInput } from './input.pipe.js';
+import { readJsonBody } from './json-body.js';
+
+const FromRequest = createParamDecorator((_: unknown, context: ExecutionContext): RawInput => {
+  const request = context.switchToHttp().getRequest<Request>();
+  const { path } = request.route as { path: string };
+  if (!request.account) throw new Error(`${path} takes an input, but no account: it needs the API-key guard`);
+  return {
+    path: rawPath(path, request.originalUrl),
+    query: rawQuery(request.originalUrl),
+    readBody: () => readJsonBody(request),
+    account: request.account,
+  };
+});
+
+/**
+ * Path and query parameters and members of a JSON body as one object of the parameter's class, whose fields are declared with the decorators of
+ * `field-types.ts`. One object, because the framework judges separate ones apart and answers only the first fault.
+ */
+export const Input = (): ParameterDecorator => FromRequest(InputPipe);

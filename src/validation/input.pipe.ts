@@ -1,0 +1,68 @@
+import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { plainToInstance } from 'class-transformer';
+import { validateSync } from 'class-validator';
+import type { Account } from '../common/account.js';
+import { type Field, type RawFields, fieldsOf, findPresent } from './field.decorator.js';
+import { type PartRefusals, type Refusal, ValidationFailure } from './issues.js';
+import { type JsonBody, NO_BODY } from './json-body.js';
+import { type CheckedInput, InputCheck, type RawValues } from './validation-context.js';
+
+/** What `@Input()` hands to the pipe. */
+export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
+  /** Called where the input class has members of a body. */
+  readonly readBody: () => Promise<JsonBody>;
+  readonly account: Account;
+}
+
+type Instance = Record<string, unknown>;
+
+/**
+ * Makes the typed input of an operation from what was sent, or one 422 with all its faults (docs/contract.md#order).
+ */
+@Injectable()
+export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
+  constructor(private readonly modules: ModuleRef) {}
+
+  /** @throws ValidationFailure, or what the body's reading throws */
+  async transform(
+    { path, query, readBody, account }: RawInput,
+    { metatype }: ArgumentMetadata,
+  ): Promise<object> {
+    const inputClass = metatype as Type<Instance>;
+    const declared = fieldsOf(inputClass);
+    // A class that was imported as a type only is `Object` here: nothing of it would be checked.
+    if (declared.length === 0) throw new Error(`${inputClass.name} declares no fields`);
+    const hasBody = declared.some((field) => field.in === 'body');
+    const { members, fault } = hasBody ? await readBody() : NO_BODY;
+    // Of a body that cannot be read, its members are not judged.
+    const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
+    const raw = { path, query, body: members };
+    const input = plainToInstance(inputClass, sourceOf(fields, raw));
+    const check = new InputCheck(fields, raw, account, this.resolve);
+    refuseUnread(input, check);
+    if (isChecked(input) && !fault) await input.check(check);
+    const faults = [...check.faults(), ...(fault ? [fault] : [])];
+    if (faults.length > 0) throw new ValidationFailure(faults);
+    return input;
+  }
+
+  private readonly resolve = <Provider>(type: Type<Provider>): Provider =>
+    this.modules.get(type, { strict: false });
+}
+
+/** Only what the class declares: whatever else was sent goes no further. */
+function sourceOf(fields: readonly Field[], raw: RawValues): RawFields {
+  return Object.fromEntries(fields.map((field) => [field.name, findPresent(field, raw[field.in])]));
+}
+
+function refuseUnread(input: Instance, check: InputCheck): void {
+  for (const { property, value } of validateSync(input, { validationError: { target: false } })) {
+    check.refuse(property, value as Refusal | PartRefusals);
+    input[property] = undefined;
+  }
+}
+
+function isChecked(input: object): input is CheckedInput {
+  return 'check' in input && typeof input.check === 'function';
+}

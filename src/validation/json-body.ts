@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http';
+import { parse, stringify } from 'lossless-json';
+import { readBody } from '../collector/request-body.js';
+import {
+  type Fault,
+  type JsonPath,
+  type Refusal,
+  faultAt,
+  invalidJson,
+  missing,
+  notAnObject,
+} from './issues.js';
+
+/** More than any honest question: a list of 1,000 values and 100 filters have 20 KB. */
+const MAX_BYTES = 64 * 1024;
+const MAX_DEPTH = 16;
+const POSITION = / at position (\d+)$/;
+
+export interface JsonBody {
+  /** By name, each as JSON text with the digits that were sent. */
+  readonly members: ReadonlyMap<string, string>;
+  /** Why there are no members, where the body is no JSON object. */
+  readonly fault?: Fault;
+}
+
+export const NO_BODY: JsonBody = { members: new Map() };
+
+/**
+ * Reads the body of a request as JSON, whatever type it is announced as.
+ *
+ * @throws ApiError 413 when it is too large, 408 when it arrives too slowly, 400 when the client left
+ */
+export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
+  return parseJsonBody(await readBody(request, MAX_BYTES, () => undefined));
+}
+
+/** The same of the bytes of a body. */
+export function parseJsonBody(bytes: Buffer): JsonBody {
+  if (bytes.length === 0) return refused([], null, missing);
+  const text = decodeText(bytes);
+  if (text === undefined) return notJson(0, 'Body is not UTF-8');
+  const tooDeepAt = findTooDeep(text);
+  if (tooDeepAt !== undefined) return notJson(tooDeepAt, `Nested more than ${MAX_DEPTH} deep`);
+  try {
+    const body = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || !text.trimStart().startsWith('{'))
+      return refused([], JSON.parse(text), notAnObject);
+    return {
+      members: new Map(Object.entries(body).map(([name, value]) => [name, stringify(value) ?? 'null'])),
+    };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    const [behind, position = '0'] = POSITION.exec(error.message) ?? [''];
+    return notJson(Number(position), error.message.slice(0, error.message.length - behind.length));
+  }
+}
+
+function notJson(offset: number, why: string): JsonBody {
+  return refused([offset], {}, invalidJson(why));
+}
+
+function refused(path: JsonPath, input: unknown, refusal: Refusal): JsonBody {
+  return { ...NO_BODY, fault: faultAt('body', path, input, refusal) };
+}
+
+function decodeText(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where an array or object begins that is nested too deeply. The parser calls itself for each level. */
+function findTooDeep(text: string): number | undefined {
+  let depth = 0;
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {
+    if (token === '[' || token === '{') depth++;
+    else if (token === ']' || token === '}') depth--;
+    if (depth > MAX_DEPTH) return index;
+  }
+  return undefined;
+}

@@ -1,0 +1,62 @@
+import type { Type } from '@nestjs/common';
+import type { Account } from '../common/account.js';
+import { type Field, decodeFor, findSent } from './field.decorator.js';
+import { type Fault, type PartRefusals, type Place, type Refusal, faultAt } from './issues.js';
+import { refusedParts } from './json-list.js';
+
+/** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
+export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
+
+/** An input class whose fields must also fit together, or fit the account. */
+export interface CheckedInput {
+  /**
+   * Called when each field has been judged by itself; a field that was refused is `undefined`. What is refused here
+   * joins the same 422. May leave on the input what it worked out.
+   */
+  check(check: InputCheck<this>): void | Promise<void>;
+}
+
+/** What is known of a request while its input is judged, and where more faults are told. */
+export class InputCheck<Input = Record<string, unknown>> {
+  private readonly refusals = new Map<string, Refusal | PartRefusals>();
+
+  constructor(
+    private readonly fields: readonly Field[],
+    private readonly raw: RawValues,
+    readonly account: Account,
+    /** A provider of the application, by its class. */
+    readonly resolve: <Provider>(type: Type<Provider>) => Provider,
+  ) {}
+
+  /** Refuses the value of a field, or parts of it, unless it was refused already. */
+  refuse(name: keyof Input & string, refusal: Refusal | PartRefusals): void {
+    if (!this.refusals.has(name)) this.refusals.set(name, refusal);
+  }
+
+  /** Whether none of these fields was refused so far. */
+  accepts(...names: (keyof Input & string)[]): boolean {
+    return names.every((name) => !this.refusals.has(name));
+  }
+
+  /** All faults so far in the contract's order (docs/contract.md#order). */
+  faults(): Fault[] {
+    return this.fields.flatMap((field) => {
+      const { name, raw } = findSent(field, this.raw[field.in]);
+      const parts = refusedParts(this.refusals.get(field.name), [name], this.decode(field.in, raw));
+      return parts.map(({ path, input, refusal }) => faultAt(field.in, path, input, refusal));
+    });
+  }
+
+  /** Decoded where it can be: that is what a client recognizes. Of a member that is missing, the whole body. */
+  private decode(place: Place, raw: string | undefined): unknown {
+    if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
+    return raw === undefined ? this.body() : JSON.parse(raw);
+  }
+
+  /** The members of the body, as they were sent. */
+  body(): object {
+    return Object.fromEntries(
+      Array.from(this.raw.body, ([name, json]) => [name, JSON.parse(json) as unknown]),
+    );
+  }
+}

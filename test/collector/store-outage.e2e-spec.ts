@@ -1,0 +1,85 @@
+import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
+import { eventually } from '../setup/eventually.js';
+import { type Client, TestService } from './setup/collector.js';
+import { Load } from './setup/load.js';
+import { logFile } from './setup/log-file.js';
+import { aCount, aSync, anItem } from './setup/messages.js';
+import { startServer } from './setup/server.js';
+
+describe('a store that is away for a while', () => {
+  let server: ClickHouseServer;
+  let service: TestService;
+  let client: Client;
+
+  beforeAll(async () => {
+    const started = await startServer();
+    server = started.server;
+    service = await TestService.start({ ...started.env, QUERY_TIMEOUT_SECONDS: '3' });
+  }, 60_000);
+  beforeEach(async () => {
+    client = await service.tenant();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await server.stop();
+  });
+
+  const requests = async () => {
+    const { data } = await client.tenant.traffic();
+    return data.reduce((total, period) => total + period.requests, 0);
+  };
+  const logs = async () => (await client.tenant.logs({ limit: 1000 })).data;
+
+  it('is 503 with Retry-After for its clients, and nothing is lost or doubled when it comes back', async () => {
+    const url = (kind: string) => `${service.collector.url}${client.path(kind)}`;
+    const syncs = Array.from({ length: 400 }, (_, index) => ({
+      url: url('sync'),
+      body: JSON.stringify(aSync({ requests: [aCount({ request_count: index })] })),
+    }));
+    const files = Array.from({ length: 40 }, () => {
+      const item = anItem();
+      return { url: `${url('log')}?uuid=${item.uuid}`, body: logFile([item]) };
+    });
+    const load = new Load([...syncs.slice(0, 200), ...files, ...syncs.slice(200)]);
+    const done = load.run(20);
+    await eventually(() => load.acknowledged > 100);
+    await server.kill();
+    const repeated = load.repeated;
+    await eventually(() => load.repeated > repeated + 100, 20_000);
+    const answer = await client.send('sync', aSync());
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(answer.body).toEqual({ detail: 'Service temporarily unavailable' });
+    await server.launch();
+    await done;
+    expect(await requests()).toBe((399 * 400) / 2);
+    expect(await logs()).toHaveLength(40);
+  }, 60_000);
+
+  it('is never 404, which would switch the library off', async () => {
+    await server.refuse();
+    const answers = [await client.send('sync', aSync()), await client.sendLog([anItem()])];
+    await server.accept();
+    expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+  });
+
+  it.each([1, 2, 3, 5])('counts a message once when the answers to %d writes were lost', async (times) => {
+    await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
+    const sync = aSync({ requests: [aCount({ consumer: 'bob', request_count: 10 })] });
+    const item = anItem();
+    const send = () => Promise.all([client.send('sync', sync), client.sendLog([item], item.uuid)]);
+    // Writes have no name.
+    await server.fail({ kind: 'cut', framing: 'chunked', where: 'in-row' }, { on: '', times });
+    await eventually(async () => (await send()).every(({ status }) => status === 202), 30_000);
+    await server.heal();
+    expect(await requests()).toBe(11);
+    expect(await logs()).toHaveLength(1);
+  });
+
+  it.each([1, 2, 3])('counts a message once when %d writes were refused', async (times) => {
+    const sync = aSync({ requests: [aCount({ request_count: 10 })] });
+    await server.fail({ kind: 'exception', code: 241 }, { on: '', times });
+    await eventually(async () => (await client.send('sync', sync)).status === 202, 30_000);
+    await server.heal();
+    expect(await requests()).toBe(10);
+  });
+});

@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { clusterForm } from '../../src/clickhouse/migrations/cluster-ddl.js';
+import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { BatchLog } from '../../src/ingestion/batch-log.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { TestCollector } from '../collector/setup/collector.js';
+import { logFile } from '../collector/setup/log-file.js';
+import { aCount, aSync, anItem } from '../collector/setup/messages.js';
+import { aRequest } from '../factories/request.factory.js';
+import { SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
+import { ApiProcess } from '../setup/api-process.js';
+import { ConfiguredServer } from '../setup/configured-server.js';
+import { send } from '../setup/raw-http.js';
+
+const CLUSTER = { name: 'two', database: 'default' };
+const SHARD = (weight: number) =>
+  `<shard><weight>${weight}</weight><replica><host>127.0.0.1</host><port>9000</port></replica></shard>`;
+const CONFIGURATION = {
+  server: `<tcp_port>9000</tcp_port><remote_servers><two>${SHARD(1)}${SHARD(0)}</two></remote_servers>`,
+  // Both shards are this engine: rows go in by the first alone, or one block's token would come twice, and what asks both
+  // sees every row twice, so that reads of an app must ask one.
+  profile: '<optimize_skip_unused_shards>1</optimize_skip_unused_shards>',
+};
+
+/** The engine in a process has no Keeper: neither DDL nor tables that need one. */
+function withoutKeeper(statement: string): string {
+  return statement
+    .replace(' ON CLUSTER two', '')
+    .replace(/Replicated(\w+)\('[^']+', '[^']+'(?:, )?/, '$1(')
+    .replace(
+      /replicated_deduplication_window = (\d+), \w+ = \d+/,
+      'non_replicated_deduplication_window = $1',
+    );
+}
+
+/**
+ * The cluster form at work, as far as one engine can be a cluster: Distributed tables over two shards, which are both
+ * itself. It shows which statements would be refused, not how replicas or networks behave.
+ */
+describe('the product on Distributed tables', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'cluster-'));
+  let server: ConfiguredServer;
+  let config: Config;
+  let store: ClickHouse;
+  let appId: number;
+  let clientId: string;
+  let key: string;
+
+  beforeAll(async () => {
+    server = await ConfiguredServer.start(directory, 'default', CONFIGURATION);
+    config = new Config({ ...server.env, CACHE_TTL_MS: '0' });
+    store = await ClickHouse.open(config);
+    for (const { statements } of await readMigrations())
+      for (const statement of statements.flatMap((one) => clusterForm(one, CLUSTER)))
+        await store.command(withoutKeeper(statement));
+    const admin = new AdminService(store);
+    const team = await admin.createTeam('Acme', 'premium');
+    ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
+    ({ key } = await admin.createKey(team.id));
+  });
+
+  afterAll(async () => {
+    await store.close();
+    await server.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const count = async (table: string) => {
+    const [row] = await store.rows<{ rows: number }>('test.count', `SELECT count() AS rows FROM ${table}`);
+    return row!.rows;
+  };
+
+  it('takes an import once, however often it comes', async () => {
+    const records = [
+      aRequest({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob', group: 'staff' } }),
+      aRequest({ path: '/hidden' }),
+    ];
+    const writer = new RequestsWriter(store);
+    expect(await writer.write(appId, records)).toHaveLength(2);
+    expect(await new RequestsWriter(store).write(appId, records)).toHaveLength(0);
+    await new AdminService(store).setExcluded(appId, 'GET', '/hidden', true);
+    expect(await count('request_logs_v1_local')).toBe(2);
+  });
+
+  it('takes a message once, and a block again where its answer was lost', async () => {
+    const collector = await TestCollector.start(store, config);
+    const path = (kind: string) => `/v2/${clientId}/prod/${kind}`;
+    const sync = JSON.stringify(aSync({ requests: [aCount({ request_count: 3 })] }));
+    const log = logFile([anItem()]);
+    const file = `${path('log')}?uuid=${randomUUID()}`;
+    for (const [to, body] of [
+      [path('sync'), sync],
+      [path('sync'), sync],
+      [file, log],
+      [file, log],
+    ] as const)
+      expect((await collector.post(to, body)).status).toBe(202);
+    await collector.stop();
+    const row = JSON.stringify({ app_id: appId, timestamp: '2026-01-01 00:00:00', requests: 1 });
+    const before = await count('counts_per_15m_v1_local');
+    for (let time = 0; time < 2; time++) await store.insert('request_counts', [row], 'ab12');
+    expect(await count('counts_per_15m_v1_local')).toBe(before + 1);
+    expect(await count('request_logs_v1_local')).toBe(3);
+  });
+
+  it('completes interrupted batches', async () => {
+    await new BatchLog(store).append({
+      id: randomUUID(),
+      createdAt: dateTime64(Date.now()).slice(0, 19),
+      messages: [{ app_id: appId, message_uuid: randomUUID() }],
+      pieces: [{ table: 'instance_reports', rows: JSON.stringify({ app_id: appId, app_env_id: 1 }) }],
+    });
+    const { completed } = await new BatchLog(store).recover(0);
+    expect(completed).toBeGreaterThan(0);
+    expect(await new BatchLog(store).recover(0)).toMatchObject({ completed: 0 });
+  });
+
+  it('answers each operation, each row once', async () => {
+    const api = await ApiProcess.start({ ...server.env, LOG_LEVEL: 'silent' });
+    const get = (path: string) => send(api.url, path, { headers: { 'Api-Key': key } });
+    const paths = operationsOf(appId);
+    const answers = await Promise.all(paths.map(get));
+    const queries = await Promise.all(
+      queriesOf(appId).map(async ({ path, body }) => {
+        const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
+        const response = await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return { status: response.status, text: await response.text() };
+      }),
+    );
+    await api.stop();
+    expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
+    const statuses = answers.map(({ status, text }) => [status, status === 200 ? '' : text]);
+    expect(statuses).toEqual(paths.map(() => [200, '']));
+    const bodyOf = (path: string) => JSON.parse(answers[paths.indexOf(path)]!.text);
+    expect(bodyOf('/v1/apps').data).toHaveLength(1);
+    expect(bodyOf(`/v1/apps/${appId}/request-logs`).data).toHaveLength(2);
+    expect(bodyOf(`/v1/apps/${appId}/consumers`).data).toHaveLength(1);
+    const [day] = paths.filter((path) => path.includes('traffic?interval=day'));
+    const requests = bodyOf(day!).data.map((period: { requests: number }) => period.requests);
+    expect(requests.reduce((sum: number, one: number) => sum + one, 0)).toBe(4);
+  });
+
+  it('finds by terms on the shard of the app', async () => {
+    const all = `SELECT count() AS rows FROM request_logs_v1 WHERE app_id = {app_id:UInt32}`;
+    const endpoints = `SELECT groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE path = '/users/{id}'`;
+    const rowsWith = async (condition: string) => {
+      const sql = `${all} AND ${condition}`;
+      const [row] = await store.rows<{ rows: number }>('test.terms', sql, {
+        app_id: appId,
+        terms: [`${appId}s200`],
+      });
+      return row?.rows;
+    };
+    expect(await rowsWith('hasAllTokens(terms, {terms:Array(String)})')).toBe(
+      await rowsWith('status_code = 200'),
+    );
+    const scanned = await rowsWith(`endpoint_id IN (SELECT id FROM endpoints_v1 WHERE path = '/users/{id}')`);
+    expect(scanned).toBeGreaterThan(0);
+    expect(await rowsWith(`hasAnyTokens(terms, (${endpoints}))`)).toBe(scanned);
+  });
+});

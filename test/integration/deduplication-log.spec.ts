@@ -1,0 +1,112 @@
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { forgetMissingBlocks } from '../../src/clickhouse/embedded/deduplication-log.js';
+import { migrate } from '../../src/clickhouse/migrations/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
+import { describeEmbedded } from '../setup/store.js';
+
+const TABLES = [...COUNTS_TABLES, ...BINS_TABLES];
+const TOKEN = 'c0ffee';
+const BLOCK = JSON.stringify({
+  app_id: 1,
+  timestamp: dateTime64(Date.now() - 3_600_000),
+  app_env_id: 1,
+  endpoint_id: 1,
+  consumer_id: 1,
+  requests: 7,
+  bytes_received: 0,
+  bytes_sent: 0,
+  bins: [['time', -80, 7]],
+});
+
+describeEmbedded('a process that was killed between the note of a block and its part', () => {
+  let directory: string;
+  let store: ClickHouse;
+
+  const open = async () => {
+    store = await ClickHouse.open(new Config({ DATA_DIR: directory, EMBEDDED_SESSIONS: '1' }));
+  };
+  const insert = () => store.insert('request_counts', [BLOCK], TOKEN);
+  const sums = async () => {
+    const [row] = await store.rows<Record<string, number>>('test.sums', selectTotals(TABLES));
+    return row;
+  };
+  const all = (requests: number) => Object.fromEntries(TABLES.map((table) => [table, requests]));
+  const placeOf = async (table: string) => {
+    const sql = `SELECT data_paths[1] AS path FROM system.tables WHERE name = '${table}'`;
+    const [row] = await store.rows<{ path: string }>('test.path', sql);
+    return row!.path;
+  };
+
+  beforeEach(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'deduplication-'));
+    await open();
+    await migrate(store);
+    await insert();
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  /** Leaves a table as such a process leaves it. */
+  const unname = (place: string) => {
+    const parts = readdirSync(place).filter((name) => /_1_1_\d+$/.test(name));
+    expect(parts).toHaveLength(1);
+    renameSync(join(place, parts[0]!), join(place, `tmp_insert_${parts[0]!}`));
+  };
+
+  it.each(TABLES)(
+    'loses nothing in %s when the block is sent again, and doubles nothing in the others',
+    async (table) => {
+      const place = await placeOf(table);
+      await store.close();
+      unname(place);
+      await open();
+      expect(await sums()).toEqual({ ...all(7), [table]: 0 });
+      await insert();
+      expect(await sums()).toEqual(all(7));
+      await insert();
+      expect(await sums()).toEqual(all(7));
+    },
+  );
+
+  it('is told from one that had named all parts, merged ones as well', async () => {
+    for (const table of TABLES) {
+      await store.insert(table, [
+        JSON.stringify({ app_id: 2, bucket: Math.floor(Date.now() / 1000), endpoint_id: 1 }),
+      ]);
+      await store.command(`OPTIMIZE TABLE ${table} FINAL`);
+    }
+    await store.close();
+    expect(forgetMissingBlocks(directory)).toBe(0);
+    await open();
+    const before = await sums();
+    await insert();
+    expect(await sums()).toEqual(before);
+  });
+
+  it('needs to be told once', async () => {
+    const place = await placeOf('counts_per_day_v1');
+    await store.close();
+    unname(place);
+    expect([forgetMissingBlocks(directory), forgetMissingBlocks(directory)]).toEqual([1, 0]);
+    await open();
+  });
+
+  it('does not touch what it does not understand, and needs no store', async () => {
+    const place = await placeOf('counts_per_day_v1');
+    await store.close();
+    const log = join(place, 'deduplication_logs', 'deduplication_log_1.txt');
+    writeFileSync(log, 'another form\n3\tx\ty\n1\tno-part\tblock\n');
+    expect(forgetMissingBlocks(directory)).toBe(0);
+    expect(forgetMissingBlocks(join(directory, 'nowhere'))).toBe(0);
+    rmSync(log);
+    await open();
+  });
+});

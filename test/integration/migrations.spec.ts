@@ -1,0 +1,139 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { type Migration, migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
+import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
+import { type OpenStore, openEmptyStore } from '../setup/store.js';
+
+const SCHEMA = `
+SELECT name, create_table_query FROM system.tables
+WHERE database = currentDatabase() AND NOT startsWith(name, '.') ORDER BY name`;
+
+describe('migrate', () => {
+  let open: OpenStore;
+  let store: ClickHouse;
+  let known: Migration[];
+
+  beforeEach(async () => {
+    open = await openEmptyStore();
+    store = open.store;
+    known = await readMigrations();
+  });
+
+  afterEach(() => open.remove());
+
+  const schema = () => store.rows<{ name: string; create_table_query: string }>('test.schema', SCHEMA);
+  const entered = async () => {
+    const sql = 'SELECT version, name, checksum FROM schema_migrations ORDER BY version, applied_at';
+    return store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('test.ledger', sql);
+  };
+  const secrets = () => store.rows<{ value: string }>('test.secrets', 'SELECT value FROM secrets_v1');
+
+  it('takes an empty store to this version, and enters each migration once', async () => {
+    const applied = await migrate(store);
+    expect(applied.map(({ name }) => name)).toEqual(known.map(({ name }) => name));
+    expect(await entered()).toEqual(
+      known.map(({ version, name, checksum }) => ({ version, name, checksum })),
+    );
+    const names = (await schema()).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['requests', 'request_logs_v1', 'counts_per_15m_v1']));
+  });
+
+  it('changes nothing when it runs again', async () => {
+    await migrate(store);
+    const before = [await schema(), await entered(), await secrets()];
+    expect(await migrate(store)).toEqual([]);
+    expect([await schema(), await entered(), await secrets()]).toEqual(before);
+  });
+
+  it('applies what a newer version adds, and keeps the data', async () => {
+    await migrate(store, known.slice(0, 4));
+    const [before] = await secrets();
+    expect((await migrate(store)).map(({ version }) => version)).toEqual(
+      known.slice(4).map(({ version }) => version),
+    );
+    expect(await secrets()).toEqual([before]);
+  });
+
+  it('continues a migration that was cut short, wherever it was', async () => {
+    // Cut behind each statement of each migration in turn; each time the next try begins with the first statement.
+    await migrate(store, []);
+    for (const { version, statements } of known) {
+      for (let cut = 1; cut <= statements.length; cut++)
+        for (const statement of statements.slice(0, cut)) await store.command(statement);
+      await migrate(store, known.slice(0, version));
+    }
+    const interrupted = await schema();
+    expect(await secrets()).toHaveLength(1);
+    expect(await entered()).toHaveLength(known.length);
+    await open.remove();
+    open = await openEmptyStore();
+    store = open.store;
+    await migrate(store);
+    const names = (tables: typeof interrupted) => tables.map(({ name }) => name);
+    expect(names(interrupted)).toEqual(names(await schema()));
+  });
+
+  it('does not enter a migration that failed, and applies its repaired file', async () => {
+    const broken = (statements: string[]) => ({ version: 1, name: '0001_x.sql', checksum: 'c', statements });
+    const create = 'CREATE TABLE IF NOT EXISTS x (n UInt8) ENGINE = MergeTree ORDER BY n';
+    await expect(migrate(store, [broken([create, 'CREATE NONSENSE'])])).rejects.toThrow();
+    expect(await entered()).toEqual([]);
+    const repaired = { ...broken([create, 'INSERT INTO x VALUES (7)']), checksum: 'd' };
+    expect(await migrate(store, [repaired])).toHaveLength(1);
+    expect(await store.rows('test.x', 'SELECT n FROM x')).toEqual([{ n: 7 }]);
+  });
+
+  it('refuses a file that was changed after it was applied, and then applies nothing', async () => {
+    await migrate(store, known.slice(0, 3));
+    const changed = known.map((one) => (one.version === 2 ? { ...one, checksum: 'other' } : one));
+    const refusal = migrate(store, changed);
+    await expect(refusal).rejects.toThrow(MigrationError);
+    await expect(refusal).rejects.toThrow(/^0002_\w+\.sql was changed after it was applied/);
+    expect(await entered()).toHaveLength(3);
+  });
+
+  it('refuses a store that is ahead of this version', async () => {
+    await migrate(store);
+    const refusal = migrate(store, known.slice(0, -1));
+    await expect(refusal).rejects.toThrow(MigrationError);
+    await expect(refusal).rejects.toThrow(known.at(-1)!.name);
+  });
+});
+
+describe('readMigrations', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'migrations-'));
+  const write = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text);
+  };
+
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  it('numbers the product’s own files from 1 without a gap', async () => {
+    const versions = (await readMigrations()).map(({ version }) => version);
+    expect(versions).toEqual(versions.map((_, index) => index + 1));
+    expect(versions.length).toBeGreaterThan(10);
+  });
+
+  it('splits a file at its marks alone, not at semicolons, and knows it by its content', async () => {
+    write('0001_a.sql', "-- first\nSELECT ';';\n-- statement\nSELECT 2 -- statement\n");
+    write('README.md', 'not a migration');
+    const [one] = await readMigrations(directory);
+    expect(one!.statements).toEqual(["-- first\nSELECT ';'", 'SELECT 2 -- statement']);
+    expect(one!.checksum).toMatch(/^[0-9a-f]{64}$/);
+    write('0001_a.sql', "-- first\nSELECT ';';\n-- statement\nSELECT 2 -- statement\n ");
+    const [changed] = await readMigrations(directory);
+    expect(changed!.checksum).not.toBe(one!.checksum);
+  });
+
+  it.each(['0003_gap.sql', '0001_twice.sql', 'nameless.sql', '0002_Big.sql'])('refuses %s', async (name) => {
+    write('0001_a.sql', 'SELECT 1');
+    write(name, 'SELECT 1');
+    const refusal = readMigrations(directory);
+    await expect(refusal).rejects.toThrow(MigrationError);
+    rmSync(join(directory, name));
+  });
+});

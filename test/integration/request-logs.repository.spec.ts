@@ -1,0 +1,100 @@
+import type { AppScope } from '../../src/apps/apps.service.js';
+import { JsonLines } from '../../src/clickhouse/json-lines.js';
+import type { Window } from '../../src/common/time/window.js';
+import { type Look, newestFirst } from '../../src/request-logs/backward-scan.js';
+import type { RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import { requestLogsOf, textsOf } from '../setup/request-logs.js';
+import { type OpenStore, openStore } from '../setup/store.js';
+
+const ROWS = 200_000;
+const PAGE = 100;
+const STEP_MS = 5_000;
+const GRANULE = 512;
+
+/** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in 1,500 failed. */
+const FILL = `
+INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, status_code, record)
+SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),
+  fromUnixTimestamp64Milli({end:Int64} - intDiv(number, 2) * ${STEP_MS}, 'UTC'), generateUUIDv4(), 'GET',
+  if(number % 3000 < 2, 503, 200),
+  '"method":"GET","path":"/a","url":"u","status_code":200}'
+FROM numbers(${ROWS * 2})`;
+
+/** Keyset paging: page 1,000 costs what page 1 costs (docs/contract.md#keyset). */
+describe('RequestLogsRepository', () => {
+  const end = Date.now();
+  const window = { start: end - ROWS * STEP_MS, end: end + 1 };
+  let open: OpenStore;
+  let repository: RequestLogsRepository;
+  let scope: AppScope;
+
+  beforeAll(async () => {
+    open = await openStore();
+    ({ scope, repository } = await requestLogsOf(open));
+    await open.store.command(FILL, { app_id: scope.appId, end });
+  });
+
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  afterAll(() => open.remove());
+
+  const keyOf = (row: string): RequestLogKey => {
+    const { timestamp, request_uuid } = JSON.parse(row) as { timestamp: string; request_uuid: string };
+    return { timestamp: Date.parse(timestamp), request_uuid };
+  };
+  /** The page and what the primary index leaves to read for it, by the engine's own estimate. */
+  const page = async (inWindow: Window, after?: RequestLogKey) => {
+    const jsonLines = jest.spyOn(open.store, 'jsonLines');
+    const rows = await repository.page(scope, {}, { window: inWindow, limit: PAGE, isFar: false }, after);
+    const [, sql, params] = jsonLines.mock.calls[0]!;
+    const estimate = `SELECT toUInt32(sum(rows)) AS n FROM (EXPLAIN ESTIMATE ${sql})`;
+    const [{ n } = { n: 0 }] = await open.store.rows<{ n: number }>('test.estimate', estimate, params);
+    jest.restoreAllMocks();
+    return { rows, left: n };
+  };
+
+  it('leaves out by the primary index all that was shown before, on the last page as on the first', async () => {
+    const first = await page(window);
+    expect(first.rows).toHaveLength(PAGE);
+    for (const shown of [PAGE * 10, PAGE * 1_000, ROWS - 2 * PAGE]) {
+      const { timestamp } = keyOf(first.rows.at(0));
+      const after = {
+        timestamp: timestamp - shown * STEP_MS,
+        request_uuid: '00000000-0000-0000-0000-000000000000',
+      };
+      const { rows, left } = await page(window, after);
+      expect(keyOf(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
+      // Parts begin and end inside a granule: a few more rows than there are.
+      expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
+    }
+  });
+
+  it.each([
+    ['everything', {}, 1],
+    ['a rare status', { status_code: '5xx' }, 2],
+    ['what is nowhere', { consumer_id: 7 }, 2],
+  ])('finds %s in the near end first, and misses nothing', async (_, filter, looks) => {
+    const ask = jest.fn((look: Look) => repository.page(scope, filter, look, undefined));
+    const density = 1 / STEP_MS;
+    const found = JsonLines.join(await newestFirst(window, PAGE, density, ask));
+    expect(textsOf(found)).toEqual(textsOf(await ask({ window, limit: PAGE, isFar: false })));
+    expect(ask).toHaveBeenCalledTimes(looks + 1);
+  });
+
+  it('knows how many records a window holds, and since when', async () => {
+    const long = { start: window.start - ROWS * STEP_MS, end: window.end };
+    expect(await repository.extent(scope, long)).toEqual({
+      records: ROWS,
+      oldest: end - (ROWS - 1) * STEP_MS,
+    });
+    expect(await repository.extent(scope, { start: 0, end: 1 })).toEqual({ records: 0, oldest: null });
+  });
+
+  it('leaves out by the primary index what is outside of the window, and other apps', async () => {
+    const { rows, left } = await page({ start: end - 1_000 * STEP_MS, end });
+    expect(rows).toHaveLength(PAGE);
+    expect(left).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
+  });
+});

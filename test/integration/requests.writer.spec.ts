@@ -1,0 +1,281 @@
+import { randomUUID } from 'node:crypto';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { prepareStore } from '../../src/bootstrap/prepare-store.js';
+import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { type Measure, findBin } from '../../src/ingestion/bins.js';
+import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { aRequest } from '../factories/request.factory.js';
+import { BINS_TABLES, COUNTS_TABLES, selectSums } from '../setup/rollups.js';
+import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
+
+/** All that requests leave behind, and how to read it so that merges in the background make no difference. */
+const TRACES: Record<string, string> = {
+  logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
+  details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
+  ...Object.fromEntries([...COUNTS_TABLES, ...BINS_TABLES].map((table) => [table, selectSums(table)])),
+  consumers: `SELECT consumer_id, max(last_request_at) FROM consumer_activity_v1
+    WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
+  endpoints: `SELECT app_env_id, endpoint_id, max(last_request_at) FROM endpoint_activity_v1
+    WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
+  names: `SELECT 'env', id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}
+    UNION ALL SELECT method, id, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}
+    UNION ALL SELECT name, id, identifier FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY ALL`,
+};
+
+interface Sums {
+  requests: number;
+  bytes_received: number;
+  bytes_sent: number;
+}
+
+interface BinRow {
+  measure: Measure;
+  k: number;
+  n: number;
+}
+
+describe('RequestsWriter', () => {
+  let open: OpenStore;
+  let store: ClickHouse;
+  let writer: RequestsWriter;
+  let appId: number;
+
+  beforeAll(async () => {
+    open = await openStore();
+    ({ store } = open);
+    writer = new RequestsWriter(store);
+  });
+
+  beforeEach(async () => {
+    appId = await anApp(store);
+  });
+
+  afterAll(() => open.remove());
+
+  /** As another process, or this one after a crash, would go on. */
+  const restart = async () => {
+    store = await reopen(open);
+    await prepareStore(store);
+    writer = new RequestsWriter(store);
+    await writer.recover(0);
+  };
+  const write = async (app: number, records: readonly RequestRecord[]) =>
+    (await writer.write(app, records)).map(({ record }) => record);
+  const rows = (sql: string, app_id = appId) => store.rows<object>('test.traces', sql, { app_id });
+  const traces = async () => {
+    const found = Object.entries(TRACES).map(async ([name, sql]) => [name, await rows(sql)] as const);
+    return Object.fromEntries(await Promise.all(found));
+  };
+  const requestsIn = async (table: string) =>
+    add(((await rows(TRACES[table]!)) as Sums[]).map(({ requests }) => requests));
+  const binsIn = async (table: string) => (await rows(TRACES[table]!)) as BinRow[];
+  /** Each request counts once in each grain, and its time in one bin. */
+  const expectCounted = async (requests: number) => {
+    for (const table of COUNTS_TABLES) expect([table, await requestsIn(table)]).toEqual([table, requests]);
+    for (const table of BINS_TABLES) {
+      const times = (await binsIn(table)).filter(({ measure }) => measure === 'time');
+      expect([table, add(times.map(({ n }) => n))]).toEqual([table, requests]);
+    }
+  };
+  const some = (count: number, overrides: Partial<RequestRecord> = {}) =>
+    Array.from({ length: count }, (_, n) =>
+      aRequest({
+        consumer: { identifier: `consumer ${n % 3}` },
+        path: `/path/${n % 4}`,
+        request_size_bytes: n,
+        ...overrides,
+      }),
+    );
+
+  describe('the same requests again', () => {
+    it('change nothing: not the logs, the details, the traffic, nor the activity', async () => {
+      const records = some(20);
+      expect(await write(appId, records)).toEqual(records);
+      const before = await traces();
+      expect([before.logs!.length, before.details!.length]).toEqual([20, 20]);
+      await expectCounted(20);
+      expect(await write(appId, records)).toEqual([]);
+      await restart();
+      expect(await write(appId, [...records].reverse())).toEqual([]);
+      expect(await traces()).toEqual(before);
+    });
+
+    it('count once where they come in other batches, beside new ones', async () => {
+      const records = some(30);
+      await writer.write(appId, records.slice(0, 20));
+      expect(await write(appId, records.slice(10))).toEqual(records.slice(20));
+      expect((await traces()).logs).toHaveLength(30);
+      await expectCounted(30);
+    });
+
+    it('count once where they stand twice in one batch: the first', async () => {
+      const [one, other] = some(2);
+      const twice = { ...one!, url: 'again' };
+      expect(await write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
+      const { logs } = await traces();
+      const urls = logs!.map(
+        (row) => (JSON.parse(`{${(row as { record: string }).record}`) as RequestRecord).url,
+      );
+      expect(urls).toEqual([one!.url, other!.url]);
+      await expectCounted(2);
+    });
+
+    it.each([
+      'counts_per_day_mv_v1',
+      'bins_per_minute_mv_v1',
+      'bins_per_15m_by_consumer_mv_v1',
+      'request_bins_mv',
+      'request_counts_mv',
+    ])('are counted once after a crash before %s, in whichever batches they come again', async (view) => {
+      const records = some(25);
+      const [{ create }] = (await rows(
+        `SELECT create_table_query AS create FROM system.tables
+         WHERE name = '${view}' AND database = currentDatabase()`,
+      )) as [{ create: string }];
+      // Tables that the batch did not reach before the crash, and a log without the mark that would say so.
+      await store.command(`DROP VIEW ${view}`);
+      await writer.write(appId, records.slice(0, 20));
+      await store.command(create);
+      await expect(expectCounted(20)).rejects.toThrow();
+      await restart();
+      expect(await write(appId, records.slice(3))).toEqual(records.slice(20));
+      expect((await traces()).logs).toHaveLength(25);
+      await expectCounted(25);
+    });
+
+    it('are counted once where the batch was appended to the log, and nothing of it inserted', async () => {
+      const records = some(10);
+      const killed = jest
+        .spyOn(store, 'insert')
+        .mockImplementation((table) =>
+          table === 'requests' ? Promise.reject(new Error('killed')) : Promise.resolve(),
+        );
+      await expect(writer.write(appId, records)).rejects.toThrow('killed');
+      killed.mockRestore();
+      await restart();
+      expect(await write(appId, [...records, ...some(5)])).toHaveLength(5);
+      await expectCounted(15);
+    });
+
+    it('are counted once where two writers have them at the same time', async () => {
+      const records = some(200);
+      const other = new RequestsWriter(store);
+      const written = await Promise.all([
+        writer.write(appId, records),
+        other.write(appId, [...records].reverse()),
+        writer.write(appId, records.slice(50, 150)),
+      ]);
+      expect(written.flat()).toHaveLength(200);
+      expect((await traces()).logs).toHaveLength(200);
+      await expectCounted(200);
+    });
+
+    it('are other requests in another app', async () => {
+      const records = some(3);
+      await writer.write(appId, records);
+      const { id } = await new AdminService(store).createApp(1, 'Other', 'express');
+      expect(await write(id, records)).toEqual(records);
+      expect(await rows(TRACES.logs!, id)).toHaveLength(3);
+    });
+
+    it('are known however many there are', async () => {
+      const records = some(11_000);
+      expect(await write(appId, records)).toHaveLength(11_000);
+      expect(await write(appId, records)).toEqual([]);
+      await expectCounted(11_000);
+    });
+  });
+
+  it('keeps the status, and the exact time and sizes in the bins that the collector would find', async () => {
+    const exact = [0, 1, 9, 10, 123, 30_000, 4_294_967_295];
+    const sizes = [0, 1, 499, 1_000, 123_456_789, 2 ** 44 - 1, 2 ** 44];
+    const records = exact.map((response_time_ms, index) =>
+      aRequest({
+        status_code: 200 + index,
+        response_time_ms,
+        request_size_bytes: sizes[index]!,
+        response_size_bytes: sizes.at(-1 - index)!,
+      }),
+    );
+    await writer.write(appId, records);
+    const expected = records.flatMap(({ status_code, ...record }) => [
+      [status_code, 'time', findBin(record.response_time_ms! / 1000), 1],
+      [status_code, 'received', findBin(record.request_size_bytes!), 1],
+      [status_code, 'sent', findBin(record.response_size_bytes!), 1],
+    ]);
+    for (const table of BINS_TABLES) {
+      const found = (await rows(TRACES[table]!)) as (BinRow & { status_code: number })[];
+      const bins = found.map(({ status_code, measure, k, n }) => [status_code, measure, k, n]);
+      expect(bins.sort()).toEqual(expected.sort());
+    }
+  });
+
+  it('counts requests whose time or sizes are not known, in no bin', async () => {
+    const unknown = { response_time_ms: null, request_size_bytes: null, response_size_bytes: null };
+    await writer.write(appId, some(3, unknown));
+    for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
+    for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
+    const [{ record }] = (await rows(TRACES.logs!)) as [{ record: string }];
+    expect(JSON.parse(`{${record}`)).toMatchObject({ response_time_ms: 0, response_size_bytes: null });
+  });
+
+  it('counts all of several batches that are alike but for their UUIDs', async () => {
+    const timestamp = Date.now() - 3_600_000;
+    for (let batch = 0; batch < 3; batch++) await writer.write(appId, some(5, { timestamp }));
+    await expectCounted(15);
+  });
+
+  it('writes nothing for nothing', async () => {
+    expect(await write(appId, [])).toEqual([]);
+  });
+
+  it('counts static assets and health checks, and logs neither', async () => {
+    await writer.write(appId, [...some(2), ...some(3, { is_noise: true })]);
+    const { logs, details } = await traces();
+    expect([logs!.length, details!.length]).toEqual([2, 2]);
+    await expectCounted(5);
+  });
+
+  it('counts what is older than the logs are kept, and does not log it', async () => {
+    await writer.write(appId, some(2, { timestamp: Date.now() - 15 * 86_400_000 - 60_000 }));
+    const { logs, details } = await traces();
+    expect([logs, details]).toEqual([[], []]);
+    await expectCounted(2);
+  });
+
+  it('keeps no minutes of what is older than they are kept', async () => {
+    await writer.write(appId, some(2, { timestamp: Date.now() - 32 * 86_400_000 - 60_000 }));
+    const { counts_per_minute_v1, bins_per_minute_v1 } = await traces();
+    expect([counts_per_minute_v1, bins_per_minute_v1]).toEqual([[], []]);
+    expect([await requestsIn('counts_per_day_v1'), await requestsIn('counts_per_15m_v1')]).toEqual([2, 2]);
+  });
+
+  it('adds sums to the traffic alone, and the same sums once', async () => {
+    const count: CountRecord = {
+      timestamp: Date.now() - 3_600_000,
+      env: 'prod',
+      consumer: { identifier: 'anna' },
+      method: 'GET',
+      path: '/a',
+      status_code: 200,
+      requests: 40,
+      bytes_received: 400,
+      bytes_sent: 4_000,
+      bins: [['time', -80, 40]],
+    };
+    const token = randomUUID().replaceAll('-', '');
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], token);
+    const { logs, details, consumers } = await traces();
+    expect([logs, details, consumers!.length]).toEqual([[], [], 1]);
+    await expectCounted(80);
+    const another = randomUUID().replaceAll('-', '');
+    await writer.writeCounts(appId, [count, { ...count, path: '/b' }], another);
+    await expectCounted(160);
+  });
+});
+
+function add(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0);
+}

@@ -1,0 +1,279 @@
+import { randomUUID } from 'node:crypto';
+import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, relative } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { Config } from '../../src/config/config.js';
+import { aSync } from '../collector/setup/messages.js';
+import { detail } from '../setup/contract.js';
+import { eventually } from '../setup/eventually.js';
+import { parseExposition, valueOf } from '../setup/exposition.js';
+import { hangUp, send } from '../setup/raw-http.js';
+import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+
+/** A compressed block begins with its checksum, its method and two sizes. */
+const HEADER_BYTES = 16 + 1 + 4 + 4;
+
+const UNAVAILABLE = { status: 503, text: detail('Service temporarily unavailable') };
+
+interface Figures {
+  damaged: number;
+  missing: number;
+}
+
+// Parts of a data directory are changed, which only the embedded engine has here.
+describeEmbedded('a store whose data is damaged', () => {
+  const whole = dataDirectory();
+  const copies = mkdtempSync(join(tmpdir(), 'damaged-'));
+  let prepared: Prepared;
+  /** The file with the columns of a table's only part, below the data directory. */
+  let files: Map<string, string>;
+
+  beforeAll(async () => {
+    prepared = await prepare(whole.env);
+    const store = await ClickHouse.open(new Config(whole.env));
+    const parts = await store.rows<{ table: string; path: string }>(
+      'test.parts',
+      'SELECT table, path FROM system.parts WHERE active',
+    );
+    files = new Map(
+      parts.map(({ table, path }) => [table, join(relative(whole.env.DATA_DIR!, path), 'data.bin')]),
+    );
+    await store.close();
+  });
+
+  afterEach(() => Service.endAll());
+  afterAll(() => {
+    hangUp();
+    whole.remove();
+    rmSync(copies, { recursive: true });
+  });
+
+  /** A copy of the data directory in which a bit of a table's first column is another. */
+  function damage(table: string): NodeJS.ProcessEnv {
+    return copyAfter(table, (directory) => {
+      const file = fileOf(directory, table);
+      const bytes = readFileSync(file);
+      bytes[HEADER_BYTES]! ^= 1;
+      writeFileSync(file, bytes);
+    });
+  }
+
+  /** A copy of the data directory after something was done to it. */
+  function copyAfter(name: string, harm: (directory: string) => void): NodeJS.ProcessEnv {
+    const copy = join(copies, name);
+    cpSync(whole.env.DATA_DIR!, copy, { recursive: true, verbatimSymlinks: true });
+    harm(copy);
+    return { DATA_DIR: copy };
+  }
+
+  const fileOf = (directory: string, table: string) => join(directory, files.get(table)!);
+  const tableOf = (directory: string, table: string) => join(fileOf(directory, table), '../..');
+  const cut = (table: string) => (directory: string) => {
+    truncateSync(fileOf(directory, table), 0);
+  };
+
+  const errorsOf = ({ log }: Service) =>
+    log.filter(({ level, msg }) => level === 50 && msg !== 'request').map(({ msg }) => msg);
+
+  it('responds 503 where it is read, says so in the log, and serves the rest', async () => {
+    const service = await Service.start(['serve'], damage('request_logs_v1'));
+    const ask = (path: string) => send(service.apiUrl, path, { headers: { 'Api-Key': prepared.key } });
+    expect(await ask(`/v1/apps/${prepared.appId}/request-logs`)).toMatchObject({
+      ...UNAVAILABLE,
+      headers: { 'retry-after': '1' },
+    });
+    await eventually(() => errorsOf(service).length >= 2);
+    expect(errorsOf(service)).toEqual([
+      expect.stringMatching(
+        /^table request_logs_v1, part \S+: stored data is damaged \(40\), query request_logs\.\w+\. Keep a copy/,
+      ),
+      expect.stringMatching(/^stored data is damaged \(40\), query request_logs\.\w+$/),
+    ]);
+    expect(JSON.parse((await ask('/health/ready')).text)).toMatchObject({
+      status: 'degraded',
+      state: { store: 'damaged' },
+    });
+    expect((await ask('/v1/team')).status).toBe(200);
+    expect((await ask(`/v1/apps/${prepared.appId}/traffic`)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('responds 503 to client libraries, which send again later', async () => {
+    const service = await Service.start(['collector'], damage('apps_v1'));
+    const path = `/v2/${prepared.clientId}/prod/sync`;
+    const sync = { method: 'POST', body: JSON.stringify(aSync()) };
+    expect(await send(service.collectorUrl, path, sync)).toMatchObject(UNAVAILABLE);
+    await eventually(() => errorsOf(service).length >= 2);
+    expect(errorsOf(service)).toEqual([
+      expect.stringMatching(
+        /^table apps_v1, part \S+: stored data is damaged \(40\), query client_apps\.find\. /,
+      ),
+      'stored data is damaged (40), query client_apps.find',
+    ]);
+  });
+
+  describe.each<[string, (directory: string) => void, string, string, Figures]>([
+    [
+      'the data of a part is cut off',
+      cut('endpoints_v1'),
+      'endpoints_v1',
+      'part broken-on-start_\\w+: set aside by the engine \\(broken-on-start\\)',
+      { damaged: 1, missing: 0 },
+    ],
+    [
+      'the directory of a table is missing',
+      (directory) => {
+        rmSync(tableOf(directory, 'endpoints_v1'), { recursive: true });
+      },
+      'endpoints_v1',
+      'the directory of the table was missing',
+      { damaged: 1, missing: 0 },
+    ],
+    [
+      'the definition of a table is missing',
+      (directory) => {
+        rmSync(join(directory, 'metadata/default/endpoints_v1.sql'));
+      },
+      'endpoints_v1',
+      'is missing',
+      { damaged: 0, missing: 1 },
+    ],
+    [
+      'the definition of a table that the start reads is missing',
+      (directory) => {
+        rmSync(join(directory, 'metadata/default/ingest_batches_v1.sql'));
+      },
+      'ingest_batches_v1',
+      'is missing',
+      { damaged: 0, missing: 1 },
+    ],
+  ])('when %s', (title, harm, table, what, { damaged, missing }) => {
+    let env: NodeJS.ProcessEnv;
+
+    beforeAll(() => {
+      env = copyAfter(title.replaceAll(' ', '-'), harm);
+    });
+
+    it('is found by verify, which reads the other tables as well and fails', async () => {
+      const { code, out, err } = await command(['verify'], env);
+      const checks = out.map(
+        (line) => JSON.parse(line) as { table: string; status: string; damage: object[] },
+      );
+      expect(checks.filter(({ status }) => status !== 'ok')).toEqual([
+        expect.objectContaining({
+          table,
+          status: missing === 1 ? 'missing' : 'damaged',
+          damage: [expect.objectContaining({ what: expect.stringMatching(what.split(': ').at(-1)!) })],
+        }),
+      ]);
+      expect(checks.map((check) => check.table)).toEqual(
+        expect.arrayContaining(['teams_v1', 'request_logs_v1']),
+      );
+      expect([code, err.at(-1)]).toEqual([1, `error: 1 of ${checks.length} tables are damaged or missing`]);
+    });
+
+    it('is said in the log, by readiness and in the metrics, also at a start after the first', async () => {
+      const service = await Service.start(['serve', '--collector'], env);
+      const line = new RegExp(`^table ${table}.*${what}.*docs/operations.md`);
+      await eventually(() => errorsOf(service).find((msg) => line.test(String(msg))));
+      for (const url of [service.apiUrl, service.collectorUrl]) {
+        const { status, text } = await send(url, '/health/ready');
+        expect([status, JSON.parse(text)]).toMatchObject([
+          200,
+          { status: 'degraded', state: { store: 'damaged' } },
+        ]);
+      }
+      const samples = parseExposition((await send(service.metricsUrl, '/metrics')).text);
+      expect(valueOf(samples, 'request_analytics_store_damaged_parts')).toBe(damaged);
+      expect(valueOf(samples, 'request_analytics_store_missing_tables')).toBe(missing);
+      const team = await send(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
+      expect(team.status).toBe(200);
+      expect(await service.stop()).toBe(0);
+    });
+  });
+
+  it('is found by verify where only reading finds it', async () => {
+    const { code, out } = await command(
+      ['verify'],
+      copyAfter('flipped', (directory) => {
+        const file = fileOf(directory, 'request_logs_v1');
+        const bytes = readFileSync(file);
+        bytes[bytes.length - 1]! ^= 1;
+        writeFileSync(file, bytes);
+      }),
+    );
+    const damaged = out.filter((line) => !line.includes('"status":"ok"'));
+    expect([code, damaged]).toEqual([1, [expect.stringContaining('Checksum mismatch for file data.bin')]]);
+    expect(damaged[0]).toContain('"table":"request_logs_v1","status":"damaged","checked":1');
+  });
+
+  it('is nothing to verify in a whole store, parts that were detached by hand included', async () => {
+    const env = copyAfter('detached', (directory) => {
+      const part = join(fileOf(directory, 'endpoints_v1'), '..');
+      renameSync(part, join(part, '../detached', basename(part)));
+    });
+    const { code, out } = await command(['verify'], env);
+    expect([code, out.filter((line) => !line.includes('"status":"ok"'))]).toEqual([0, []]);
+  });
+
+  it('does not make the collector say that an app is unknown', async () => {
+    const unknown = { method: 'POST', body: JSON.stringify(aSync()) };
+    const path = `/v2/${randomUUID()}/prod/sync`;
+    const lost = await Service.start(['collector'], copyAfter('apps-cut', cut('apps_v1')));
+    expect(await send(lost.collectorUrl, path, unknown)).toMatchObject(UNAVAILABLE);
+    expect(await send(lost.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, unknown)).toMatchObject({
+      ...UNAVAILABLE,
+      headers: { 'retry-after': '1' },
+    });
+    await eventually(() => errorsOf(lost).length >= 2);
+    expect(
+      errorsOf(lost).filter((line) => String(line).startsWith('unknown client IDs get 503')),
+    ).toHaveLength(1);
+    const whole = await Service.start(
+      ['collector'],
+      copyAfter('not-damaged', () => undefined),
+    );
+    expect((await send(whole.collectorUrl, path, unknown)).status).toBe(404);
+  });
+
+  it('does not make the collector say so where the whole store is lost, and a new one made', async () => {
+    const env = { DATA_DIR: join(copies, 'new') };
+    const service = await Service.start(['collector'], env);
+    const sync = { method: 'POST', body: JSON.stringify(aSync()) };
+    for (const client of [prepared.clientId, 'no-uuid'])
+      expect(await send(service.collectorUrl, `/v2/${client}/prod/sync`, sync)).toMatchObject({
+        ...UNAVAILABLE,
+        headers: { 'retry-after': '1' },
+      });
+    await eventually(() => errorsOf(service).length > 0);
+    expect(errorsOf(service)).toEqual([
+      expect.stringMatching(/^unknown client IDs get 503, .* the store has no app; is it the right one/),
+    ]);
+    expect(service.log).toContainEqual(
+      expect.objectContaining({ msg: `made a new store, which is empty, in ${env.DATA_DIR}` }),
+    );
+  });
+
+  it('is one line when the engine cannot open it at all', async () => {
+    const env = copyAfter('not-sql', (directory) => {
+      writeFileSync(join(directory, 'metadata/default/apps_v1.sql'), 'no definition');
+    });
+    const { code, err } = await command(['serve'], env);
+    expect(code).toBe(1);
+    expect(err.at(-1)).toBe(
+      `The engine cannot open the data directory ${env.DATA_DIR}; its reason is above. If files in it are damaged, ` +
+        'keep a copy of the directory and restore the last backup.',
+    );
+  });
+
+  it('is one line for people on the command line', async () => {
+    const { code, out, err } = await command(['team', 'list'], damage('teams_v1'));
+    expect([code, out, err.filter((line) => !line.startsWith('{'))]).toEqual([
+      1,
+      [],
+      ['error: stored data is damaged (40), query teams.list'],
+    ]);
+  });
+});

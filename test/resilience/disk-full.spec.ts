@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { aSync } from '../collector/setup/messages.js';
+import { detail } from '../setup/contract.js';
+import { eventually } from '../setup/eventually.js';
+import { parseExposition, valueOf } from '../setup/exposition.js';
+import { hangUp, send } from '../setup/raw-http.js';
+import { type Prepared, Service, command, prepare } from '../setup/service.js';
+
+function mountDisk(place: string): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', place], { stdio: 'ignore' });
+}
+
+const disk = mkdtempSync(join(tmpdir(), 'disk-'));
+
+function canMount(): boolean {
+  try {
+    mountDisk(disk);
+    execFileSync('umount', [disk]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const title = 'a full disk';
+
+if (process.env.CLICKHOUSE_URL !== undefined || !canMount())
+  describe.skip(`${title} (needs the embedded engine, and an account that may mount a tmpfs)`, () => {
+    it('is reported', () => undefined);
+  });
+else
+  describe(title, () => {
+    const env = { DATA_DIR: join(disk, 'data') };
+    const filler = join(disk, 'filler');
+    let prepared: Prepared;
+
+    const fill = () => {
+      const { bavail, bsize } = statfsSync(disk);
+      // The engine makes small files all the time: it is full when less than its reserve of a megabyte is left.
+      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 256 * 1024)));
+    };
+
+    beforeAll(async () => {
+      mountDisk(disk);
+      prepared = await prepare(env);
+    });
+    afterEach(() => Service.endAll());
+    afterAll(() => {
+      hangUp();
+      execFileSync('umount', [disk]);
+      rmSync(disk, { recursive: true });
+    });
+
+    it('is 503 to client libraries, says so in the log, and passes when there is room again', async () => {
+      const service = await Service.start(['serve', '--collector'], env);
+      const freeBytes = async () => {
+        const { text } = await send(service.metricsUrl, '/metrics');
+        return valueOf(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
+      };
+      const post = () =>
+        send(service.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, {
+          method: 'POST',
+          body: JSON.stringify(aSync()),
+        });
+      expect(await freeBytes()).toBeGreaterThan(1024 * 1024);
+      fill();
+      expect(await post()).toMatchObject({
+        status: 503,
+        text: detail('Service temporarily unavailable'),
+        headers: { 'retry-after': '1' },
+      });
+      await eventually(() => service.log.find(({ msg }) => msg === 'the disk of the store is full (243)'));
+      const team = await send(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
+      expect(team.status).toBe(200);
+      rmSync(filler);
+      expect((await post()).status).toBe(202);
+      expect(await service.stop()).toBe(0);
+    });
+
+    it('is shown by the free bytes of a service that starts on it, and one line on the command line', async () => {
+      fill();
+      const service = await Service.start(['serve'], env);
+      const { text } = await send(service.metricsUrl, '/metrics');
+      const free = valueOf(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
+      expect(free).toBeLessThan(1024 * 1024);
+      expect(await service.stop()).toBe(0);
+      const { code, err } = await command(['team', 'create', '--name', 'Acme'], env);
+      expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
+    });
+  });

@@ -1,0 +1,101 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { ApiProcess } from '../setup/api-process.js';
+import { Connections, type Sample, quantile } from './load.js';
+import { Stand } from './outage-harness.js';
+
+const SECONDS = Number(process.env.LOAD_SECONDS ?? 5);
+const CONNECTIONS = 500;
+const TIMES_TOO_MUCH = 4;
+const RECOVERED_WITHIN_S = 5;
+/** Five hundred requests under way, with their answers, and what the collector has not yet collected. */
+const MOST_GROWTH_MIB = 200;
+
+const UNAVAILABLE = '{"detail":"Service temporarily unavailable"}';
+
+describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what can be served`, () => {
+  let stand: Stand;
+  let api: ApiProcess;
+
+  beforeAll(async () => {
+    stand = await Stand.start();
+    api = await ApiProcess.start({
+      CLICKHOUSE_URL: stand.store.url,
+      CLICKHOUSE_USER: stand.store.user,
+      CLICKHOUSE_PASSWORD: stand.store.password,
+      CLICKHOUSE_DATABASE: stand.database,
+      RATE_LIMIT_PER_MINUTE: '1000000000',
+    });
+  }, 60_000);
+
+  afterAll(async () => {
+    expect(await api.stop()).toBe(0);
+    await stand.stop();
+  });
+
+  const target = () => {
+    const { path } = stand.operations.find(({ name }) => name === 'request logs')!;
+    return { url: api.url + path, headers: { 'api-key': stand.key } };
+  };
+  const p95 = (samples: readonly Sample[]) =>
+    quantile(
+      samples.map(({ ms }) => ms),
+      0.95,
+    );
+
+  /** Seconds until the latency of half a second is what it was before. */
+  const secondsTo = async (normalMs: number, one: Connections): Promise<number> => {
+    const started = performance.now();
+    while (performance.now() - started < 30_000) {
+      const begun = performance.now();
+      if (p95(await one.press(0.5)) <= normalMs) return (begun - started) / 1000;
+    }
+    return Infinity;
+  };
+
+  it(
+    'get answers or clean 503s, in bounded memory, and all is as before in seconds',
+    async () => {
+      const one = new Connections(target(), 1);
+      const few = new Connections(target(), 16);
+      const many = new Connections(target(), CONNECTIONS);
+      const whole = (await one.ask()).text;
+      await few.press(1);
+      const capacity = (await few.press(2)).length / 2;
+      const normalMs = p95(await one.press(1));
+      const before = api.residentMiB;
+
+      let most = before;
+      const watch = new AbortController();
+      const watching = (async () => {
+        while (!watch.signal.aborted) {
+          most = Math.max(most, api.residentMiB);
+          await pause(100);
+        }
+      })();
+      const samples = await many.press(SECONDS, TIMES_TOO_MUCH * capacity);
+      watch.abort();
+      await watching;
+      // Nobody's idea of normal is exact: what a busy machine adds now and then is no sign of strain.
+      const recovered = await secondsTo(normalMs * 2 + 5, one);
+
+      const good = samples.filter(({ status, text }) => status === 200 && text === whole);
+      const refused = samples.filter(({ status, text }) => status === 503 && text === UNAVAILABLE);
+      process.stdout.write(
+        `load: ${CONNECTIONS} connections for ${SECONDS} s, served ${Math.round(capacity)}/s before; ` +
+          `${samples.length} answers: ${good.length} whole, ${refused.length} refused, ` +
+          `${samples.length - good.length - refused.length} wrong; p95 ${Math.round(normalMs)} ms before, ` +
+          `${Math.round(p95(samples))} ms under load, as before after ${recovered.toFixed(1)} s; ` +
+          `memory ${Math.round(before)} MiB before, ${Math.round(most)} MiB at most\n`,
+      );
+      expect(
+        samples.filter((sample) => !good.includes(sample) && !refused.includes(sample)).slice(0, 5),
+      ).toEqual([]);
+      expect(good.length).toBeGreaterThan(0);
+      expect(recovered).toBeLessThanOrEqual(RECOVERED_WITHIN_S);
+      expect(most - before).toBeLessThan(MOST_GROWTH_MIB);
+      expect(api.alive).toBe(true);
+      for (const connections of [one, few, many]) connections.close();
+    },
+    90_000 + SECONDS * 1000,
+  );
+});

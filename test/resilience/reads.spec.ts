@@ -1,0 +1,118 @@
+import type { Fault } from '../setup/clickhouse-server/protocol.js';
+import { type Operation, QUERY_TIMEOUT_MS, SLACK_MS, Stand, type Timed } from './outage-harness.js';
+
+type Expected = 503 | 504;
+
+const exceptions = (status: Expected, ...codes: number[]) =>
+  codes.map((code): [string, Fault, Expected] => [`error ${code}`, { kind: 'exception', code }, status]);
+
+const inBody = (form: 'plain' | 'broken' | 'tagged' | 'row', code: number, status: Expected) =>
+  [`error ${code} behind the rows, ${form}`, { kind: 'exception-in-body', code, form }, status] as const;
+
+const cut = (framing: 'chunked' | 'length' | 'none', where: 'in-row' | 'between-rows') =>
+  [`cut ${where}, framed by ${framing}`, { kind: 'cut', framing, where }, 503] as const;
+
+const stranger = (status: number, body: string) =>
+  [`somebody else's ${status} with ${body.length} bytes`, { kind: 'stranger', status, body }, 503] as const;
+
+const FAULTS: readonly (readonly [name: string, fault: Fault, status: Expected])[] = [
+  ['no answer', { kind: 'hang' }, 504],
+  ['no more after the first rows', { kind: 'hang-in-body' }, 504],
+  ['byte after byte', { kind: 'slow-body' }, 504],
+  ['reset', { kind: 'reset' }, 503],
+  cut('chunked', 'in-row'),
+  cut('chunked', 'between-rows'),
+  cut('length', 'in-row'),
+  cut('length', 'between-rows'),
+  cut('none', 'in-row'),
+  cut('none', 'between-rows'),
+  ...exceptions(503, 33, 40, 202, 210, 241, 394, 439, 516),
+  ...exceptions(504, 159, 160),
+  inBody('plain', 241, 503),
+  inBody('plain', 159, 504),
+  inBody('tagged', 241, 503),
+  inBody('tagged', 159, 504),
+  inBody('row', 241, 503),
+  inBody('row', 159, 504),
+  // The connection ends as well, so what the engine said is not read.
+  inBody('broken', 241, 503),
+  inBody('broken', 159, 503),
+  stranger(502, '<html>Bad Gateway</html>'),
+  stranger(504, 'upstream timed out'),
+  stranger(200, '<html>Welcome</html>\n'),
+  stranger(200, ''),
+];
+
+const BODY = {
+  503: '{"detail":"Service temporarily unavailable"}',
+  504: '{"detail":"Query timed out"}',
+} as const;
+
+/** What an answer is beside what it should be; empty when it is right. */
+function wrong(answer: Timed, expected: Expected, judged: boolean): string[] {
+  const { status, headers, text, ms } = answer;
+  return [
+    status === expected ? '' : `status ${status}, not ${expected}`,
+    text === BODY[expected] ? '' : `body ${text.slice(0, 200)}`,
+    (headers['retry-after'] !== undefined) === (expected === 503) ? '' : 'Retry-After',
+    (headers['x-ratelimit-remaining'] !== undefined) === judged ? '' : 'X-RateLimit-*',
+    headers['cache-control'] === 'no-store' ? '' : 'Cache-Control',
+    /clickhouse|exception/i.test(JSON.stringify(headers)) ? 'the inside shows' : '',
+    ms <= QUERY_TIMEOUT_MS + SLACK_MS ? '' : `${Math.round(ms)} ms`,
+  ].filter((fault) => fault !== '');
+}
+
+describe('a store that fails', () => {
+  let stand: Stand;
+  let whole: Timed[];
+  const figures = { faults: 0, requests: 0, wrong: 0, slowestMs: 0 };
+
+  beforeAll(async () => {
+    stand = await Stand.start();
+    whole = await stand.askAll();
+    expect(whole.map(({ status }) => status)).toEqual(whole.map(() => 200));
+    const asked = new Set((await stand.store.queries()).map(({ name }) => name));
+    expect([...asked]).toEqual(expect.arrayContaining(stand.operations.flatMap(({ queries }) => queries)));
+  }, 60_000);
+
+  afterAll(async () => {
+    await stand.stop();
+    const { faults, requests, wrong: bad, slowestMs } = figures;
+    process.stdout.write(
+      `faults tried ${faults}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
+    );
+  });
+
+  /** Asks all operations while the fault befalls the query at one place of each. */
+  const tryAt = async (fault: Fault, expected: Expected, place: number): Promise<string[]> => {
+    const operations = stand.operations.filter(({ queries }) => queries.length > place);
+    for (const on of new Set(operations.map(({ queries }) => queries[place])))
+      await stand.store.fail(fault, { on: on ?? '' });
+    const answers = await stand.askAll(operations);
+    await stand.store.heal();
+    const again = await stand.askAll(operations);
+    const ill = operations.flatMap((operation, index) => [
+      ...told(operation, place, wrong(answers[index]!, expected, place > 0)),
+      ...told(operation, place, recovered(operation, again[index]!)),
+    ]);
+    figures.requests += answers.length + again.length;
+    figures.slowestMs = Math.max(figures.slowestMs, ...answers.map(({ ms }) => ms));
+    figures.wrong += ill.length;
+    return ill;
+  };
+
+  const recovered = (operation: Operation, { status, text }: Timed) => {
+    const same = text === whole[stand.operations.indexOf(operation)]!.text;
+    return status === 200 && same ? [] : [`afterwards ${status} ${text.slice(0, 200)}`];
+  };
+
+  const told = ({ name, queries }: Operation, place: number, faults: string[]) =>
+    faults.length === 0 ? [] : [`${name} at ${queries[place]}: ${faults.join(', ')}`];
+
+  it.each(FAULTS)('%s: every operation says so, shows nothing, and recovers', async (_, fault, expected) => {
+    figures.faults++;
+    const ill: string[] = [];
+    for (const place of [0, 1, 2]) ill.push(...(await tryAt(fault, expected, place)));
+    expect(ill).toEqual([]);
+  });
+});

@@ -1,0 +1,124 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { startServer } from '../collector/setup/server.js';
+import { ApiProcess } from '../setup/api-process.js';
+import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
+import type { Answer } from '../setup/conforms.js';
+import { eventually } from '../setup/eventually.js';
+import { freePort } from '../setup/free-port.js';
+import { hangUp, send } from '../setup/raw-http.js';
+import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
+import { type Prepared, prepare } from '../setup/service.js';
+import { Balancer } from './balancer.js';
+
+/** Longer than the balancer takes to see that an instance is no longer ready. */
+const SHUTDOWN_DELAY_MS = 1_500;
+const CLIENTS = 8;
+/** Of each client, between its requests. */
+const PAUSE_MS = 10;
+/** How long the load goes on before and after. */
+const AROUND_MS = 2_000;
+
+describeWithRedis('a rollout: two instances behind a load balancer, under load', () => {
+  let store: ClickHouseServer;
+  let redis: RedisAddress;
+  let env: NodeJS.ProcessEnv;
+  let prepared: Prepared;
+  let ports: number[];
+  let instances: ApiProcess[];
+  let balancer: Balancer;
+
+  beforeAll(async () => {
+    redis = await openRedis();
+    const started = await startServer();
+    store = started.server;
+    env = {
+      ...started.env,
+      REDIS_URL: redis.url,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
+    };
+    prepared = await prepare(env);
+    ports = [await freePort(), await freePort()];
+    instances = await Promise.all(ports.map((port) => ApiProcess.start(env, port)));
+    balancer = await Balancer.start(ports);
+    await eventually(() => balancer.ready.every(Boolean));
+  }, 60_000);
+
+  afterAll(async () => {
+    hangUp();
+    await balancer.stop();
+    await Promise.all(instances.map((instance) => instance.stop()));
+    await store.stop();
+    await redis.stop();
+  });
+
+  /** Clients that keep their connections and ask in turns, until told to stop. */
+  function load() {
+    const paths = ['', '/endpoints', '/request-logs?limit=5', '/traffic'].map((path) =>
+      path === '' ? '/v1/team' : `/v1/apps/${prepared.appId}${path}`,
+    );
+    const wrong: (Pick<Answer, 'status' | 'text'> | { error: string })[] = [];
+    let [asked, isRunning] = [0, true];
+    const client = async () => {
+      while (isRunning) {
+        const path = paths[asked++ % paths.length]!;
+        const headers = { 'Api-Key': prepared.key };
+        const answer = await send(balancer.url, path, { headers }).catch((error: unknown) => {
+          return { error: String(error) };
+        });
+        if ('error' in answer) wrong.push(answer);
+        else if (answer.status !== 200 || !answer.text.endsWith('}')) wrong.push(answer);
+        await pause(PAUSE_MS);
+      }
+    };
+    const clients = Promise.all(Array.from({ length: CLIENTS }, client));
+    return async () => {
+      isRunning = false;
+      await clients;
+      return { asked, wrong };
+    };
+  }
+
+  it('fails no request when each instance is told to stop in turn, and started again', async () => {
+    const stop = load();
+    for (const index of [0, 1]) {
+      await pause(AROUND_MS);
+      const [before, other] = [balancer.answered[index]!, balancer.answered[1 - index]!];
+      const leaving = instances[index]!.stop();
+      await eventually(() => !balancer.ready[index]);
+      expect(balancer.answered[index]).toBeGreaterThanOrEqual(before);
+      expect(await leaving).toBe(0);
+      instances[index] = await ApiProcess.start(env, ports[index]);
+      await eventually(() => balancer.ready[index]);
+      const back = balancer.answered[index]!;
+      await eventually(() => balancer.answered[index]! > back + 10);
+      expect(balancer.answered[1 - index]! - other).toBeGreaterThan(10);
+    }
+    await pause(AROUND_MS);
+    const { asked, wrong } = await stop();
+    process.stdout.write(`rollout: ${asked} requests, ${wrong.length} failed\n`);
+    expect(wrong.slice(0, 5)).toEqual([]);
+    expect(asked).toBeGreaterThan(200);
+  });
+
+  it('tells who asks an instance that is leaving to come no more, and answers until it has gone', async () => {
+    const { url } = instances[0]!;
+    const leaving = instances[0]!.stop();
+    const refused = await eventually(async () => {
+      const answer = await send(url, '/health/ready');
+      return answer.status === 503 && answer;
+    });
+    expect(refused.headers).toMatchObject({
+      connection: 'close',
+      'retry-after': expect.any(String),
+      'x-request-id': expect.any(String),
+    });
+    expect(await send(url, '/health/live')).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    const headers = { 'Api-Key': prepared.key };
+    const served = await send(url, '/v1/team', { headers });
+    expect(served).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(await leaving).toBe(0);
+    await expect(send(url, '/health/live')).rejects.toThrow('ECONNREFUSED');
+    instances[0] = await ApiProcess.start(env, ports[0]);
+  });
+});

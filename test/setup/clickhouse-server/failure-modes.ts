@@ -1,0 +1,98 @@
+import type { ServerResponse } from 'node:http';
+import { ServerException } from './exception.js';
+import type { Fault, FaultOrder } from './protocol.js';
+import { writeException } from './response.js';
+
+/** The faults in force; the last ordered comes first. */
+export class Faults {
+  private orders: FaultOrder[] = [];
+
+  add(order: FaultOrder) {
+    this.orders.unshift(order);
+  }
+
+  clear() {
+    this.orders = [];
+  }
+
+  /** The fault that befalls a query, if one does; each befalls as many as were ordered. */
+  take(name: string): Fault | undefined {
+    const order = this.orders.find(({ on, times }) => (on ?? name) === name && times !== 0);
+    if (order?.times !== undefined) order.times--;
+    return order?.fault;
+  }
+}
+
+/** Answers without the engine's help; false when the fault needs rows, or there is none. */
+export function failBefore(fault: Fault | undefined, response: ServerResponse): boolean {
+  if (fault?.kind === 'hang') return true;
+  if (fault?.kind === 'reset') response.socket?.resetAndDestroy();
+  else if (fault?.kind === 'exception') writeException(response, exceptionOf(fault.code));
+  else if (fault?.kind === 'stranger')
+    response.writeHead(fault.status, { 'Content-Type': 'text/html' }).end(fault.body);
+  else return false;
+  return true;
+}
+
+/** Sends the head and a part of the rows, and then what was ordered. */
+export async function failWithin(fault: Fault, response: ServerResponse, body: Buffer, tag: string) {
+  if (fault.kind === 'cut' && fault.framing === 'length') response.setHeader('Content-Length', body.length);
+  if (fault.kind === 'cut' && fault.framing === 'none') {
+    response.setHeader('Connection', 'close');
+    response.removeHeader('Transfer-Encoding');
+    response.useChunkedEncodingByDefault = false;
+  }
+  const rows = firstRows(body, fault.kind === 'cut' && fault.where === 'in-row');
+  if (fault.kind === 'slow-body') return drip(response, body);
+  await written(response, rows);
+  if (fault.kind === 'cut') response.socket?.end();
+  else if (fault.kind === 'exception-in-body') endWith(fault, response, tag);
+}
+
+/** The rows up to the middle one, or half of that as well. */
+function firstRows(body: Buffer, inRow: boolean): Buffer {
+  const end = body.indexOf('\n', Math.floor(body.length / 2) - 1) + 1;
+  const before = body.lastIndexOf('\n', end - 2) + 1;
+  return body.subarray(0, inRow || before === 0 ? Math.floor((before + end) / 2) : before);
+}
+
+function endWith(
+  { code, form }: Fault & { kind: 'exception-in-body' },
+  response: ServerResponse,
+  tag: string,
+) {
+  const { message } = exceptionOf(code);
+  if (form === 'plain') response.end(`${message}\n`);
+  else if (form === 'row') response.end(`${JSON.stringify({ exception: message })}\n`);
+  else if (form === 'tagged')
+    response.end(
+      `\r\n__exception__\r\n${tag}\r\n${message}\n${message.length + 1} ${tag}\r\n__exception__\r\n`,
+    );
+  else
+    void written(response, Buffer.from(`__exception__\n${message}\n`)).then(() => {
+      response.socket?.end();
+    });
+}
+
+async function drip(response: ServerResponse, body: Buffer) {
+  const pause = 60_000 / body.length;
+  for (const byte of body) {
+    if (response.destroyed) return;
+    await written(response, Buffer.of(byte));
+    await new Promise((ok) => setTimeout(ok, pause));
+  }
+  response.end();
+}
+
+function written(response: ServerResponse, bytes: Buffer): Promise<void> {
+  return new Promise((ok) => {
+    response.write(bytes, () => {
+      ok();
+    });
+  });
+}
+
+function exceptionOf(code: number): ServerException {
+  const text = code === 516 ? 'default: Authentication failed: password is incorrect' : 'ordered by a test';
+  return new ServerException(code, text);
+}
