@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { explain, loadEnvFile } from './bootstrap/run.js';
+import { formatStartupError, loadEnvFile } from './bootstrap/run.js';
 import { appCommand } from './cli/app.js';
 import { collectorCommand } from './cli/collector.js';
 import { demoCommand } from './cli/demo.command.js';
@@ -9,7 +9,7 @@ import { importCommand } from './cli/import.js';
 import { keyCommand } from './cli/key.js';
 import { migrateCommand } from './cli/migrate.js';
 import { openapiCommand } from './cli/openapi.js';
-import { tell } from './cli/output.js';
+import { printMessage } from './cli/output.js';
 import { serveCommand } from './cli/serve.js';
 import { teamCommand } from './cli/team.js';
 import { verifyCommand } from './cli/verify.js';
@@ -39,7 +39,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) throw error;
-  const { line, exitCode } = explain(error);
-  tell(`error: ${line}`);
+  const { line, exitCode } = formatStartupError(error);
+  printMessage(`error: ${line}`);
   process.exitCode = exitCode;
 }

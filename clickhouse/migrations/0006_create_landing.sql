@@ -1,5 +1,5 @@
 -- The one place a whole request is written. Nothing is kept here: views fan each block out.
--- `record` and `capture` are JSON text as the API sends it; what is filtered or counted by has a column of its own.
+-- `record_json` and `captured_json` are JSON text as the API sends it; what is filtered or counted by has a column of its own.
 -- Absent values: -1 for sizes and times, 0 for consumer and endpoint, so that no column needs a null map.
 CREATE TABLE IF NOT EXISTS requests
 (
@@ -14,9 +14,9 @@ CREATE TABLE IF NOT EXISTS requests
     request_size_bytes  Int64,
     response_size_bytes Int64,
     response_time_ms    Int64,
-    is_noise            Bool,
-    record              String COMMENT 'JSON: the members of a request log record behind request_uuid, and the closing brace',
-    capture             String COMMENT 'JSON: an object of what Request Details adds; empty when nothing was captured'
+    excluded_from_logs  Bool,
+    record_json         String COMMENT 'JSON: the members of a request log record behind request_uuid, and the closing brace',
+    captured_json       String COMMENT 'JSON: an object of what Request Details adds; empty when nothing was captured'
 )
 ENGINE = Null;
 -- statement
@@ -58,16 +58,16 @@ ENGINE = Null;
 -- Door for what is logged.
 CREATE TABLE IF NOT EXISTS logged_requests
 (
-    app_id       UInt32,
-    timestamp    DateTime64(3, 'UTC'),
-    request_uuid UUID,
-    app_env_id   UInt32,
-    endpoint_id  UInt32,
-    consumer_id  UInt32,
-    method       LowCardinality(String),
-    status_code  UInt16,
-    record       String,
-    capture      String
+    app_id        UInt32,
+    timestamp     DateTime64(3, 'UTC'),
+    request_uuid  UUID,
+    app_env_id    UInt32,
+    endpoint_id   UInt32,
+    consumer_id   UInt32,
+    method        LowCardinality(String),
+    status_code   UInt16,
+    record_json   String,
+    captured_json String
 )
 ENGINE = Null;
 -- statement
@@ -98,6 +98,6 @@ ARRAY JOIN bins AS bin;
 -- statement
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS logged_requests_mv TO logged_requests AS
-SELECT * EXCEPT (is_noise, request_size_bytes, response_size_bytes, response_time_ms)
+SELECT * EXCEPT (excluded_from_logs, request_size_bytes, response_size_bytes, response_time_ms)
 FROM requests
-WHERE NOT is_noise AND timestamp > now64(3) - INTERVAL 15 DAY;
+WHERE NOT excluded_from_logs AND timestamp > now64(3) - INTERVAL 15 DAY;

@@ -3,10 +3,10 @@
 -- is cheaper than opening eight. The record itself is in the logs alone.
 CREATE TABLE IF NOT EXISTS request_details_v1
 (
-    app_id       UInt32,
-    timestamp    DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
-    request_uuid UUID CODEC(NONE),
-    capture      String CODEC(ZSTD(1))
+    app_id        UInt32,
+    timestamp     DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    request_uuid  UUID CODEC(NONE),
+    captured_json String CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
@@ -16,5 +16,5 @@ SETTINGS index_granularity = 64, ttl_only_drop_parts = 1, non_replicated_dedupli
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS request_details_mv_v1 TO request_details_v1 AS
-SELECT app_id, timestamp, request_uuid, capture
+SELECT app_id, timestamp, request_uuid, captured_json
 FROM logged_requests;

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { App } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
-import { createApiKey, hashApiKey, identifierOf } from '../auth/api-key.js';
+import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Plan } from '../common/account.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
@@ -132,7 +132,7 @@ export class AdminService {
     { name = '', expiresAt, key = createApiKey() }: { name?: string; expiresAt?: number; key?: string } = {},
   ): Promise<{ key: string; identifier: string }> {
     await this.requireTeam(teamId);
-    const identifier = identifierOf(key);
+    const identifier = parseIdentifier(key);
     if (identifier === undefined) throw new AdminError('A key is 7 letters or digits, a dot, and 32 more');
     if (await this.hasKey(identifier)) throw new AdminError(`There is a key ${identifier} already`);
     const row = {

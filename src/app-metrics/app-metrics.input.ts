@@ -11,7 +11,7 @@ import {
   TimezoneField,
 } from '../validation/field-types.js';
 import { sinceNotBeforeUntil } from '../validation/issues.js';
-import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
+import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
 /** In the order in which they stand in a row. */
 export const METRICS = [
@@ -67,7 +67,7 @@ export type MetricFilter = Filter<GroupField>;
 const MAX_NAMES = 100;
 const HOUR_MS = 3_600_000;
 
-export class QueryMetricsInput extends AppInput implements CheckedInput {
+export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @LiteralField(FILE_FORMATS, {
     in: 'body',
     description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
@@ -149,14 +149,14 @@ export class QueryMetricsInput extends AppInput implements CheckedInput {
   /** The body as it was sent. */
   body: object;
 
-  check(check: InputCheck<this>): void {
+  validate(check: ValidationContext<this>): void {
     this.body = check.body();
     // A refused timezone leaves nothing to resolve local times with.
-    const timezone = check.accepts('timezone') ? this.timezone : undefined;
+    const timezone = check.isValid('timezone') ? this.timezone : undefined;
     const now = Date.now();
-    if (!check.accepts('since', 'until')) return;
+    if (!check.isValid('since', 'until')) return;
     const until = this.until ? resolveTimestamp(this.until, timezone) : now;
     this.window = { since: resolveTimestamp(this.since, timezone), until, now };
-    if (this.window.since >= until) check.refuse('since', sinceNotBeforeUntil);
+    if (this.window.since >= until) check.addIssue('since', sinceNotBeforeUntil);
   }
 }

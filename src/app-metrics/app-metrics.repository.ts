@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppStore } from '../apps/app-scoped-store.js';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
@@ -19,7 +19,7 @@ const OF_ENVS = (condition: string) =>
 
 @Injectable()
 export class AppMetricsRepository {
-  constructor(private readonly store: AppStore) {}
+  constructor(private readonly store: AppScopedStore) {}
 
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.

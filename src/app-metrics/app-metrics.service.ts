@@ -4,7 +4,7 @@ import { ResultTooLarge, ResultTooLong } from '../clickhouse/clickhouse.errors.j
 import type { Account } from '../common/account.js';
 import { FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { ValidationFailure, faultAt, valueError } from '../validation/issues.js';
+import { ValidationException, createIssue, valueError } from '../validation/issues.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
@@ -48,10 +48,10 @@ export class AppMetricsService {
 }
 
 /** A result beyond the limits, as a fault of the body that asked for it; nothing for other errors. */
-function tooMuch(error: unknown, { body }: QueryMetricsInput): ValidationFailure | undefined {
+function tooMuch(error: unknown, { body }: QueryMetricsInput): ValidationException | undefined {
   const why =
     error instanceof ResultTooLong
       ? `the result has more than ${MAX_ROWS} rows`
       : error instanceof ResultTooLarge && 'the result has too many bytes';
-  return why ? new ValidationFailure([faultAt('body', [], body, valueError(why))]) : undefined;
+  return why ? new ValidationException([createIssue('body', [], body, valueError(why))]) : undefined;
 }

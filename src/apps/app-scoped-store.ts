@@ -11,7 +11,7 @@ type ScopedOptions = Omit<QueryOptions, 'signal' | 'teamId'>;
  * in it is always the scope's. It ends with the request for which the scope was made.
  */
 @Injectable()
-export class AppStore {
+export class AppScopedStore {
   constructor(private readonly store: ClickHouse) {}
 
   /** See `ClickHouse.jsonLines`. */
@@ -22,7 +22,7 @@ export class AppStore {
     params: Parameters = {},
     options?: ScopedOptions,
   ): Promise<JsonLines> {
-    return this.store.jsonLines(name, sql, bound(scope, params), scoped(scope, options));
+    return this.store.jsonLines(name, sql, bindAppId(scope, params), scoped(scope, options));
   }
 
   /** See `ClickHouse.file`. */
@@ -33,7 +33,7 @@ export class AppStore {
     params: Parameters = {},
     options?: Omit<QueryOptions, 'signal'>,
   ): Promise<Buffer> {
-    return this.store.file(name, query, bound(scope, params), { ...options, signal: scope.patience });
+    return this.store.file(name, query, bindAppId(scope, params), { ...options, signal: scope.signal });
   }
 
   /** See `ClickHouse.rows`. */
@@ -44,14 +44,14 @@ export class AppStore {
     params: Parameters = {},
     options?: ScopedOptions,
   ): Promise<Row[]> {
-    return this.store.rows<Row>(name, sql, bound(scope, params), scoped(scope, options));
+    return this.store.rows<Row>(name, sql, bindAppId(scope, params), scoped(scope, options));
   }
 }
 
-function scoped({ teamId, patience }: AppScope, options?: ScopedOptions): QueryOptions {
-  return { ...options, teamId, signal: patience };
+function scoped({ teamId, signal }: AppScope, options?: ScopedOptions): QueryOptions {
+  return { ...options, teamId, signal };
 }
 
-function bound({ appId }: AppScope, params: Parameters): Parameters {
+function bindAppId({ appId }: AppScope, params: Parameters): Parameters {
   return { ...params, app_id: appId };
 }

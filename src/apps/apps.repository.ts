@@ -50,12 +50,12 @@ export class AppsRepository {
   }
 
   /** Endpoints excluded from an app's data, or null when the team has no such app. */
-  async findExcluded(teamId: number, appId: number, asker?: AbortSignal): Promise<number[] | null> {
+  async findExcluded(teamId: number, appId: number, attributeTo?: AbortSignal): Promise<number[] | null> {
     const [row] = await this.store.rows<{ owned: number; excluded_endpoint_ids: number[] }>(
       'apps.find_scope',
       FIND_SCOPE,
       { team_id: teamId, app_id: appId },
-      { first: true, asker },
+      { highPriority: true, attributeTo },
     );
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }

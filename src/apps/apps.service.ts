@@ -1,5 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import { unlessAborted } from '../clickhouse/deadline.js';
+import { raceAbort } from '../clickhouse/deadline.js';
 import type { Account } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { Config } from '../config/config.js';
@@ -21,7 +21,7 @@ class CheckedAppScope {
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
     /** Aborts when the request is over. */
-    readonly patience: AbortSignal | undefined,
+    readonly signal: AbortSignal | undefined,
   ) {}
   /** Keeps the type nominal: no object literal can stand in for it. */
   get checked() {
@@ -45,8 +45,8 @@ export class AppsService {
     this.scopes = new CachedLookup(cacheTtlMs);
   }
 
-  list({ teamId, patience }: Account): Promise<AppList | StreamableFile> {
-    return streamList(this.repository.list(teamId, patience), APPS_PER_READ);
+  list({ teamId, signal }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId, signal), APPS_PER_READ);
   }
 
   /**
@@ -55,17 +55,17 @@ export class AppsService {
    * @param read what of it, for the log line of the request
    */
   async require(
-    { teamId, patience, logFields }: Account,
+    { teamId, signal, logFields }: Account,
     appId: number,
     read: Omit<RequestLogFields, 'app_id'> = {},
   ): Promise<AppScope> {
     const lookup = this.scopes.find(`${teamId}/${appId}`, () =>
-      this.repository.findExcluded(teamId, appId, patience),
+      this.repository.findExcluded(teamId, appId, signal),
     );
     // Others may wait for the same lookup: it goes on when this caller leaves.
-    const excluded = await unlessAborted(patience, lookup);
+    const excluded = await raceAbort(signal, lookup);
     if (!excluded) throw appNotFound();
     if (logFields) Object.assign(logFields, { app_id: appId, ...read });
-    return new CheckedAppScope(teamId, appId, excluded, patience);
+    return new CheckedAppScope(teamId, appId, excluded, signal);
   }
 }

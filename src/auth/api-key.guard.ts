@@ -4,8 +4,8 @@ import type { Request } from 'express';
 import type { Account } from '../common/account.js';
 import { PUBLIC } from '../common/public.decorator.js';
 import { invalidApiKey, notAuthenticated, rateLimitExceeded } from '../http/api-error.js';
-import { AuthFailures } from '../rate-limit/failed-auth-limiter.js';
-import { identifierOf, matchesHash } from './api-key.js';
+import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
+import { matchesHash, parseIdentifier } from './api-key.js';
 import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
 
 /**
@@ -19,7 +19,7 @@ import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
 export class ApiKeyGuard implements CanActivate {
   constructor(
     private readonly keys: ApiKeyRepository,
-    private readonly failures: AuthFailures,
+    private readonly failedAuth: FailedAuthLimiter,
     private readonly reflector: Reflector,
   ) {}
 
@@ -34,16 +34,16 @@ export class ApiKeyGuard implements CanActivate {
   private async authenticate(request: Request): Promise<Account> {
     const key = request.header('api-key') ?? '';
     if (key === '') throw notAuthenticated();
-    const identifier = identifierOf(key);
+    const identifier = parseIdentifier(key);
     const address = request.ip ?? '';
     if (identifier === undefined || !this.keys.isKnown(identifier)) {
       const exists = async () => identifier !== undefined && (await this.keys.exists(identifier));
-      const refused = await this.failures.refused(address, exists);
-      if (refused !== null) throw rateLimitExceeded(refused);
+      const retryAfter = await this.failedAuth.retryAfter(address, exists);
+      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
-    const row = identifier === undefined ? null : await this.keys.find(identifier, request.patience);
-    if (row && isValid(row, key)) return accountOf(row, request);
-    const exceeded = await this.failures.record(address);
+    const row = identifier === undefined ? null : await this.keys.find(identifier, request.signal);
+    if (row && isValid(row, key)) return toAccount(row, request);
+    const exceeded = await this.failedAuth.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
 }
@@ -53,7 +53,7 @@ function isValid(row: ApiKeyRow, key: string): boolean {
   return matchesHash(key, row.key_sha256) && current;
 }
 
-function accountOf({ team_id, team_name, plan, identifier }: ApiKeyRow, request: Request): Account {
-  const { patience, logFields } = request;
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, patience, logFields };
+function toAccount({ team_id, team_name, plan, identifier }: ApiKeyRow, request: Request): Account {
+  const { signal, logFields } = request;
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, signal, logFields };
 }

@@ -45,10 +45,10 @@ export class ApiKeyRepository {
   /**
    * The key's row, or null when there is none.
    *
-   * @param asker the patience of the request that asks: the look-up serves all who ask at once, and counts as the first one's
+   * @param attributeTo the patience of the request that asks: the look-up serves all who ask at once, and counts as the first one's
    */
-  find(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
-    return this.cache.find(identifier, () => this.load(identifier, asker));
+  find(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
+    return this.cache.find(identifier, () => this.load(identifier, attributeTo));
   }
 
   /** Whether the key was found lately, without asking the store. */
@@ -65,8 +65,8 @@ export class ApiKeyRepository {
     return identifiers.has(identifier);
   }
 
-  private async load(identifier: string, asker?: AbortSignal): Promise<ApiKeyRow | null> {
-    const options = { first: true, asker };
+  private async load(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
+    const options = { highPriority: true, attributeTo };
     const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, options);
     return row ?? null;
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { createApiKey, hashApiKey, identifierOf, matchesHash } from './api-key.js';
+import { createApiKey, hashApiKey, matchesHash, parseIdentifier } from './api-key.js';
 
 describe('createApiKey', () => {
   it('makes keys of the form that public clients check, no two alike', () => {
@@ -15,11 +15,11 @@ describe('createApiKey', () => {
   });
 });
 
-describe('identifierOf', () => {
+describe('parseIdentifier', () => {
   const secret = 'k'.repeat(32);
 
   it('is the part before the dot', () => {
-    expect(identifierOf(`Abc1234.${secret}`)).toBe('Abc1234');
+    expect(parseIdentifier(`Abc1234.${secret}`)).toBe('Abc1234');
   });
 
   it.each([
@@ -35,7 +35,7 @@ describe('identifierOf', () => {
     ` Abc1234.${secret}`,
     `Abc1234.${secret.slice(1)}'`,
   ])('is none for %j', (text) => {
-    expect(identifierOf(text)).toBeUndefined();
+    expect(parseIdentifier(text)).toBeUndefined();
   });
 });
 

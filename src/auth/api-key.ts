@@ -9,7 +9,7 @@ export function createApiKey(): string {
 }
 
 /** The public part of a key; undefined when the text does not have a key's form. */
-export function identifierOf(key: string): string | undefined {
+export function parseIdentifier(key: string): string | undefined {
   return FORM.exec(key)?.[1];
 }
 

@@ -1,7 +1,7 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { patience } from '../http/abort-signal.middleware.js';
+import { abortSignal } from '../http/abort-signal.middleware.js';
 import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
@@ -9,7 +9,7 @@ import { setUpHttp } from './http-setup.js';
 /** Everything global, in one place, so that tests run the application just as `main` does. */
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = setUpHttp(app, config, logger);
-  app.use(patience(config.clickhouse.queryTimeoutSeconds));
+  app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
   if (config.docs) serveDocs(app);
   return drain;
 }

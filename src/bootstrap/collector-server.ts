@@ -12,7 +12,7 @@ import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
 import { Telemetry } from '../observability/telemetry.js';
-import { SharedRedis } from '../redis/redis-coordinator.js';
+import { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { type RunningServer, startServer } from './api-server.js';
 import { createApp } from './create-app.js';
 import { setUpHttp } from './http-setup.js';
@@ -34,7 +34,7 @@ export async function startCollectorOn(
   telemetry = Telemetry.none,
   sharedMonitor?: StoreMonitor,
 ): Promise<RunningServer> {
-  const redis = SharedRedis.of(config);
+  const redis = RedisCoordinator.create(config);
   const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
   const module = CollectorModule.on({ config, store, monitor, redis, telemetry });
   const app = await createApp(module, logger);

@@ -2,10 +2,10 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
-import { requestLog } from '../http/access-log.js';
+import { accessLog } from '../http/access-log.js';
 import { ApiExceptionFilter } from '../http/exception.filter.js';
 import { requireHost } from '../http/host.middleware.js';
-import { keepPathDecodable } from '../http/raw-query.js';
+import { normalizeRequestTarget } from '../http/raw-query.js';
 import { requestId } from '../http/request-id.middleware.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { Drain } from './drain.js';
@@ -13,12 +13,12 @@ import { Drain } from './drain.js';
 const DROPS_LOGGED_EVERY_MS = 10_000;
 
 /** One warning, at the first request that came through a proxy: the addresses that are counted and logged are the proxy's. */
-function warnOfForwarding(logger: Logger) {
-  let isTold = false;
+function warnOnForwarding(logger: Logger) {
+  let hasWarned = false;
   return (request: IncomingMessage, _response: unknown, next: () => void) => {
     const header = ['x-forwarded-for', 'forwarded'].find((name) => name in request.headers);
-    if (header !== undefined && !isTold) {
-      isTold = true;
+    if (header !== undefined && !hasWarned) {
+      hasWarned = true;
       logger.warn(
         { header, from: request.socket.remoteAddress },
         'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on wrong credentials',
@@ -56,9 +56,9 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   app.disable('x-powered-by');
   const telemetry = app.get(Telemetry);
   reportDroppedConnections(app.getHttpServer(), logger, telemetry);
-  const log = requestLog(logger, telemetry);
-  if (config.trustProxy === false) app.use(warnOfForwarding(logger));
-  app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost);
+  const log = accessLog(logger, telemetry);
+  if (config.trustProxy === false) app.use(warnOnForwarding(logger));
+  app.use(normalizeRequestTarget, requestId, log, drain.middleware, requireHost);
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;
 }

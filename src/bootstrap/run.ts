@@ -22,7 +22,7 @@ export function loadEnvFile() {
 }
 
 /** What a person should read of a failed start: one line where we know why. */
-export function explain(error: unknown): { line: string; exitCode: number } {
+export function formatStartupError(error: unknown): { line: string; exitCode: number } {
   if (error instanceof ConfigError) return { line: error.message, exitCode: EXIT_CONFIG };
   return { line: error instanceof Error ? error.message : String(error), exitCode: 1 };
 }
@@ -83,7 +83,7 @@ async function stop(server: RunningServer, delayMs: number): Promise<never> {
 }
 
 function report(error: unknown) {
-  const { line, exitCode } = explain(error);
+  const { line, exitCode } = formatStartupError(error);
   process.stderr.write(`${line}\n`);
   process.exitCode = exitCode;
 }

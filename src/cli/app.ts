@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
-import { audited } from './audit.js';
+import { runAudited } from './audit.js';
 import { count, id } from './options.js';
-import { print } from './output.js';
+import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 interface LimitOptions {
@@ -22,9 +22,9 @@ export function appCommand(program: Command): void {
     .requiredOption('--name <name>', 'app name')
     .option('--framework <framework>', 'framework the app uses', 'unknown')
     .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
-      audited('app.create', { team_id: team }, async () => {
+      runAudited('app.create', { team_id: team }, async () => {
         const created = await withStore((store) => new AdminService(store).createApp(team, name, framework));
-        print(created);
+        printResult(created);
         return { app_id: created.id };
       }),
     );
@@ -33,8 +33,9 @@ export function appCommand(program: Command): void {
     .description("list a team's apps, a line each")
     .requiredOption('--team <id>', 'team ID', id)
     .action(({ team }: { team: number }) =>
-      audited('app.list', { team_id: team }, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listApps(team))) print(row);
+      runAudited('app.list', { team_id: team }, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listApps(team)))
+          printResult(row);
         return {};
       }),
     );
@@ -47,8 +48,8 @@ export function appCommand(program: Command): void {
       .description(`${description} (within 10 seconds)`)
       .requiredOption('--app <id>', 'app ID', id)
       .action(({ app: appId }: { app: number }) =>
-        audited(`app.${name}`, { app_id: appId }, async () => {
-          print(await withStore((store) => new AdminService(store).setDisabled(appId, disabled)));
+        runAudited(`app.${name}`, { app_id: appId }, async () => {
+          printResult(await withStore((store) => new AdminService(store).setDisabled(appId, disabled)));
           return {};
         }),
       );
@@ -57,8 +58,8 @@ export function appCommand(program: Command): void {
     .description('give an app another client ID; data under the old one is refused within 10 seconds')
     .requiredOption('--app <id>', 'app ID', id)
     .action(({ app: appId }: { app: number }) =>
-      audited('app.rotate-client-id', { app_id: appId }, async () => {
-        print(await withStore((store) => new AdminService(store).rotateClientId(appId)));
+      runAudited('app.rotate-client-id', { app_id: appId }, async () => {
+        printResult(await withStore((store) => new AdminService(store).rotateClientId(appId)));
         return {};
       }),
     );
@@ -71,9 +72,9 @@ export function appCommand(program: Command): void {
     .option('--consumer-groups <n>', 'consumer groups', count)
     .option('--environments <n>', 'environments', count)
     .action(({ app: appId, consumerGroups: consumer_groups, ...limits }: LimitOptions) =>
-      audited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
+      runAudited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
         const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
-        print(await withStore((store) => new AdminService(store).setNameLimits(appId, changes)));
+        printResult(await withStore((store) => new AdminService(store).setNameLimits(appId, changes)));
         return {};
       }),
     );

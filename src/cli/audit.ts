@@ -14,7 +14,7 @@ export type AuditTarget = Readonly<Record<string, string | number | boolean | nu
  *
  * @param work gives what became known of the target on the way, a new ID for example
  */
-export async function audited(
+export async function runAudited(
   action: string,
   target: AuditTarget,
   work: () => Promise<AuditTarget>,
@@ -28,7 +28,7 @@ export async function audited(
   try {
     write('ok', await work());
   } catch (error) {
-    write(error instanceof AdminError ? 'refused' : 'failed', { error: kindOf(error) });
+    write(error instanceof AdminError ? 'refused' : 'failed', { error: getErrorKind(error) });
     throw error;
   }
 }
@@ -40,7 +40,7 @@ export function keyIdentifier(typed: string): string {
 }
 
 /** An error's class, and its code where it has one: its message may contain anything. */
-function kindOf(error: unknown): string {
+function getErrorKind(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? error.name : `${error.name} ${code}`;

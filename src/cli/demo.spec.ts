@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/setup/eventually.js';
-import { keepOutput } from '../../test/setup/secrets/run.js';
+import { captureOutput } from '../../test/setup/secrets/run.js';
 
 const TIMEOUT_MS = 90_000;
 /** How long the client library may take to send what it has: it does so every ten seconds. */
@@ -31,7 +31,7 @@ describe('request-analytics demo', () => {
     demo.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     // Standard output shows the key, and nothing else may.
     demo.stderr?.on('data', (chunk: Buffer) => {
-      keepOutput('demo', chunk);
+      captureOutput('demo', chunk);
     });
     await Promise.race([once(demo.stdout!, 'data'), once(demo, 'exit')]);
     expect(errors).not.toContain('rror');
@@ -53,7 +53,7 @@ describe('request-analytics demo', () => {
   });
 
   it('prints lines that a shell takes and the server answers', async () => {
-    const [team, logs, traffic] = await Promise.all(lines().map(answerTo));
+    const [team, logs, traffic] = await Promise.all(lines().map(fetchBody));
     expect(team).toEqual({ id: 1, name: 'Demo' });
     expect(logs.data).toHaveLength(5);
     expect(logs.data.every(({ status_code }: { status_code: number }) => status_code >= 400)).toBe(true);
@@ -62,7 +62,7 @@ describe('request-analytics demo', () => {
 
   it('has 13 months of traffic, some 20,000 requests of it in the last 15 days', async () => {
     const line = lines()[2]!;
-    const year = await answerTo(line.replace('interval=day', 'interval=day&limit=1000&start=2020-01-01'));
+    const year = await fetchBody(line.replace('interval=day', 'interval=day&limit=1000&start=2020-01-01'));
     expect(year.data.length).toBeGreaterThan(390);
     const days: { requests: number }[] = year.data.slice(-15);
     const requests = days.reduce((sum, day) => sum + day.requests, 0);
@@ -88,7 +88,7 @@ describe('request-analytics demo', () => {
     expect((await fetch(`http://127.0.0.1:${String(port).trim()}/new/7`)).status).toBe(200);
     const line = lines()[1]!.replace(/request-logs[^']*/, 'request-logs?path=/new/*');
     const [log] = await eventually(async () => {
-      const { data } = (await answerTo(line)) as { data: object[] };
+      const { data } = (await fetchBody(line)) as { data: object[] };
       return data.length > 0 && data;
     }, SENT_WITHIN_MS);
     expect(log).toMatchObject({ method: 'GET', path: '/new/{id}', env: 'dev', status_code: 200 });
@@ -113,7 +113,7 @@ async function freePort(): Promise<number> {
 /** What the server says to a curl line as a shell reads it. */
 // The answers' shape is what the tests are about.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
-async function answerTo(line: string): Promise<any> {
+async function fetchBody(line: string): Promise<any> {
   const words = execFileSync('sh', ['-c', `${SHIM}\n${line}`], { encoding: 'utf8' })
     .trimEnd()
     .split('\n');

@@ -5,7 +5,7 @@ import { migrate } from '../clickhouse/migrations/migrate.js';
 import type { Config } from '../config/config.js';
 import { seedDemo } from '../demo/seed.js';
 import { createDatabase } from './migrate.js';
-import { tell } from './output.js';
+import { printMessage } from './output.js';
 
 /** Every address of the machine, as a server listens on it; a client has to name one. */
 const UNSPECIFIED = new Set(['0.0.0.0', '::']);
@@ -28,9 +28,9 @@ async function loadSample(config: Config): Promise<Sample> {
   const store = await ClickHouse.open(config);
   try {
     await migrate(store);
-    tell('demo: loading the sample; the first time takes some seconds');
+    printMessage('demo: loading the sample; the first time takes some seconds');
     return await seedDemo(store, config, Date.now(), (line) => {
-      tell(`demo: ${line}`);
+      printMessage(`demo: ${line}`);
     });
   } finally {
     await store.close();

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
-import { audited } from './audit.js';
+import { runAudited } from './audit.js';
 import { count, id } from './options.js';
-import { print } from './output.js';
+import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 interface EndpointOptions {
@@ -26,11 +26,11 @@ export function endpointCommand(program: Command): void {
       .requiredOption('--method <method>', 'HTTP method')
       .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
       .action(({ app, method, path }: EndpointOptions) =>
-        audited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
+        runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
           const marked = await withStore((store) =>
             new AdminService(store).setExcluded(app, method, path, excluded),
           );
-          print(marked);
+          printResult(marked);
           return { endpoint_id: marked.id };
         }),
       );
@@ -43,11 +43,11 @@ export function endpointCommand(program: Command): void {
     .requiredOption('--status <code>', 'status code from 400 to 599', count)
     .option('--remove', 'count it as an error again', false)
     .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
-      audited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
+      runAudited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
         const marked = await withStore((store) =>
           new AdminService(store).setExpectedError(app, method, path, status, !remove),
         );
-        print(marked);
+        printResult(marked);
         return { endpoint_id: marked.id };
       }),
     );

@@ -1,12 +1,12 @@
 import { Presets, SingleBar } from 'cli-progress';
-import { tell } from './output.js';
+import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
 /** How far an import is, on standard error: a bar on a terminal, a line now and then elsewhere. */
 export class ImportProgress {
   private readonly bar?: SingleBar;
-  private told = Date.now();
+  private lastPrintedAt = Date.now();
 
   /** @param totalBytes size of the source; null when it is not known. */
   constructor(private readonly totalBytes: number | null) {
@@ -24,10 +24,10 @@ export class ImportProgress {
 
   update(bytesRead: number, lines: number): void {
     this.bar?.update(bytesRead, { lines });
-    if (this.bar || Date.now() - this.told < LINE_EVERY_MS) return;
-    this.told = Date.now();
+    if (this.bar || Date.now() - this.lastPrintedAt < LINE_EVERY_MS) return;
+    this.lastPrintedAt = Date.now();
     const share = this.totalBytes ? ` (${Math.floor((100 * bytesRead) / this.totalBytes)}%)` : '';
-    tell(`${lines} lines read${share}`);
+    printMessage(`${lines} lines read${share}`);
   }
 
   stop(): void {

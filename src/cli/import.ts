@@ -14,11 +14,11 @@ import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
-import { SharedRedis } from '../redis/redis-coordinator.js';
-import { type AuditTarget, audited } from './audit.js';
+import { RedisCoordinator } from '../redis/redis-coordinator.js';
+import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
-import { print, tell } from './output.js';
+import { printMessage, printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 interface ImportCommandOptions {
@@ -75,7 +75,7 @@ export function importCommand(program: Command): void {
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this one', shiftTarget)
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: ImportCommandOptions) =>
-      audited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
+      runAudited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
     );
 }
 
@@ -84,12 +84,12 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
   return withStore(async (store) => {
     await new AdminService(store).requireApp(options.app);
     const config = new Config();
-    const redis = SharedRedis.of(config);
+    const redis = RedisCoordinator.create(config);
     try {
       const writer = new RequestsWriter(store, redis, config.nameLimits);
       // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
-      for (const [batch, why] of refused) tell(`batch ${batch} cannot be completed: ${String(why)}`);
+      for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
       const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
       return { read, imported, duplicates, rejected, logged };
     } finally {
@@ -145,8 +145,8 @@ async function importFrom(
     const summary = await importer.end().finally(() => {
       progress.stop();
     });
-    print(summary);
-    report(summary, importer.rejections.list());
+    printResult(summary);
+    report(summary, importer.rejectedLines.list());
   }
   const { read, rejected } = importer.summary;
   if (read > 0 && rejected === read)
@@ -159,26 +159,26 @@ function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
     const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}`;
-    if (lines === 1) tell(`1 line rejected: ${reason} (line ${numbers})`);
-    else tell(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
+    if (lines === 1) printMessage(`1 line rejected: ${reason} (line ${numbers})`);
+    else printMessage(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
   }
   const others = rejections.slice(REASONS_SHOWN);
   if (others.length > 0) {
     const lines = others.reduce((sum, group) => sum + group.count, 0);
-    tell(`${count(lines)} more lines rejected, for ${others.length} other reasons`);
+    printMessage(`${count(lines)} more lines rejected, for ${others.length} other reasons`);
   }
   if (ignored_members) {
     const members = Object.entries(ignored_members).map(([name, times]) => `${name} (${count(times)})`);
-    tell(`left out of requests, because they could not be read: ${members.join(', ')}`);
+    printMessage(`left out of requests, because they could not be read: ${members.join(', ')}`);
   }
   if (over_limits) {
     const kinds = Object.entries(over_limits).map(([kind, times]) => `${kind} (${count(times)})`);
-    tell(`counted under *, because the app has as many names as it may have: ${kinds.join(', ')}`);
+    printMessage(`counted under *, because the app has as many names as it may have: ${kinds.join(', ')}`);
   }
   if (imported > 0) return;
-  if (duplicates > 0) tell(`All requests were in the store already. ${IDENTITY}`);
+  if (duplicates > 0) printMessage(`All requests were in the store already. ${IDENTITY}`);
   if (rejections.some(({ reason }) => reason.startsWith('timestamp: older')))
-    tell('If this is an old sample, --shift-to now moves its times.');
+    printMessage('If this is an old sample, --shift-to now moves its times.');
 }
 
 const count = (number: number) => number.toLocaleString('en');

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AdminError, AdminService } from '../admin/admin.service.js';
-import { audited, keyIdentifier } from './audit.js';
+import { keyIdentifier, runAudited } from './audit.js';
 import { id, time } from './options.js';
-import { print } from './output.js';
+import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 export function keyCommand(program: Command): void {
@@ -16,9 +16,9 @@ export function keyCommand(program: Command): void {
     .action(({ team, name, expires }: { team: number; name: string; expires?: number }) => {
       const options = { name, ...(expires === undefined ? {} : { expiresAt: expires }) };
       const ends = expires === undefined ? null : new Date(expires).toISOString();
-      return audited('key.create', { team_id: team, expires: ends }, async () => {
+      return runAudited('key.create', { team_id: team, expires: ends }, async () => {
         const created = await withStore((store) => new AdminService(store).createKey(team, options));
-        print(created);
+        printResult(created);
         return { key: created.identifier };
       });
     });
@@ -27,8 +27,9 @@ export function keyCommand(program: Command): void {
     .description("list a team's keys, a line each")
     .requiredOption('--team <id>', 'team ID', id)
     .action(({ team }: { team: number }) =>
-      audited('key.list', { team_id: team }, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listKeys(team))) print(row);
+      runAudited('key.list', { team_id: team }, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listKeys(team)))
+          printResult(row);
         return {};
       }),
     );
@@ -37,11 +38,11 @@ export function keyCommand(program: Command): void {
     .description('revoke a key; servers stop taking it within 10 seconds')
     .argument('<identifier>', "the key's part before the dot")
     .action((identifier: string) =>
-      audited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
+      runAudited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
         // Not repeated: it could be a whole key.
         if (keyIdentifier(identifier) !== identifier)
           throw new AdminError("An identifier is a key's 7 letters or digits before the dot, and they alone");
-        print(await withStore((store) => new AdminService(store).revokeKey(identifier)));
+        printResult(await withStore((store) => new AdminService(store).revokeKey(identifier)));
         return {};
       }),
     );

@@ -1,29 +1,29 @@
 import type { Command } from 'commander';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { type Cluster, databaseForm } from '../clickhouse/migrations/cluster-ddl.js';
+import { type Cluster, createDatabaseDdl } from '../clickhouse/migrations/cluster-ddl.js';
 import { migrate, readMigrations } from '../clickhouse/migrations/migrate.js';
 import { MigrationError } from '../clickhouse/migrations/migration.error.js';
 import { Config } from '../config/config.js';
-import { type AuditTarget, audited } from './audit.js';
-import { print } from './output.js';
+import { type AuditTarget, runAudited } from './audit.js';
+import { printResult } from './output.js';
 
 export function migrateCommand(program: Command): void {
   program
     .command('migrate')
     .description('bring the store to the schema of this version; can be repeated')
     .option('--cluster <name>', 'in replicated and distributed form, on every node of the cluster')
-    .action(({ cluster }: { cluster?: string }) => audited('migrate', { cluster }, () => run(cluster)));
+    .action(({ cluster }: { cluster?: string }) => runAudited('migrate', { cluster }, () => run(cluster)));
 }
 
 async function run(name: string | undefined): Promise<AuditTarget> {
   const config = new Config();
-  const cluster = name === undefined ? undefined : clusterOf(config, name);
+  const cluster = name === undefined ? undefined : toCluster(config, name);
   await createDatabase(config, cluster);
   const store = await ClickHouse.open(config);
   try {
     const applied = await migrate(store, undefined, cluster);
     const version = (await readMigrations()).length;
-    print({ applied: applied.map(({ name }) => name), version });
+    printResult({ applied: applied.map(({ name }) => name), version });
     return { applied: applied.length, version };
   } finally {
     await store.close();
@@ -35,7 +35,7 @@ export async function createDatabase(config: Config, cluster?: Cluster): Promise
   if (config.clickhouse.url === undefined) return;
   const server = await ClickHouse.open(config, { database: '' });
   try {
-    if (cluster) await server.command(databaseForm(cluster));
+    if (cluster) await server.command(createDatabaseDdl(cluster));
     else
       await server.command('CREATE DATABASE IF NOT EXISTS {database:Identifier}', {
         database: config.clickhouse.database,
@@ -45,7 +45,7 @@ export async function createDatabase(config: Config, cluster?: Cluster): Promise
   }
 }
 
-function clusterOf({ clickhouse }: Config, name: string): Cluster {
+function toCluster({ clickhouse }: Config, name: string): Cluster {
   if (clickhouse.url === undefined)
     throw new MigrationError('A cluster is made of servers: set CLICKHOUSE_URL to one of them.');
   return { name, database: clickhouse.database };

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import type { Plan } from '../common/account.js';
-import { audited } from './audit.js';
+import { runAudited } from './audit.js';
 import { id } from './options.js';
-import { print } from './output.js';
+import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 export function teamCommand(program: Command): void {
@@ -14,9 +14,9 @@ export function teamCommand(program: Command): void {
     .requiredOption('--name <name>', 'team name')
     .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).default('premium'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
-      audited('team.create', { plan }, async () => {
+      runAudited('team.create', { plan }, async () => {
         const created = await withStore((store) => new AdminService(store).createTeam(name, plan));
-        print(created);
+        printResult(created);
         return { team_id: created.id };
       }),
     );
@@ -24,8 +24,8 @@ export function teamCommand(program: Command): void {
     .command('list')
     .description('list all teams, a line each')
     .action(() =>
-      audited('team.list', {}, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listTeams())) print(row);
+      runAudited('team.list', {}, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listTeams())) printResult(row);
         return {};
       }),
     );
@@ -35,8 +35,8 @@ export function teamCommand(program: Command): void {
     .requiredOption('--team <id>', 'team ID', id)
     .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).makeOptionMandatory())
     .action(({ team: teamId, plan }: { team: number; plan: Plan }) =>
-      audited('team.set-plan', { team_id: teamId, plan }, async () => {
-        print(await withStore((store) => new AdminService(store).setPlan(teamId, plan)));
+      runAudited('team.set-plan', { team_id: teamId, plan }, async () => {
+        printResult(await withStore((store) => new AdminService(store).setPlan(teamId, plan)));
         return {};
       }),
     );

@@ -2,14 +2,14 @@ import type { Command } from 'commander';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { checkTables } from '../clickhouse/damage.js';
 import { Config } from '../config/config.js';
-import { type AuditTarget, audited } from './audit.js';
-import { print } from './output.js';
+import { type AuditTarget, runAudited } from './audit.js';
+import { printResult } from './output.js';
 
 export function verifyCommand(program: Command): void {
   program
     .command('verify')
     .description('read every table and compare it with its checksums; changes nothing')
-    .action(() => audited('verify', {}, run));
+    .action(() => runAudited('verify', {}, run));
 }
 
 /** @throws Error when something is damaged, after every table was checked. */
@@ -18,7 +18,7 @@ async function run(): Promise<AuditTarget> {
   try {
     let [tables, unsound] = [0, 0];
     for await (const check of checkTables(store)) {
-      print(check);
+      printResult(check);
       tables++;
       if (check.status !== 'ok') unsound++;
     }

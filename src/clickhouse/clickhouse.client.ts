@@ -7,19 +7,24 @@ import {
   StoreUnavailable,
   type StoredDataDamaged,
   isClosedConnection,
-  storeError,
+  toStoreError,
 } from './clickhouse.errors.js';
-import { withPatience } from './deadline.js';
+import { withDeadline } from './deadline.js';
 import { EmbeddedConnection } from './embedded/embedded.connection.js';
 import { JsonLines } from './json-lines.js';
-import { type Statement, Watch } from './query-instrumentation.js';
-import { Turns } from './query-limiter.js';
+import { QueryInstrumentation, type QueryMeta } from './query-instrumentation.js';
+import { QueryLimiter } from './query-limiter.js';
 import type { Parameters } from './query-parameters.js';
-import type { Reads } from './read-stats.js';
+import type { ReadStats } from './read-stats.js';
 import { type Frame, ResultFrame, unframedError } from './result-frame.js';
 import { createServerClient } from './server.client.js';
-import { showLoad } from './store-metrics.js';
-import { type Ask, type Question, askEngine, askServer } from './transport.js';
+import { registerStoreMetrics } from './store-metrics.js';
+import {
+  type QueryRequest,
+  type QueryTransport,
+  createEmbeddedTransport,
+  createHttpTransport,
+} from './transport.js';
 
 /** How a query differs from the usual. */
 export interface QueryOptions {
@@ -29,25 +34,25 @@ export interface QueryOptions {
    * Looks into the indexes for all of the window before it reads any of it: for what few rows fulfil. As a rule the engine
    * looks into them as it reads, which pays where it has enough soon.
    */
-  indexesFirst?: boolean;
+  prefilterIndexes?: boolean;
   /** Bytes that the result may have, where that is less than the configured limit; more are `ResultTooLarge`. */
   maxResultBytes?: number;
   /** Without limits on its time and on what it reads: for what reads all of a table. */
   unlimited?: boolean;
   /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
-  first?: boolean;
+  highPriority?: boolean;
   /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
   /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
   /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
-  asker?: AbortSignal | undefined;
+  attributeTo?: AbortSignal | undefined;
 }
 
 /** How a command differs from the usual. */
-export interface CommandOptions extends Partial<Pick<Statement, 'name' | 'operation'>> {
+export interface CommandOptions extends Partial<Pick<QueryMeta, 'name' | 'operation'>> {
   /** Milliseconds after which nobody waits any more. */
-  withinMs?: number;
+  timeoutMs?: number;
 }
 
 /** Rows as one file in a public format. */
@@ -60,12 +65,12 @@ export interface FileQuery {
   maxRows?: number;
 }
 
-interface Read extends Omit<Question, 'format'> {
+interface ReadRequest extends Omit<QueryRequest, 'format'> {
   frame: Frame;
   /** Settings of the statement, beside those of its frame. */
   settings: string;
   /** Takes what was read, once that is known. */
-  reads: Reads;
+  stats: ReadStats;
 }
 
 /** Set in each statement, because a setting sent beside it would stick to an embedded session. */
@@ -80,7 +85,7 @@ const OUTPUT = [
 /** A profile may say that a limit ends a query quietly: a part of the rows would look like all of them. */
 const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_overflow_mode = 'throw'`);
 
-const INDEXES_FIRST = 'use_skip_indexes_on_data_read = 0';
+const PREFILTER_INDEXES = 'use_skip_indexes_on_data_read = 0';
 
 /** Retries of one insert carry one token: every table behind the landing takes the block once. */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
@@ -88,15 +93,15 @@ const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 /** Later than the engine's own limit, so that the engine's answer comes first. */
 const SLACK_MS = 500;
 /** Large blocks take their time, and migrations of large tables more. */
-const INSERT_MS = 60_000;
-const COMMAND_MS = 300_000;
+const INSERT_TIMEOUT_MS = 60_000;
+const COMMAND_TIMEOUT_MS = 300_000;
 const UNLIMITED_MS = 86_400_000;
 /** Orchestrators ask every few seconds. */
-const PING_MS = 2_000;
+const PING_TIMEOUT_MS = 2_000;
 const PING = 'SELECT version() AS version';
 const PING_SETTINGS = "log_comment = 'ping'";
 /** Each that waits holds a request in memory. */
-const LONGEST_LINE = 1_000;
+const MAX_QUEUE_LENGTH = 1_000;
 
 /**
  * The only door to the store. Nothing above it knows whether the engine runs here or on a server: both are the
@@ -115,10 +120,10 @@ export class ClickHouse {
   private readonly limits: string;
   private readonly withoutLimits: string;
   private readonly maxResultBytes: number;
-  private readonly patienceMs: number;
-  private readonly turns: Turns;
-  private readonly watch: Watch;
-  private readonly ask: Ask;
+  private readonly timeoutMs: number;
+  private readonly limiter: QueryLimiter;
+  private readonly instrumentation: QueryInstrumentation;
+  private readonly transport: QueryTransport;
   private closed = false;
 
   private constructor(
@@ -128,7 +133,7 @@ export class ClickHouse {
     private readonly embedded?: EmbeddedConnection,
   ) {
     this.kind = embedded ? 'embedded' : 'server';
-    this.ask = embedded ? askEngine(client) : askServer(client);
+    this.transport = embedded ? createEmbeddedTransport(client) : createHttpTransport(client);
     const timeoutMs = config.queryTimeoutSeconds * 1000;
     const limits = (seconds: number, bytes: number) =>
       [
@@ -141,14 +146,18 @@ export class ClickHouse {
     this.limits = limits(config.queryTimeoutSeconds, config.queryMaxReadBytes);
     this.withoutLimits = limits(0, 0);
     this.maxResultBytes = config.queryMaxResultBytes;
-    this.patienceMs = timeoutMs + SLACK_MS;
+    this.timeoutMs = timeoutMs + SLACK_MS;
     // One connection is kept for what takes no turn: whether the store is there, and writing.
-    const atOnce = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
-    this.turns = new Turns(atOnce, LONGEST_LINE, timeoutMs / 2);
-    this.watch = new Watch(telemetry, embedded ? 'default' : config.database, (error) => {
-      this.onDamage?.(error);
-    });
-    if (telemetry.metrics) showLoad(telemetry.metrics, this.turns, embedded);
+    const concurrency = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
+    this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
+    this.instrumentation = new QueryInstrumentation(
+      telemetry,
+      embedded ? 'default' : config.database,
+      (error) => {
+        this.onDamage?.(error);
+      },
+    );
+    if (telemetry.metrics) registerStoreMetrics(telemetry.metrics, this.limiter, embedded);
   }
 
   /**
@@ -173,7 +182,7 @@ export class ClickHouse {
 
   /** The rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
   async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
-    return objectsIn<Row>(await this.bytes(new ResultFrame('json'), name, sql, params, options));
+    return parseRows<Row>(await this.bytes(new ResultFrame('json'), name, sql, params, options));
   }
 
   /** The rows of a SELECT of one column, which is text without line feeds: as they are, not parsed and not decoded. */
@@ -215,17 +224,17 @@ export class ClickHouse {
 
   /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
   async command(sql: string, params?: Parameters, options: CommandOptions = {}): Promise<void> {
-    const { name = 'command', operation = 'COMMAND', withinMs = COMMAND_MS } = options;
+    const { name = 'command', operation = 'COMMAND', timeoutMs = COMMAND_TIMEOUT_MS } = options;
     const run = async (signal: AbortSignal) => {
       try {
         this.requireOpen();
         const values = params && { query_params: params };
         await this.client.command({ query: sql, ...values, abort_signal: signal });
       } catch (error) {
-        throw storeError(error, this.kind);
+        throw toStoreError(error, this.kind);
       }
     };
-    await this.watch.over({ name, operation }, () => withPatience(withinMs, undefined, run));
+    await this.instrumentation.observe({ name, operation }, () => withDeadline(timeoutMs, undefined, run));
   }
 
   /**
@@ -250,7 +259,7 @@ export class ClickHouse {
 
   /** Whether the store answers within two seconds and has the database; never throws. */
   async ping(): Promise<boolean> {
-    const ask = async (reads: Reads) => {
+    const select = async (stats: ReadStats) => {
       const read = (signal: AbortSignal) =>
         this.read({
           frame: new ResultFrame('json'),
@@ -258,12 +267,12 @@ export class ClickHouse {
           settings: PING_SETTINGS,
           params: {},
           signal,
-          reads,
+          stats,
         });
-      const [row] = objectsIn<{ version: string }>(await withPatience(PING_MS, undefined, read));
+      const [row] = parseRows<{ version: string }>(await withDeadline(PING_TIMEOUT_MS, undefined, read));
       this.version = row?.version;
     };
-    return this.watch.over({ name: 'ping', operation: 'SELECT' }, ask).then(
+    return this.instrumentation.observe({ name: 'ping', operation: 'SELECT' }, select).then(
       () => true,
       () => false,
     );
@@ -284,10 +293,16 @@ export class ClickHouse {
   ): Promise<void> {
     if (rows.length === 0) return;
     const settings =
-      token === undefined ? '' : ` SETTINGS insert_deduplication_token = '${hex(token)}', ${DEDUPLICATION}`;
+      token === undefined
+        ? ''
+        : ` SETTINGS insert_deduplication_token = '${requireHex(token)}', ${DEDUPLICATION}`;
     // In one step: a block has some MB, and joined before its head it would be in memory twice.
     const sql = [`INSERT INTO ${table}${columns}${settings} FORMAT ${format}`, ...rows].join('\n');
-    await this.command(sql, undefined, { name: `${table}.insert`, operation: 'INSERT', withinMs: INSERT_MS });
+    await this.command(sql, undefined, {
+      name: `${table}.insert`,
+      operation: 'INSERT',
+      timeoutMs: INSERT_TIMEOUT_MS,
+    });
   }
 
   private bytes(
@@ -303,39 +318,43 @@ export class ClickHouse {
       `max_result_bytes = ${maxResultBytes}`,
       `log_comment = '${name}'`,
       options.unlimited ? this.withoutLimits : this.limits,
-      ...(options.indexesFirst ? [INDEXES_FIRST] : []),
+      ...(options.prefilterIndexes ? [PREFILTER_INDEXES] : []),
     ].join(', ');
-    const statement: Statement = { name, operation: 'SELECT', asker: options.signal ?? options.asker };
-    return this.watch.over(statement, (reads) =>
-      withPatience(options.unlimited ? UNLIMITED_MS : this.patienceMs, options.signal, (signal) =>
-        this.turns.take(signal, () => this.read({ frame, query: sql, settings, params, signal, reads }), {
-          first: options.first,
+    const statement: QueryMeta = {
+      name,
+      operation: 'SELECT',
+      attributeTo: options.signal ?? options.attributeTo,
+    };
+    return this.instrumentation.observe(statement, (stats) =>
+      withDeadline(options.unlimited ? UNLIMITED_MS : this.timeoutMs, options.signal, (signal) =>
+        this.limiter.run(signal, () => this.read({ frame, query: sql, settings, params, signal, stats }), {
+          highPriority: options.highPriority,
           group: options.teamId,
         }),
       ),
     );
   }
 
-  private async read({ reads, frame, query, settings, ...question }: Read): Promise<Buffer> {
-    const { signal } = question;
+  private async read({ stats, frame, query, settings, ...request }: ReadRequest): Promise<Buffer> {
+    const { signal } = request;
     try {
       this.requireOpen();
-      const answer = await this.begin({
-        ...question,
+      const response = await this.send({
+        ...request,
         query: `${query}\nSETTINGS ${settings}, ${frame.settings}`,
         format: frame.formatName,
       });
-      Object.assign(reads, answer.reads);
-      const bytes = answer.bytes();
-      signal.addEventListener('abort', answer.drop, { once: true });
-      if (signal.aborted) answer.drop();
+      Object.assign(stats, response.stats);
+      const bytes = response.bytes();
+      signal.addEventListener('abort', response.cancel, { once: true });
+      if (signal.aborted) response.cancel();
       const result = await bytes;
       const rows = frame.unwrap(result);
       if (rows) return rows;
       this.embedded?.replaceSessions();
       throw unframedError(result);
     } catch (error) {
-      throw storeError(error, this.kind);
+      throw toStoreError(error, this.kind);
     }
   }
 
@@ -343,25 +362,25 @@ export class ClickHouse {
     if (this.closed) throw new StoreUnavailable('the store is closed');
   }
 
-  private begin(question: Question) {
-    return this.ask(question).catch((error: unknown) => {
+  private send(request: QueryRequest) {
+    return this.transport(request).catch((error: unknown) => {
       // A kept connection can be closed just as it is used: then the server never saw the question.
-      if (question.signal.aborted || !isClosedConnection(error)) throw error;
-      return this.ask(question);
+      if (request.signal.aborted || !isClosedConnection(error)) throw error;
+      return this.transport(request);
     });
   }
 }
 
 /** The rows of a result in JSON: an array of column names, then one of values for each row. */
-function objectsIn<Row>(result: Buffer): Row[] {
-  const [names, ...rows] = JSON.parse(`[${new JsonLines(result).elements(Infinity).toString()}]`) as [
+function parseRows<Row>(result: Buffer): Row[] {
+  const [names, ...rows] = JSON.parse(`[${new JsonLines(result).joinFirst(Infinity).toString()}]`) as [
     string[],
     ...unknown[][],
   ];
   return rows.map((values) => Object.fromEntries(names.map((name, index) => [name, values[index]])) as Row);
 }
 
-function hex(token: string): string {
+function requireHex(token: string): string {
   if (!/^[0-9a-f]+$/.test(token)) throw new TypeError('A deduplication token is lower-case hex');
   return token;
 }

@@ -5,25 +5,25 @@ import {
   StoreUnavailable,
   StoredDataDamaged,
   isClosedConnection,
-  isOpen,
-  storeError,
+  isOutcomeUnknown,
+  toStoreError,
 } from './clickhouse.errors.js';
 
 const ofEngine = (code: string) => new ClickHouseError({ message: 'words', code, type: 'NAME' });
 const ofNetwork = (code: string) => Object.assign(new Error('words'), { code });
 
-describe('storeError', () => {
+describe('toStoreError', () => {
   it.each(['76', '202', '241', '516', '60', '81', '164', '452', '999'])(
     'the engine’s %s: not available',
     (code) => {
-      expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
-      expect(storeError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
+      expect(toStoreError(ofEngine(code), 'server')).toBeInstanceOf(StoreUnavailable);
+      expect(toStoreError(ofEngine(code), 'embedded')).toBeInstanceOf(StoreUnavailable);
     },
   );
 
   it.each(['40', '33', '246', '107', '740'])('the engine’s %s: stored data is damaged', (code) => {
     for (const kind of ['server', 'embedded'] as const) {
-      const error = storeError(ofEngine(code), kind);
+      const error = toStoreError(ofEngine(code), kind);
       expect(error).toBeInstanceOf(StoredDataDamaged);
       expect(error).toMatchObject({ message: `stored data is damaged (${code})` });
     }
@@ -39,29 +39,32 @@ describe('storeError', () => {
     Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }),
   ])('the disk is full: %s', (cause) => {
     for (const kind of ['server', 'embedded'] as const) {
-      const error = storeError(cause, kind);
+      const error = toStoreError(cause, kind);
       expect(error).toBeInstanceOf(DiskFull);
       expect(error).toMatchObject({
         message: `the disk of the store is full (${(cause as ClickHouseError).code})`,
       });
       // What was written before may be there.
-      expect(isOpen(error)).toBe(true);
+      expect(isOutcomeUnknown(error)).toBe(true);
     }
   });
 
   it('damage leaves nothing open about a write', () => {
-    expect([isOpen(storeError(ofEngine('40'))), isOpen(storeError(ofEngine('241')))]).toEqual([false, true]);
+    expect([
+      isOutcomeUnknown(toStoreError(ofEngine('40'))),
+      isOutcomeUnknown(toStoreError(ofEngine('241'))),
+    ]).toEqual([false, true]);
   });
 
   it.each(['159', '160'])('the engine’s %s: timed out', (code) => {
-    expect(storeError(ofEngine(code), 'server')).toBeInstanceOf(QueryTimedOut);
+    expect(toStoreError(ofEngine(code), 'server')).toBeInstanceOf(QueryTimedOut);
   });
 
   it.each([ofEngine('62'), ofEngine('47'), new TypeError('ours'), new StoreUnavailable('said already')])(
     'leaves %s',
     (error) => {
-      expect(storeError(error, 'server')).toBe(error);
-      expect(storeError(error, 'embedded')).toBe(error);
+      expect(toStoreError(error, 'server')).toBe(error);
+      expect(toStoreError(error, 'embedded')).toBe(error);
     },
   );
 
@@ -72,13 +75,13 @@ describe('storeError', () => {
     ofNetwork('HPE_INVALID_CONSTANT'),
     new Error('<html>Bad Gateway</html>'),
   ])('on a server %s is nobody’s error but the network’s', (error) => {
-    expect(storeError(error, 'server')).toBeInstanceOf(StoreUnavailable);
-    expect(storeError(error, 'embedded')).toBe(error);
+    expect(toStoreError(error, 'server')).toBeInstanceOf(StoreUnavailable);
+    expect(toStoreError(error, 'embedded')).toBe(error);
   });
 
   it('tells the code for the log, and nothing of the words', () => {
-    expect(storeError(ofEngine('241'), 'server')).toMatchObject({ message: 'store not available (241)' });
-    expect(storeError(new Error('words'), 'server')).toMatchObject({
+    expect(toStoreError(ofEngine('241'), 'server')).toMatchObject({ message: 'store not available (241)' });
+    expect(toStoreError(new Error('words'), 'server')).toMatchObject({
       message: 'store not available (no answer of the engine)',
     });
   });

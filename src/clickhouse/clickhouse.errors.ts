@@ -88,7 +88,7 @@ const TIMED_OUT = new Set(['159', '160']);
  * USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT 735, SERVER_OVERLOADED 745, TCP_CONNECTION_LIMIT_REACHED 749,
  * HTTP_CONNECTION_LIMIT_REACHED 762, TOO_MANY_UNAVAILABLE_SHARDS 904, KEEPER_EXCEPTION 999.
  */
-const REFUSED = new Set(
+const UNAVAILABLE = new Set(
   (
     '60 76 81 158 164 173 192 193 194 198 201 202 203 209 210 225 236 241 242 252 279 285 307 369 394 415 439 452 ' +
     '497 499 516 700 720 735 745 749 762 904 999'
@@ -114,19 +114,19 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
  * What went wrong in the store, by code; by message only that the disk is full. Errors of the engine that say nothing of its state come back
  * as they were. On a server, whatever is not the engine's error is the network's, or somebody's in between.
  */
-export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
+export function toStoreError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
   // Said already, or a mistake of ours.
   if (error instanceof StoreUnavailable || error instanceof TypeError) return error;
-  const code = codeOf(error);
-  const ofEngine = code !== undefined && /^\d+$/.test(code);
-  if (ofEngine && TIMED_OUT.has(code))
+  const code = getErrorCode(error);
+  const isEngineError = code !== undefined && /^\d+$/.test(code);
+  if (isEngineError && TIMED_OUT.has(code))
     return new QueryTimedOut(`query timed out (${code})`, { cause: error });
   if (code === TOO_LARGE) return new ResultTooLarge(`store not available (${code})`, { cause: error });
   if (code === TOO_LONG) return new ResultTooLong(`too many rows (${code})`, { cause: error });
   if (code === NOT_ENOUGH_SPACE || isOutOfSpace(error))
     return new DiskFull(code ?? 'ENOSPC', { cause: error });
-  if (ofEngine && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
-  if (ofEngine ? REFUSED.has(code) : kind === 'server')
+  if (isEngineError && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
+  if (isEngineError ? UNAVAILABLE.has(code) : kind === 'server')
     return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
       cause: error,
     });
@@ -134,22 +134,22 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
 }
 
 /** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
-export function isOpen(error: unknown): boolean {
+export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof StoredDataDamaged) return false;
   return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
 }
 
 /** Whether the connection was closed before an answer, which happens to one kept alive that is used just then. */
 export function isClosedConnection(error: unknown): boolean {
-  return CLOSED.has(codeOf(error) ?? '');
+  return CLOSED.has(getErrorCode(error) ?? '');
 }
 
 function isOutOfSpace(error: unknown): boolean {
-  return error instanceof Error && NO_SPACE_LEFT.test(`${codeOf(error) ?? ''} ${error.message}`);
+  return error instanceof Error && NO_SPACE_LEFT.test(`${getErrorCode(error) ?? ''} ${error.message}`);
 }
 
 /** The engine's errors carry the number of their kind as code, those of the network and of Node a word. */
-function codeOf(error: unknown): string | undefined {
+function getErrorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }

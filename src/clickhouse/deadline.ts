@@ -1,7 +1,7 @@
 import { QueryTimedOut } from './clickhouse.errors.js';
 
 /** Settles as `work` does, or rejects with the signal's reason once that is aborted; the work itself goes on. */
-export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -23,26 +23,26 @@ export function unlessAborted<T>(signal: AbortSignal | undefined, work: Promise<
  * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its
  * reason). In both cases the work's own signal aborts with the same reason, so that it can stop and free what it holds.
  */
-export async function withPatience<T>(
+export async function withDeadline<T>(
   ms: number,
   caller: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  const leave = () => {
+  const abort = () => {
     controller.abort(caller?.reason);
   };
   const timer = setTimeout(() => {
     controller.abort(new QueryTimedOut(`no answer within ${ms} ms`));
   }, ms);
-  caller?.addEventListener('abort', leave, { once: true });
+  caller?.addEventListener('abort', abort, { once: true });
   try {
-    if (caller?.aborted) leave();
+    if (caller?.aborted) abort();
     signal.throwIfAborted();
-    return await unlessAborted(signal, work(signal));
+    return await raceAbort(signal, work(signal));
   } finally {
     clearTimeout(timer);
-    caller?.removeEventListener('abort', leave);
+    caller?.removeEventListener('abort', abort);
   }
 }

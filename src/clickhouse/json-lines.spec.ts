@@ -3,14 +3,14 @@ import { frameLines } from '../pagination/page.dto.js';
 import { JsonLines } from './json-lines.js';
 
 const objects = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), { maxLength: 8 });
-const linesOf = (rows: readonly unknown[]) =>
+const toJsonLines = (rows: readonly unknown[]) =>
   new JsonLines(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')));
 
 describe('JsonLines', () => {
   it('knows its rows, whatever they hold', () => {
     fc.assert(
       fc.property(objects, (rows) => {
-        const lines = linesOf(rows);
+        const lines = toJsonLines(rows);
         expect(lines).toHaveLength(rows.length);
         expect(rows.map((_, index) => lines.at(index))).toEqual(rows.map((row) => JSON.stringify(row)));
         expect(lines.at(rows.length)).toBe('');
@@ -21,7 +21,7 @@ describe('JsonLines', () => {
   it('gives the first rows of several answers as the data of a page', () => {
     fc.assert(
       fc.property(fc.array(objects, { maxLength: 3 }), fc.integer({ min: 1, max: 20 }), (answers, limit) => {
-        const rows = JsonLines.join(answers.map(linesOf));
+        const rows = JsonLines.join(answers.map(toJsonLines));
         const all = answers.flat();
         expect(rows).toHaveLength(all.length);
         const texts = all.slice(0, limit).map((row) => JSON.stringify(row));

@@ -15,10 +15,10 @@ export class JsonLines {
   }
 
   /** All rows of several answers, one after the other. */
-  static join(answers: readonly JsonLines[]): JsonLines {
-    const [only] = answers;
-    if (only && answers.length === 1) return only;
-    return new JsonLines(Buffer.concat(answers.map(({ bytes }) => bytes)));
+  static join(results: readonly JsonLines[]): JsonLines {
+    const [only] = results;
+    if (only && results.length === 1) return only;
+    return new JsonLines(Buffer.concat(results.map(({ bytes }) => bytes)));
   }
 
   get length(): number {
@@ -48,7 +48,7 @@ export class JsonLines {
   }
 
   /** The first rows as the elements of a JSON array, separated by commas. What is given is a part of the lines' own bytes. */
-  elements(count: number): Buffer {
+  joinFirst(count: number): Buffer {
     const last = Math.min(count, this.length) - 1;
     for (const end of this.ends.slice(0, Math.max(last, 0))) this.bytes[end] = COMMA;
     return this.bytes.subarray(0, this.ends[last] ?? 0);

@@ -5,11 +5,11 @@ import {
   endpointPathMatches,
   envIs,
   methodIn,
-  methodsOf,
   notExcluded,
+  parseMethods,
+  parseStatuses,
   pathMatches,
   statusIn,
-  statusesOf,
 } from './predicates.js';
 
 describe('and', () => {
@@ -71,11 +71,11 @@ describe('methodsOf', () => {
     [' post , GET,get,, ', ['GET', 'POST']],
     ['G ET', ['G ET']],
   ])('of %j are %j', (method, expected) => {
-    expect(methodsOf(method)).toEqual(expected);
+    expect(parseMethods(method)).toEqual(expected);
   });
 });
 
-describe('statusesOf', () => {
+describe('parseStatuses', () => {
   it.each([
     [undefined, [], []],
     ['404', [404], []],
@@ -83,7 +83,7 @@ describe('statusesOf', () => {
     ['5xx,404,2xx,404,200', [200, 404], [2, 5]],
     ['000,0xx', [0], [0]],
   ])('of %j are %j and the classes %j', (status, codes, classes) => {
-    expect(statusesOf(status)).toEqual({ codes, classes });
+    expect(parseStatuses(status)).toEqual({ codes, classes });
   });
 });
 

@@ -33,13 +33,13 @@ export function consumerIs(consumer_id: number | undefined): Predicate | undefin
  * The items of a `method` filter: upper-case, sorted, each once; empty items do not count
  * (docs/contract.md#method-filter).
  */
-export function methodsOf(method: string | undefined): string[] {
+export function parseMethods(method: string | undefined): string[] {
   const items = (method ?? '').split(',').map((item) => item.trim().toUpperCase());
   return [...new Set(items)].filter((item) => item !== '').sort();
 }
 
 export function methodIn(method: string | undefined): Predicate | undefined {
-  const methods = methodsOf(method);
+  const methods = parseMethods(method);
   return methods.length === 0 ? undefined : { sql: 'method IN {methods:Array(String)}', params: { methods } };
 }
 
@@ -69,7 +69,7 @@ export function endpointPathMatches(path: string | undefined): Predicate | undef
 }
 
 /** The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit. */
-export function statusesOf(status: string | undefined): { codes: number[]; classes: number[] } {
+export function parseStatuses(status: string | undefined): { codes: number[]; classes: number[] } {
   const items = [...new Set(status === undefined ? [] : status.split(','))].sort();
   return {
     codes: items.filter((item) => !item.endsWith('xx')).map(Number),
@@ -80,7 +80,7 @@ export function statusesOf(status: string | undefined): { codes: number[]; class
 /** Codes and classes may be mixed: a row matches any of them. */
 export function statusIn(status: string | undefined): Predicate | undefined {
   if (status === undefined) return undefined;
-  const { codes, classes } = statusesOf(status);
+  const { codes, classes } = parseStatuses(status);
   const anyOf = [
     ...(codes.length > 0 ? ['status_code IN {codes:Array(UInt16)}'] : []),
     ...(classes.length > 0 ? ['intDiv(status_code, 100) IN {classes:Array(UInt16)}'] : []),

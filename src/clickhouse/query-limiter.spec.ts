@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { StoreUnavailable } from './clickhouse.errors.js';
-import { GroupOverloaded, Turns } from './query-limiter.js';
+import { GroupOverloaded, QueryLimiter } from './query-limiter.js';
 
 const NEVER = new AbortController().signal;
 
@@ -17,30 +17,30 @@ const settled = () => new Promise((ok) => setImmediate(ok));
 
 describe('Turns', () => {
   it('lets so many run at once, and the others in their order', async () => {
-    const turns = new Turns(2, 10, 1_000);
+    const limiter = new QueryLimiter(2, 10, 1_000);
     const all = [work(), work(), work(), work()];
-    const done = all.map(({ run }) => turns.take(NEVER, run));
+    const done = all.map(({ run }) => limiter.run(NEVER, run));
     const running = () => all.map((one) => one.running);
     await settled();
-    expect([running(), turns.waiting]).toEqual([[true, true, false, false], 2]);
+    expect([running(), limiter.waiting]).toEqual([[true, true, false, false], 2]);
     all[1]!.end();
     await settled();
     expect(running()).toEqual([true, true, true, false]);
     all[0]!.end();
     await settled();
-    expect([running(), turns.waiting]).toEqual([[true, true, true, true], 0]);
+    expect([running(), limiter.waiting]).toEqual([[true, true, true, true], 0]);
     for (const { end } of all) end();
     await Promise.all(done);
   });
 
   it('lets those go first that are to go first, in their order', async () => {
-    const turns = new Turns(1, 10, 1_000);
+    const limiter = new QueryLimiter(1, 10, 1_000);
     const order: string[] = [];
     const take = (name: string, first?: boolean) =>
-      turns.take(NEVER, () => Promise.resolve(order.push(name)), { first });
+      limiter.run(NEVER, () => Promise.resolve(order.push(name)), { highPriority: first });
     const running = work();
     const all = [
-      turns.take(NEVER, running.run),
+      limiter.run(NEVER, running.run),
       take('a'),
       take('b', true),
       take('c', false),
@@ -52,29 +52,29 @@ describe('Turns', () => {
   });
 
   it('serves groups in rotation, each in its order', async () => {
-    const turns = new Turns(1, 100, 1_000);
+    const limiter = new QueryLimiter(1, 100, 1_000);
     const order: string[] = [];
     const running = work();
-    const all: Promise<unknown>[] = [turns.take(NEVER, running.run, { group: 1 })];
+    const all: Promise<unknown>[] = [limiter.run(NEVER, running.run, { group: 1 })];
     const take = (name: string, group?: number) =>
-      all.push(turns.take(NEVER, () => Promise.resolve(order.push(name)), { group }));
+      all.push(limiter.run(NEVER, () => Promise.resolve(order.push(name)), { group }));
     for (const name of ['1a', '1b', '1c', '1d']) take(name, 1);
     for (const name of ['2a', '2b']) take(name, 2);
     take('none');
     running.end();
     await Promise.all(all);
     expect(order).toEqual(['1a', '2a', 'none', '1b', '2b', '1c', '1d']);
-    expect(turns.waiting).toBe(0);
+    expect(limiter.waiting).toBe(0);
   });
 
   it('leaves one place to other groups', async () => {
-    const turns = new Turns(3, 100, 1_000);
+    const limiter = new QueryLimiter(3, 100, 1_000);
     const all = Array.from({ length: 5 }, work);
-    const done = all.slice(0, 4).map(({ run }) => turns.take(NEVER, run, { group: 1 }));
+    const done = all.slice(0, 4).map(({ run }) => limiter.run(NEVER, run, { group: 1 }));
     const running = () => all.map((one) => one.running);
     await settled();
-    expect([running(), turns.running, turns.waiting]).toEqual([[true, true, false, false, false], 2, 2]);
-    done.push(turns.take(NEVER, all[4]!.run, { group: 2 }));
+    expect([running(), limiter.running, limiter.waiting]).toEqual([[true, true, false, false, false], 2, 2]);
+    done.push(limiter.run(NEVER, all[4]!.run, { group: 2 }));
     await settled();
     expect(running()).toEqual([true, true, false, false, true]);
     all[4]!.end();
@@ -82,28 +82,28 @@ describe('Turns', () => {
     expect(running()).toEqual([true, true, false, false, true]);
     all[0]!.end();
     await settled();
-    expect([running(), turns.waiting]).toEqual([[true, true, true, false, true], 1]);
+    expect([running(), limiter.waiting]).toEqual([[true, true, true, false, true], 1]);
     for (const { end } of all) end();
     await Promise.all(done);
-    expect([turns.running, turns.waiting]).toEqual([0, 0]);
+    expect([limiter.running, limiter.waiting]).toEqual([0, 0]);
   });
 
   it('refuses a group that has a quarter of the line, and takes others', async () => {
-    const turns = new Turns(1, 8, 1_000);
+    const limiter = new QueryLimiter(1, 8, 1_000);
     const all = Array.from({ length: 4 }, work);
-    const done = all.slice(0, 3).map(({ run }) => turns.take(NEVER, run, { group: 1 }));
-    await expect(turns.take(NEVER, work().run, { group: 1 })).rejects.toThrow(GroupOverloaded);
-    done.push(turns.take(NEVER, all[3]!.run, { group: 2 }));
+    const done = all.slice(0, 3).map(({ run }) => limiter.run(NEVER, run, { group: 1 }));
+    await expect(limiter.run(NEVER, work().run, { group: 1 })).rejects.toThrow(GroupOverloaded);
+    done.push(limiter.run(NEVER, all[3]!.run, { group: 2 }));
     for (const { end } of all) end();
     await Promise.all(done);
   });
 
   it('says whether it was others of the group for which the turn did not come in time', async () => {
-    const turns = new Turns(1, 100, 20);
+    const limiter = new QueryLimiter(1, 100, 20);
     const running = work();
-    const done = turns.take(NEVER, running.run, { group: 3 });
+    const done = limiter.run(NEVER, running.run, { group: 3 });
     const outcomes = await Promise.allSettled(
-      [1, 1, 2, 3].map((group) => turns.take(NEVER, work().run, { group })),
+      [1, 1, 2, 3].map((group) => limiter.run(NEVER, work().run, { group })),
     );
     expect(outcomes.map((one) => one.status === 'rejected' && one.reason instanceof GroupOverloaded)).toEqual(
       [false, true, false, true],
@@ -113,37 +113,37 @@ describe('Turns', () => {
   });
 
   it('refuses at once when the line is full', async () => {
-    const turns = new Turns(1, 1, 1_000);
+    const limiter = new QueryLimiter(1, 1, 1_000);
     const [first, second] = [work(), work()];
-    const done = [turns.take(NEVER, first.run), turns.take(NEVER, second.run)];
-    await expect(turns.take(NEVER, work().run)).rejects.toThrow(StoreUnavailable);
+    const done = [limiter.run(NEVER, first.run), limiter.run(NEVER, second.run)];
+    await expect(limiter.run(NEVER, work().run)).rejects.toThrow(StoreUnavailable);
     first.end();
     second.end();
     await Promise.all(done);
   });
 
   it('refuses when the turn does not come in time', async () => {
-    const turns = new Turns(1, 10, 20);
+    const limiter = new QueryLimiter(1, 10, 20);
     const first = work();
-    const done = turns.take(NEVER, first.run);
-    await expect(turns.take(NEVER, work().run)).rejects.toThrow(StoreUnavailable);
-    expect(turns.waiting).toBe(0);
+    const done = limiter.run(NEVER, first.run);
+    await expect(limiter.run(NEVER, work().run)).rejects.toThrow(StoreUnavailable);
+    expect(limiter.waiting).toBe(0);
     first.end();
     await done;
   });
 
   it('throws the reason of a signal that aborts before the turn, and does not begin', async () => {
-    const turns = new Turns(1, 10, 1_000);
+    const limiter = new QueryLimiter(1, 10, 1_000);
     const [first, second] = [work(), work()];
-    const done = turns.take(NEVER, first.run);
+    const done = limiter.run(NEVER, first.run);
     const gone = new AbortController();
-    const refused = expect(turns.take(gone.signal, second.run)).rejects.toThrow('gone');
+    const refused = expect(limiter.run(gone.signal, second.run)).rejects.toThrow('gone');
     gone.abort(new Error('gone'));
     await refused;
-    await expect(turns.take(gone.signal, second.run)).rejects.toThrow('gone');
+    await expect(limiter.run(gone.signal, second.run)).rejects.toThrow('gone');
     first.end();
     await done;
-    expect([second.running, turns.waiting]).toEqual([false, 0]);
+    expect([second.running, limiter.waiting]).toEqual([false, 0]);
   });
 
   it('loses no turn, whatever becomes of those who wait', async () => {
@@ -152,13 +152,13 @@ describe('Turns', () => {
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),
         fc.array(fc.tuple(fates, fc.option(fc.nat(2), { nil: undefined })), { maxLength: 20 }),
-        async (atOnce, all) => {
-          const turns = new Turns(atOnce, 100, 1_000);
+        async (concurrency, all) => {
+          const limiter = new QueryLimiter(concurrency, 100, 1_000);
           let running = 0;
           let most = 0;
           const each = all.map(async ([fate, group]) => {
             const gone = new AbortController();
-            const taken = turns.take(
+            const taken = limiter.run(
               gone.signal,
               async () => {
                 most = Math.max(most, ++running);
@@ -176,10 +176,10 @@ describe('Turns', () => {
             await taken.catch(() => undefined);
           });
           await Promise.all(each);
-          expect([running, turns.waiting]).toEqual([0, 0]);
-          expect(most).toBeLessThanOrEqual(atOnce);
-          const after = Array.from({ length: atOnce }, work);
-          const done = after.map(({ run }) => turns.take(NEVER, run));
+          expect([running, limiter.waiting]).toEqual([0, 0]);
+          expect(most).toBeLessThanOrEqual(concurrency);
+          const after = Array.from({ length: concurrency }, work);
+          const done = after.map(({ run }) => limiter.run(NEVER, run));
           await settled();
           expect(after.every((one) => one.running)).toBe(true);
           for (const { end } of after) end();

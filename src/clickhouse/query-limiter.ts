@@ -7,9 +7,9 @@ const GROUP_SHARE = 1 / 4;
 export class GroupOverloaded extends StoreUnavailable {}
 
 /** How work waits for its turn. */
-export interface TurnOptions {
+export interface QueueOptions {
   /** Goes before others that wait: many wait for it, and behind them it would make them wait twice. */
-  first?: boolean | undefined;
+  highPriority?: boolean | undefined;
   /** Whose work it is, such as a team or an app. */
   group?: number | undefined;
 }
@@ -21,34 +21,34 @@ export interface TurnOptions {
  * A group that asks for much makes itself wait, and not the others: those that wait are served in rotation, each group first
  * come, first served, and no group runs so many at once that none is left for another.
  */
-export class Turns {
+export class QueryLimiter {
   private free: number;
   private readonly runningOfGroup = new Map<Group, number>();
   /** What waits: those that go first, and the others. */
-  private readonly first = new WaitingGroups();
+  private readonly urgent = new WaitingGroups();
   private readonly others = new WaitingGroups();
 
   /**
-   * @param atOnce how many run at once; of one group one less, where that is not none.
-   * @param longest how many may wait; of one group a quarter.
-   * @param patienceMs how long each may wait.
+   * @param concurrency how many run at once; of one group one less, where that is not none.
+   * @param maxQueueLength how many may wait; of one group a quarter.
+   * @param maxWaitMs how long each may wait.
    */
   constructor(
-    readonly atOnce: number,
-    private readonly longest: number,
-    private readonly patienceMs: number,
+    readonly concurrency: number,
+    private readonly maxQueueLength: number,
+    private readonly maxWaitMs: number,
   ) {
-    this.free = atOnce;
+    this.free = concurrency;
   }
 
   /** How many run now. */
   get running(): number {
-    return this.atOnce - this.free;
+    return this.concurrency - this.free;
   }
 
   /** How many wait now. */
   get waiting(): number {
-    return this.first.size + this.others.size;
+    return this.urgent.size + this.others.size;
   }
 
   /**
@@ -58,50 +58,50 @@ export class Turns {
    *   over; StoreUnavailable when the line is full, or the turn did not come in time; the signal's reason when it aborts
    *   before.
    */
-  async take<T>(signal: AbortSignal, work: () => Promise<T>, options: TurnOptions = {}): Promise<T> {
+  async run<T>(signal: AbortSignal, work: () => Promise<T>, options: QueueOptions = {}): Promise<T> {
     const { group } = options;
     signal.throwIfAborted();
     if (this.free > 0 && this.mayRun(group)) this.occupy(group);
-    else await this.wait(signal, options);
+    else await this.enqueue(signal, options);
     try {
       return await work();
     } finally {
-      this.leave(group);
+      this.release(group);
     }
   }
 
   private readonly mayRun = (group: Group): boolean =>
-    group === undefined || (this.runningOfGroup.get(group) ?? 0) < Math.max(1, this.atOnce - 1);
+    group === undefined || (this.runningOfGroup.get(group) ?? 0) < Math.max(1, this.concurrency - 1);
 
   private occupy(group: Group): void {
     this.free -= 1;
     if (group !== undefined) this.runningOfGroup.set(group, (this.runningOfGroup.get(group) ?? 0) + 1);
   }
 
-  private leave(group: Group): void {
+  private release(group: Group): void {
     this.free += 1;
     if (group !== undefined) {
       const running = (this.runningOfGroup.get(group) ?? 0) - 1;
       if (running > 0) this.runningOfGroup.set(group, running);
       else this.runningOfGroup.delete(group);
     }
-    const next = this.first.next(this.mayRun) ?? this.others.next(this.mayRun);
+    const next = this.urgent.next(this.mayRun) ?? this.others.next(this.mayRun);
     if (!next) return;
     this.occupy(next.group);
     next.start();
   }
 
-  private wait(signal: AbortSignal, { first = false, group }: TurnOptions): Promise<void> {
-    const line = first ? this.first : this.others;
-    if (group !== undefined && line.countOf(group) >= Math.max(1, this.longest * GROUP_SHARE))
+  private enqueue(signal: AbortSignal, { highPriority = false, group }: QueueOptions): Promise<void> {
+    const queue = highPriority ? this.urgent : this.others;
+    if (group !== undefined && queue.countFor(group) >= Math.max(1, this.maxQueueLength * GROUP_SHARE))
       return Promise.reject(new GroupOverloaded('too many queries of the group wait already'));
-    if (this.waiting >= this.longest)
+    if (this.waiting >= this.maxQueueLength)
       return Promise.reject(new StoreUnavailable('too many queries wait already'));
-    const isBehindOwn = this.runningOfGroup.has(group) || (group !== undefined && line.countOf(group) > 0);
+    const isBehindOwn = this.runningOfGroup.has(group) || (group !== undefined && queue.countFor(group) > 0);
     return new Promise((ok, no) => {
       // Whoever leaves does so at once: a turn passed to one that has left would be lost.
       const leave = () => {
-        line.delete(group, start);
+        queue.delete(group, start);
         clearTimeout(timer);
         signal.removeEventListener('abort', abort);
       };
@@ -116,9 +116,9 @@ export class Turns {
       const timer = setTimeout(() => {
         leave();
         no(new (isBehindOwn ? GroupOverloaded : StoreUnavailable)('no turn came in time'));
-      }, this.patienceMs);
+      }, this.maxWaitMs);
       signal.addEventListener('abort', abort, { once: true });
-      line.add(group, start);
+      queue.add(group, start);
     });
   }
 }
@@ -133,7 +133,7 @@ class WaitingGroups {
   private readonly groups = new Map<Group, Set<Start>>();
   size = 0;
 
-  countOf(group: Group): number {
+  countFor(group: Group): number {
     return this.groups.get(group)?.size ?? 0;
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type OpenStore, describeEmbedded, openEmptyStore } from '../../test/setup/store.js';
-import { type ParameterValue, literal, withLiterals } from './query-parameters.js';
+import { type ParameterValue, renderLiteral, renderParameters } from './query-parameters.js';
 
 /** Any text that UTF-8 can carry, rather often with what means something in SQL. */
 const pieces = fc.constantFrom(
@@ -39,7 +39,7 @@ describe('literal', () => {
   it('is one quoted literal for any text, which ends at its last quote and not before', () => {
     fc.assert(
       fc.property(texts, (text) => {
-        expect(literal('String', text)).toMatch(/^'(?:[^'\\\0]|\\[\\'0])*'$/);
+        expect(renderLiteral('String', text)).toMatch(/^'(?:[^'\\\0]|\\[\\'0])*'$/);
       }),
       { numRuns: 1_000 },
     );
@@ -78,25 +78,30 @@ describe('literal', () => {
     ['DateTime', '2026-01-01'],
     ['Nonsense', 'x'],
   ])('refuses as %s the value %p', (type, value) => {
-    expect(() => literal(type, value)).toThrow(TypeError);
+    expect(() => renderLiteral(type, value)).toThrow(TypeError);
   });
 });
 
-describe('withLiterals', () => {
+describe('renderParameters', () => {
   it('puts each value in place of its placeholders, and leaves the rest alone', () => {
     const sql = "SELECT {a:UInt8}, {a:String}, '{b}', {b:Array(UUID)}, {C:UInt8}, map()";
-    const text = withLiterals(sql.replace('{a:String}', '{s:String}'), { a: 7, s: 'x', b: [], unused: 1 });
+    const text = renderParameters(sql.replace('{a:String}', '{s:String}'), {
+      a: 7,
+      s: 'x',
+      b: [],
+      unused: 1,
+    });
     expect(text).toBe("SELECT toUInt8(7), 'x', '{b}', CAST([],'Array(UUID)'), {C:UInt8}, map()");
   });
 
   it('does not look for placeholders in values', () => {
-    expect(withLiterals('{a:String} {b:String}', { a: '{b:String}', b: "$& $' $1" })).toBe(
+    expect(renderParameters('{a:String} {b:String}', { a: '{b:String}', b: "$& $' $1" })).toBe(
       "'{b:String}' '$& $\\' $1'",
     );
   });
 
   it.each(['a', 'constructor', '__proto__'])('refuses a statement without a value for %s', (name) => {
-    expect(() => withLiterals(`SELECT {${name}:String}`, {})).toThrow(TypeError);
+    expect(() => renderParameters(`SELECT {${name}:String}`, {})).toThrow(TypeError);
   });
 });
 

@@ -1,4 +1,4 @@
-import { addReads, readsIn, readsOf, readsOfSummary } from './read-stats.js';
+import { addReadStats, getReadStats, parseSummary, parseSummaryHeader } from './read-stats.js';
 
 describe('what a query read', () => {
   it.each([
@@ -10,21 +10,21 @@ describe('what a query read', () => {
     ['null', { rows: 0, bytes: 0 }],
     [['a', 'list'], { rows: 0, bytes: 0 }],
     [undefined, { rows: 0, bytes: 0 }],
-  ])('is read from the summary %j', (summary, reads) => {
-    expect(readsIn({ 'x-clickhouse-summary': summary })).toEqual(reads);
+  ])('is read from the summary %j', (summary, stats) => {
+    expect(parseSummaryHeader({ 'x-clickhouse-summary': summary })).toEqual(stats);
   });
 
   it('comes the same way from a connection without heads', () => {
-    expect(readsOfSummary({ read_rows: '3', read_bytes: '4' })).toEqual({ rows: 3, bytes: 4 });
-    expect(readsOfSummary(undefined)).toEqual({ rows: 0, bytes: 0 });
+    expect(parseSummary({ read_rows: '3', read_bytes: '4' })).toEqual({ rows: 3, bytes: 4 });
+    expect(parseSummary(undefined)).toEqual({ rows: 0, bytes: 0 });
   });
 
   it('is summed up for each request by itself', () => {
     const [one, other] = [new AbortController().signal, new AbortController().signal];
-    addReads(one, { rows: 1, bytes: 10 });
-    addReads(one, { rows: 2, bytes: 20 });
-    addReads(other, { rows: 5, bytes: 50 });
-    expect([readsOf(one), readsOf(other), readsOf(undefined)]).toEqual([
+    addReadStats(one, { rows: 1, bytes: 10 });
+    addReadStats(one, { rows: 2, bytes: 20 });
+    addReadStats(other, { rows: 5, bytes: 50 });
+    expect([getReadStats(one), getReadStats(other), getReadStats(undefined)]).toEqual([
       { rows: 3, bytes: 30 },
       { rows: 5, bytes: 50 },
       { rows: 0, bytes: 0 },

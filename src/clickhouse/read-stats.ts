@@ -1,24 +1,24 @@
 /** What was read of the store's tables, as the engine counts it. Bytes are those of columns, uncompressed. */
-export interface Reads {
+export interface ReadStats {
   rows: number;
   bytes: number;
 }
 
 /** Lives as long as the request's signal does. */
-const ofRequests = new WeakMap<AbortSignal, Reads>();
+const statsBySignal = new WeakMap<AbortSignal, ReadStats>();
 
 /**
  * What the queries of a request have read so far. A request is known by its patience, which whatever asks the store on its
  * behalf has already.
  */
-export function readsOf(patience: AbortSignal | undefined): Reads {
-  return (patience && ofRequests.get(patience)) ?? { rows: 0, bytes: 0 };
+export function getReadStats(signal: AbortSignal | undefined): ReadStats {
+  return (signal && statsBySignal.get(signal)) ?? { rows: 0, bytes: 0 };
 }
 
 /** Counts what a query read as the request's. */
-export function addReads(patience: AbortSignal, { rows, bytes }: Reads): void {
-  const sum = ofRequests.get(patience);
-  if (!sum) ofRequests.set(patience, { rows, bytes });
+export function addReadStats(signal: AbortSignal, { rows, bytes }: ReadStats): void {
+  const sum = statsBySignal.get(signal);
+  if (!sum) statsBySignal.set(signal, { rows, bytes });
   else {
     sum.rows += rows;
     sum.bytes += bytes;
@@ -33,18 +33,18 @@ interface Summary {
 }
 
 /** What a query read, by the summary in the head of a server's answer; nothing where there is none. */
-export function readsIn(headers: Readonly<Record<string, unknown>>): Reads {
+export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): ReadStats {
   const summary = headers[SUMMARY];
-  if (typeof summary !== 'string') return readsOfSummary(undefined);
+  if (typeof summary !== 'string') return parseSummary(undefined);
   try {
-    return readsOfSummary(JSON.parse(summary) as Summary);
+    return parseSummary(JSON.parse(summary) as Summary);
   } catch {
-    return readsOfSummary(undefined);
+    return parseSummary(undefined);
   }
 }
 
 /** The same by the summary itself. */
-export function readsOfSummary({ read_rows, read_bytes }: Summary = {}): Reads {
+export function parseSummary({ read_rows, read_bytes }: Summary = {}): ReadStats {
   return { rows: count(read_rows), bytes: count(read_bytes) };
 }
 

@@ -1,4 +1,4 @@
-import { QueryTimedOut, StoreUnavailable, storeError } from './clickhouse.errors.js';
+import { QueryTimedOut, StoreUnavailable, toStoreError } from './clickhouse.errors.js';
 import { ResultFrame, unframedError } from './result-frame.js';
 
 const ERROR = 'Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED) (version 26.7.2.1)';
@@ -53,11 +53,11 @@ describe('ResultFrame', () => {
     ['of a kind that says nothing of the store', `${nonce}\n${ROWS}${SYNTAX}\n`],
   ])('does not return a result with an error %s, and gives it as unavailable', (_, result) => {
     expect(unwrap(result)).toBeUndefined();
-    expect(storeError(unframedError(Buffer.from(result)))).toBeInstanceOf(StoreUnavailable);
+    expect(toStoreError(unframedError(Buffer.from(result)))).toBeInstanceOf(StoreUnavailable);
   });
 
   it('gives a timeout behind rows as one', () => {
     const error = unframedError(Buffer.from(`${nonce}\n{"n":1}\n${TIMEOUT}\n`));
-    expect(storeError(error)).toBeInstanceOf(QueryTimedOut);
+    expect(toStoreError(error)).toBeInstanceOf(QueryTimedOut);
   });
 });

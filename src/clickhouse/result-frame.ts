@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { parseError } from '@clickhouse/client';
-import { StoreUnavailable, storeError } from './clickhouse.errors.js';
-import type { Question } from './transport.js';
+import { StoreUnavailable, toStoreError } from './clickhouse.errors.js';
+import type { QueryRequest } from './transport.js';
 
 /**
  * How the rows of a result are written: each as the text of its only column, ended by a line feed or by both characters of a
@@ -20,7 +20,7 @@ const TAIL_BYTES = 16_384;
 /** Encloses the result of one query, so that it proves whose it is and that it is complete. */
 export interface Frame {
   /** The name of the engine's output format. */
-  readonly formatName: Question['format'];
+  readonly formatName: QueryRequest['format'];
   /** The settings of the statement that write the frame. */
   readonly settings: string;
   /** The result without its frame; undefined when it is incomplete or not that of this query. */
@@ -75,7 +75,7 @@ export class ResultFrame implements Frame {
 export function unframedError(result: Buffer): Error {
   const cause = parseError(result.toString('utf8', Math.max(0, result.length - TAIL_BYTES)));
   // An error of another kind may be text of a row.
-  return 'code' in cause && storeError(cause) !== cause
+  return 'code' in cause && toStoreError(cause) !== cause
     ? cause
     : new StoreUnavailable('the result is incomplete or not that of the query', { cause });
 }

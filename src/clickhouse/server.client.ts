@@ -25,7 +25,7 @@ const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
 
 /**
  * A single server takes no notice of these. Written is what a shard has, not what waits on a node to be sent to one; and
- * subqueries stay on the shard of their query, which has what they ask for (see `clusterForm`).
+ * subqueries stay on the shard of their query, which has what they ask for (see `toClusterDdl`).
  */
 const ON_A_CLUSTER: ClickHouseSettings = {
   insert_distributed_sync: 1,

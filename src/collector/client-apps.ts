@@ -63,7 +63,7 @@ export class ClientApps {
   }
 
   /** Changes the app's framework where it is another. */
-  async learnFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
+  async updateFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
     const name = 'apps.set_framework';
     await this.store.command(SET_FRAMEWORK, { id, team_id, framework }, { name, operation: 'INSERT' });
   }

@@ -1,7 +1,7 @@
 import { All, Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { ApiError } from '../http/api-error.js';
-import { CollectorService, type Receipt, type Source } from './collector.service.js';
+import { type AckResponse, CollectorService, type MessageOrigin } from './collector.service.js';
 
 const MESSAGES = 'v2/:client_id/:env';
 
@@ -12,20 +12,20 @@ export class CollectorController {
 
   @Post(`${MESSAGES}/startup`)
   @HttpCode(202)
-  startup(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
-    return this.service.startup(sourceOf(params), request);
+  startup(@Param() params: Record<string, string>, @Req() request: Request): Promise<AckResponse> {
+    return this.service.startup(toMessageOrigin(params), request);
   }
 
   @Post(`${MESSAGES}/sync`)
   @HttpCode(202)
-  sync(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
-    return this.service.sync(sourceOf(params), request);
+  sync(@Param() params: Record<string, string>, @Req() request: Request): Promise<AckResponse> {
+    return this.service.sync(toMessageOrigin(params), request);
   }
 
   @Post(`${MESSAGES}/log`)
   @HttpCode(202)
-  log(@Param() params: Record<string, string>, @Req() request: Request): Promise<Receipt> {
-    return this.service.logFile(sourceOf(params), request);
+  log(@Param() params: Record<string, string>, @Req() request: Request): Promise<AckResponse> {
+    return this.service.logFile(toMessageOrigin(params), request);
   }
 
   /** Never 404 below a client ID: a library would take it for unknown and send nothing any more. */
@@ -36,6 +36,6 @@ export class CollectorController {
   }
 }
 
-function sourceOf({ client_id = '', env = '' }: Record<string, string>): Source {
+function toMessageOrigin({ client_id = '', env = '' }: Record<string, string>): MessageOrigin {
   return { clientId: client_id, env };
 }

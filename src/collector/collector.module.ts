@@ -9,10 +9,10 @@ import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
 import { Telemetry } from '../observability/telemetry.js';
-import { AuthFailures } from '../rate-limit/failed-auth-limiter.js';
+import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { WindowCounter } from '../rate-limit/window.counter.js';
-import type { SharedRedis } from '../redis/redis-coordinator.js';
+import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { BatchBuilder } from './batches/batch-builder.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import { MessageLocks } from './batches/message-locks.js';
@@ -26,7 +26,7 @@ export interface CollectorResources {
   store: ClickHouse;
   monitor: StoreMonitor;
   /** On which several collectors agree; null where there is one. */
-  redis: SharedRedis | null;
+  redis: RedisCoordinator | null;
   telemetry: Telemetry;
 }
 
@@ -49,10 +49,10 @@ export class CollectorModule {
       inject: [ClientApps],
       useFactory: (apps: ClientApps) => createCommitter(collectorResources, apps),
     };
-    const failures = {
-      provide: AuthFailures,
+    const failedAuth = {
+      provide: FailedAuthLimiter,
       inject: [WindowCounter],
-      useFactory: (counter: WindowCounter) => new AuthFailures(counter, config, telemetry, 'client_id'),
+      useFactory: (counter: WindowCounter) => new FailedAuthLimiter(counter, config, telemetry, 'client_id'),
     };
     return {
       module: CollectorModule,
@@ -68,7 +68,7 @@ export class CollectorModule {
         FallbackModule,
       ],
       controllers: [CollectorController],
-      providers: [ClientApps, CollectorService, committer, failures],
+      providers: [ClientApps, CollectorService, committer, failedAuth],
     };
   }
 }
@@ -78,10 +78,10 @@ function createCommitter(
   apps: ClientApps,
 ): BatchCommitter {
   const builder = new BatchBuilder(
-    NameRegistry.of(store, redis, config.nameLimits),
+    NameRegistry.getShared(store, redis, config.nameLimits),
     apps,
     new KnownRequests(store),
   );
-  const claims = RequestClaims.of(store, redis);
+  const claims = RequestClaims.getShared(store, redis);
   return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
 }

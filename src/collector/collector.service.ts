@@ -1,20 +1,20 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
-import { GroupOverloaded, Turns } from '../clickhouse/query-limiter.js';
+import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
-import { rawQuery } from '../http/raw-query.js';
+import { parseRawQuery } from '../http/raw-query.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
-import { type Check, Rejection } from '../ingestion/formats/decoders.js';
-import { asEnv, asUuid } from '../ingestion/formats/request-decoders.js';
+import { InvalidRecordError, type StrictDecoder } from '../ingestion/formats/decoders.js';
+import { decodeEnv, decodeUuid } from '../ingestion/formats/request-decoders.js';
 import { Telemetry } from '../observability/telemetry.js';
-import { AuthFailures } from '../rate-limit/failed-auth-limiter.js';
+import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { parseUuid } from '../validation/uuid.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
-import { outcomeOf } from './message-outcome.js';
+import { classifyOutcome } from './message-outcome.js';
 import { type Message, type MessageContext, weighMessage } from './message.js';
 import { LogFileTooLarge, parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
@@ -23,13 +23,13 @@ import { RejectionReporter } from './rejection-reporter.js';
 import { payloadTooLarge, readBody } from './request-body.js';
 
 /** Where a message comes from, as its path says. */
-export interface Source {
+export interface MessageOrigin {
   clientId: string;
   env: string;
 }
 
 /** The answer to a message that was taken. */
-export interface Receipt {
+export interface AckResponse {
   status: 'accepted';
   /** Lines of a log file, or entries of a list, that were rejected; left out when there are none. */
   rejected?: number;
@@ -55,7 +55,7 @@ export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
   private readonly budget: MemoryBudget;
   /** Parsing takes the thread, and what is unpacked takes memory. */
-  private readonly parsing = new Turns(2, MAX_WAITING, MAX_WAIT_MS);
+  private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
   private uncertainLoggedAt = -Infinity;
@@ -64,7 +64,7 @@ export class CollectorService {
     private readonly apps: ClientApps,
     private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
-    private readonly failures: AuthFailures,
+    private readonly failedAuth: FailedAuthLimiter,
     { collector }: Config,
     private readonly telemetry: Telemetry,
   ) {
@@ -77,48 +77,58 @@ export class CollectorService {
     );
   }
 
-  startup(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('startup', source, request, (body, context) => parseStartup(body, context));
+  startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('startup', origin, request, (body, context) => parseStartup(body, context));
   }
 
-  sync(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('sync', source, request, (body, context) => parseSync(body, context));
+  sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('sync', origin, request, (body, context) => parseSync(body, context));
   }
 
-  logFile(source: Source, request: Request): Promise<Receipt> {
-    return this.counted('log', source, request, (body, context) => {
-      const uuid = checked(asUuid, rawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
+  logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('log', origin, request, (body, context) => {
+      const uuid = decodeOr422(decodeUuid, parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
       return parseLogFile(body, uuid, context, this.limits.maxLogFileBytes);
     });
   }
 
-  private async counted(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
+  private async withMetrics(
+    kind: string,
+    origin: MessageOrigin,
+    request: Request,
+    parse: Parse,
+  ): Promise<AckResponse> {
     const { metrics } = this.telemetry;
     try {
-      const receipt = await this.receive(kind, source, request, parse);
+      const response = await this.handle(kind, origin, request, parse);
       metrics?.countMessage(kind, 'accepted');
-      return receipt;
+      return response;
     } catch (error) {
-      metrics?.countMessage(kind, outcomeOf(error));
+      metrics?.countMessage(kind, classifyOutcome(error));
       throw error;
     }
   }
 
-  private async receive(kind: string, source: Source, request: Request, parse: Parse): Promise<Receipt> {
-    const app = await this.require(source.clientId, request.ip);
+  private async handle(
+    kind: string,
+    origin: MessageOrigin,
+    request: Request,
+    parse: Parse,
+  ): Promise<AckResponse> {
+    const app = await this.requireApp(origin.clientId, request.ip);
     if (request.logFields) request.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);
     try {
-      const message = await this.readMessage(app, source, request, parse, reservation);
+      const message = await this.readMessage(app, origin, request, parse, reservation);
       await this.commit(app, message);
       const { count } = message.rejected;
       this.rejections.reportRejected({ app_id: app.id, env: message.env, kind }, message.rejected);
       return count > 0 ? { status: 'accepted', rejected: count } : { status: 'accepted' };
     } catch (error) {
       if (error instanceof ApiError && [413, 422].includes(error.getStatus()))
-        this.rejections.reportMessage({ app_id: app.id, env: source.env, kind }, error.detail);
+        this.rejections.reportMessage({ app_id: app.id, env: origin.env, kind }, error.detail);
       throw error;
     } finally {
       reservation.release();
@@ -129,22 +139,22 @@ export class CollectorService {
    * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
    * more.
    */
-  private async require(clientId: string, address: string | undefined): Promise<ClientApp> {
+  private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
     if (id === null || !this.apps.isKnown(id)) {
-      const exists = async () => id !== null && (await this.available(this.apps.exists(id)));
-      const refused = await this.failures.refused(address, exists);
-      if (refused !== null) throw rateLimitExceeded(refused);
+      const exists = async () => id !== null && (await this.asUnavailable(this.apps.exists(id)));
+      const retryAfter = await this.failedAuth.retryAfter(address, exists);
+      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
-    const app = id === null ? undefined : await this.available(this.apps.find(id));
+    const app = id === null ? undefined : await this.asUnavailable(this.apps.find(id));
     if (app) return app;
-    const uncertain = await this.available(this.apps.whyUncertain());
+    const uncertain = await this.asUnavailable(this.apps.whyUncertain());
     if (uncertain !== null) {
       this.reportUncertain(uncertain);
       throw serviceUnavailable();
     }
-    const exceeded = await this.failures.record(address);
+    const exceeded = await this.failedAuth.record(address);
     throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
   }
 
@@ -165,12 +175,12 @@ export class CollectorService {
   /** While it is read a message holds its bytes, then what it unpacks to, and once it is parsed what its rows will weigh. */
   private async readMessage(
     app: ClientApp,
-    source: Source,
+    origin: MessageOrigin,
     request: Request,
     parse: Parse,
     reservation: Reservation,
   ): Promise<Message> {
-    const context = { env: checked(asEnv, source.env, 'env'), now: Date.now() };
+    const context = { env: decodeOr422(decodeEnv, origin.env, 'env'), now: Date.now() };
     const body = await readBody(request, this.limits.maxBodyBytes, (bytes) => {
       reservation.resize(bytes);
     });
@@ -187,7 +197,7 @@ export class CollectorService {
   /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
   private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
     try {
-      return await this.parsing.take(new AbortController().signal, parse, { group: app.id });
+      return await this.parsing.run(new AbortController().signal, parse, { group: app.id });
     } catch (error) {
       throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
     }
@@ -195,11 +205,11 @@ export class CollectorService {
 
   private commit(app: ClientApp, message: Message): Promise<void> {
     const appMessage = { app, app_id: app.id, message_uuid: message.uuid, message };
-    return this.available(this.committer.commit(appMessage, weighMessage(message)));
+    return this.asUnavailable(this.committer.commit(appMessage, weighMessage(message)));
   }
 
   /** Whatever keeps the store from taking a message now, a later try may succeed: libraries repeat after 503. */
-  private async available<T>(work: Promise<T>): Promise<T> {
+  private async asUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -215,14 +225,14 @@ async function parseOr422(parse: () => Message | Promise<Message>): Promise<Mess
     return await parse();
   } catch (error) {
     if (error instanceof LogFileTooLarge) throw payloadTooLarge();
-    throw error instanceof Rejection ? unprocessable(error.message) : error;
+    throw error instanceof InvalidRecordError ? unprocessable(error.message) : error;
   }
 }
 
-function checked<T>(check: Check<T>, value: unknown, name: string): T {
+function decodeOr422<T>(decode: StrictDecoder<T>, value: unknown, name: string): T {
   try {
-    return check(value, name);
+    return decode(value, name);
   } catch (error) {
-    throw error instanceof Rejection ? unprocessable(error.message) : error;
+    throw error instanceof InvalidRecordError ? unprocessable(error.message) : error;
   }
 }

@@ -34,17 +34,17 @@ export class MemoryBudget {
   open(appId: number): Reservation {
     let own = 0;
     const hold = (bytes: number) => {
-      const ofApp = (this.byApp.get(appId) ?? 0) + bytes - own;
+      const appBytes = (this.byApp.get(appId) ?? 0) + bytes - own;
       this.total += bytes - own;
       own = bytes;
-      if (ofApp > 0) this.byApp.set(appId, ofApp);
+      if (appBytes > 0) this.byApp.set(appId, appBytes);
       else this.byApp.delete(appId);
     };
     return {
       resize: (bytes) => {
         const others = this.total - own;
-        const othersOfApp = (this.byApp.get(appId) ?? 0) - own;
-        if (bytes > own && othersOfApp > 0 && othersOfApp + bytes > this.max * APP_SHARE)
+        const otherAppBytes = (this.byApp.get(appId) ?? 0) - own;
+        if (bytes > own && otherAppBytes > 0 && otherAppBytes + bytes > this.max * APP_SHARE)
           throw rateLimitExceeded(RETRY_AFTER_SECONDS);
         if (bytes > own && others > 0 && others + bytes > this.max) throw serviceUnavailable();
         hold(bytes);

@@ -8,7 +8,7 @@ const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {
 };
 
 /** What became of a message that was not taken, as the metrics call it. */
-export function outcomeOf(error: unknown): MessageOutcome {
+export function classifyOutcome(error: unknown): MessageOutcome {
   if (!(error instanceof ApiError)) return 'failed';
   const status = error.getStatus();
   return OUTCOMES[status] ?? (status < 500 ? 'invalid' : 'failed');

@@ -1,4 +1,4 @@
-import type { Named } from '../ingestion/names/name-registry.js';
+import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
 import type { RejectedEntries } from './protocol/lists.js';
@@ -6,7 +6,7 @@ import type { RejectedEntries } from './protocol/lists.js';
 export type ErrorKind = 'validation' | 'server';
 
 /** An error of an endpoint, and how often it came: the client libraries add up those that are alike. */
-export interface ErrorRecord extends Named {
+export interface ErrorRecord extends DimensionNames {
   kind: ErrorKind;
   type: string;
   message: string;
@@ -39,7 +39,7 @@ export interface Message {
   /** The process that sent it; null when it does not say. */
   instanceUuid: string | null;
   /** Environments, endpoints and consumers that it names. */
-  names: Named[];
+  names: DimensionNames[];
   counts: CountRecord[];
   logs: RequestRecord[];
   errors: ErrorRecord[];

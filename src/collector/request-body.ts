@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '../http/api-error.js';
-import { isBrokenOff } from '../http/client-error.js';
+import { isTruncated } from '../http/client-error.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
@@ -65,7 +65,7 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
       const expected = ((now - startedAt - GRACE_MS) / 1_000) * LEAST_BYTES_PER_SECOND;
       if (received < expected || now - receivedAt > GRACE_MS) reject(requestTimeout());
     }, CHECK_MS);
-    if (isBrokenOff(request)) breakOff();
+    if (isTruncated(request)) breakOff();
   });
   return read.finally(() => {
     clearInterval(check);

@@ -1,12 +1,12 @@
 /** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
-const AT_ONCE = 3_000;
+const LOOKUP_SIZE = 3_000;
 
 /** Many values in parts that each fit into one statement. */
-export function lookups<T>(values: readonly T[]): Generator<T[]> {
-  return partsOf(values, AT_ONCE);
+export function chunkForLookup<T>(values: readonly T[]): Generator<T[]> {
+  return chunk(values, LOOKUP_SIZE);
 }
 
 /** Many values in parts of that many, the last one smaller. */
-export function* partsOf<T>(values: readonly T[], size: number): Generator<T[]> {
+export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < values.length; from += size) yield values.slice(from, from + size);
 }

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
-import { type TracingConfig, tracingOf } from './tracing.config.js';
+import { type TracingConfig, parseTracing } from './tracing.config.js';
 
 /** The configuration could not be used; `message` is one line that names each variable and why. */
 export class ConfigError extends Error {
@@ -127,17 +127,17 @@ const MAX_SECRET_BYTES = 65_536;
 
 /** The variables with what is in the files that they name. */
 function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const values = { ...env };
   for (const name of SECRETS) {
     const path = env[`${name}_FILE`];
     if (path === undefined) continue;
-    if (env[name] !== undefined) faults.push(`${name}_FILE: must not be set together with ${name}`);
+    if (env[name] !== undefined) issues.push(`${name}_FILE: must not be set together with ${name}`);
     else values[name] = readSecret(path) ?? '';
     if (values[name] === '')
-      faults.push(`${name}_FILE: must name a file that can be read and has a secret in it`);
+      issues.push(`${name}_FILE: must name a file that can be read and has a secret in it`);
   }
-  invalid(faults);
+  throwIfInvalid(issues);
   return values;
 }
 
@@ -157,23 +157,23 @@ function parse(env: NodeJS.ProcessEnv) {
   const given = withSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   const values = cleanEnv(given, SPECS, {
     reporter: ({ errors }) => {
-      invalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
+      throwIfInvalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
     },
   });
   const { METRICS_PORT, PORT, COLLECTOR_PORT } = values;
-  const tracing = tracingOf(given);
-  invalid([
+  const tracing = parseTracing(given);
+  throwIfInvalid([
     ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
       ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
       : []),
-    ...tracing.faults,
+    ...tracing.issues,
   ]);
   return { ...values, tracing: tracing.config };
 }
 
-function invalid(faults: readonly string[]) {
-  if (faults.length > 0)
-    throw new ConfigError(`Invalid configuration. ${faults.join('; ').replaceAll(/\s+/g, ' ')}`);
+function throwIfInvalid(issues: readonly string[]) {
+  if (issues.length > 0)
+    throw new ConfigError(`Invalid configuration. ${issues.join('; ').replaceAll(/\s+/g, ' ')}`);
 }
 
 /**

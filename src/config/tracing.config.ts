@@ -11,26 +11,26 @@ const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [
  * OpenTelemetry's variables as its specification has them, with one exception: unless `OTEL_TRACES_EXPORTER` or an
  * endpoint is set, nothing is traced. `faults` are lines that name a variable.
  */
-export function tracingOf(env: NodeJS.ProcessEnv): { config: TracingConfig | null; faults: string[] } {
+export function parseTracing(env: NodeJS.ProcessEnv): { config: TracingConfig | null; issues: string[] } {
   const { OTEL_SDK_DISABLED = 'false' } = env;
   if (!/^(true|false)$/i.test(OTEL_SDK_DISABLED))
-    return { config: null, faults: ['OTEL_SDK_DISABLED: must be true or false'] };
+    return { config: null, issues: ['OTEL_SDK_DISABLED: must be true or false'] };
   const hasEndpoint = ENDPOINTS.some((name) => env[name] !== undefined);
   const exporter = env.OTEL_TRACES_EXPORTER ?? (hasEndpoint ? 'otlp' : 'none');
-  if (exporter === 'none' || OTEL_SDK_DISABLED.toLowerCase() === 'true') return { config: null, faults: [] };
+  if (exporter === 'none' || OTEL_SDK_DISABLED.toLowerCase() === 'true') return { config: null, issues: [] };
   const sent = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/protobuf';
   const protocol = PROTOCOLS.find((known) => known === sent);
   const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: samplingRate } = env;
-  const faults: string[] = [];
-  if (exporter !== 'otlp') faults.push('OTEL_TRACES_EXPORTER: must be otlp or none');
-  if (!protocol) faults.push(`OTEL_EXPORTER_OTLP_PROTOCOL: must be ${PROTOCOLS.join(' or ')}`);
+  const issues: string[] = [];
+  if (exporter !== 'otlp') issues.push('OTEL_TRACES_EXPORTER: must be otlp or none');
+  if (!protocol) issues.push(`OTEL_EXPORTER_OTLP_PROTOCOL: must be ${PROTOCOLS.join(' or ')}`);
   for (const name of ENDPOINTS)
-    if (!isHttpUrl(env[name])) faults.push(`${name}: must be a URL that begins with http:// or https://`);
+    if (!isHttpUrl(env[name])) issues.push(`${name}: must be a URL that begins with http:// or https://`);
   if (sampler !== undefined && !SAMPLERS.includes(sampler))
-    faults.push(`OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`);
+    issues.push(`OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`);
   if (samplingRate !== undefined && !isRate(samplingRate))
-    faults.push('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1');
-  return { config: protocol ? { protocol } : null, faults };
+    issues.push('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1');
+  return { config: protocol ? { protocol } : null, issues };
 }
 
 function isHttpUrl(value: string | undefined): boolean {

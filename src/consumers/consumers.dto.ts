@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { EXAMPLES } from '../common/examples.js';
-import { PageOf } from '../pagination/page.dto.js';
+import { PageType } from '../pagination/page.dto.js';
 
 export class ConsumerGroup {
   @ApiProperty({ type: 'integer', minimum: 1, description: 'Consumer group ID', example: 3 })
@@ -49,4 +49,4 @@ export class Consumer {
   last_request_at: string | null;
 }
 
-export const ConsumerPage = PageOf(Consumer, 'by consumer ID, descending');
+export const ConsumerPage = PageType(Consumer, 'by consumer ID, descending');

@@ -1,11 +1,11 @@
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type QueryBinding, resume } from '../pagination/page-cursor.js';
+import { type InputFingerprint, openCursor } from '../pagination/page-cursor.js';
 import type { TokenContent } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import { IntegerField, TimestampField, TokenField } from '../validation/field-types.js';
-import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
+import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
-export class ListConsumersInput extends AppInput implements CheckedInput {
+export class ListConsumersInput extends AppInput implements CrossFieldValidated {
   @TimestampField({
     description: 'Only consumers that made requests since this time (ISO 8601; UTC without an offset)',
     examples: ['2026-11-01T00:00:00Z'],
@@ -19,17 +19,17 @@ export class ListConsumersInput extends AppInput implements CheckedInput {
   next_token?: string;
 
   /** What the token says, once it was found good. */
-  resumed?: TokenContent;
+  cursor?: TokenContent;
 
   get requestsSince(): number | undefined {
     return this.requests_since && resolveTimestamp(this.requests_since);
   }
 
-  get binding(): QueryBinding {
+  get fingerprint(): InputFingerprint {
     return { operation: 'consumers', filters: [this.requestsSince ?? null] };
   }
 
-  async check(check: InputCheck<this>): Promise<void> {
-    this.resumed = await resume(this, check, this.binding);
+  async validate(context: ValidationContext<this>): Promise<void> {
+    this.cursor = await openCursor(this, context, this.fingerprint);
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppStore } from '../apps/app-scoped-store.js';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and } from '../clickhouse/predicates.js';
 import type { Consumer } from './consumers.dto.js';
@@ -46,7 +46,7 @@ const ACTIVE_SINCE = `id IN (
 
 @Injectable()
 export class ConsumersRepository {
-  constructor(private readonly store: AppStore) {}
+  constructor(private readonly store: AppScopedStore) {}
 
   /** Consumers by ID, descending. */
   async page(scope: AppScope, { requestsSince, before, limit }: ConsumerQuery): Promise<Consumer[]> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
-import { nextToken } from '../pagination/page-cursor.js';
+import { signNextToken } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import type { Page } from '../pagination/page.dto.js';
 import type { Consumer } from './consumers.dto.js';
@@ -17,14 +17,18 @@ export class ConsumersService {
   ) {}
 
   async list(account: Account, input: ListConsumersInput): Promise<Page<Consumer>> {
-    const { limit, requestsSince, binding, resumed } = input;
+    const { limit, requestsSince, fingerprint, cursor } = input;
     const scope = await this.apps.require(account, input.app_id);
-    const before = resumed && Number(resumed.after[0]);
+    const before = cursor && Number(cursor.after[0]);
     const rows = await this.repository.page(scope, { requestsSince, before, limit: limit + 1 });
     const data = rows.slice(0, limit);
     const last = data.at(-1);
     if (rows.length <= limit || !last) return { data, has_more: false };
-    await this.tokens.ready();
-    return { data, has_more: true, next_token: nextToken(this.tokens, binding, scope, { after: [last.id] }) };
+    await this.tokens.ensureSecret();
+    return {
+      data,
+      has_more: true,
+      next_token: signNextToken(this.tokens, fingerprint, scope, { after: [last.id] }),
+    };
   }
 }

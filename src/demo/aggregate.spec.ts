@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { findBin } from '../ingestion/bins.js';
-import { sumsOf } from './aggregate.js';
+import { aggregateCounts } from './aggregate.js';
 import { requestsBetween } from './generator.js';
 import { SLOT_MS } from './traffic-curve.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);
 
-describe('sumsOf', () => {
+describe('aggregateCounts', () => {
   it('keeps every request, every byte and every time, in its slot, and has no name twice in one minute', () => {
     const window = fc.tuple(fc.nat({ max: 30_000 }), fc.integer({ min: 1, max: 40 }));
     fc.assert(
       fc.property(window, ([first, slots]) => {
         const from = ORIGIN + first * SLOT_MS;
         const requests = [...requestsBetween(from, from + slots * SLOT_MS, ORIGIN)];
-        const sums = sumsOf(requests);
+        const sums = aggregateCounts(requests);
         for (let slot = from; slot < from + slots * SLOT_MS; slot += SLOT_MS) {
           const own = requests.filter(({ timestamp }) => timestamp >= slot && timestamp < slot + SLOT_MS);
           const added = sums.filter(({ timestamp }) => timestamp >= slot && timestamp < slot + SLOT_MS);

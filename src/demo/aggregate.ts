@@ -5,7 +5,7 @@ import type { DemoRequest } from './generator.js';
 const MINUTE_MS = 60_000;
 
 /** The requests added up by minute, environment, endpoint, consumer and status: counted they are the same as the requests. */
-export function sumsOf(requests: Iterable<DemoRequest>): CountRecord[] {
+export function aggregateCounts(requests: Iterable<DemoRequest>): CountRecord[] {
   const sums = new Map<string, CountRecord & { counted: Map<string, Bin> }>();
   for (const { timestamp, env, consumer, method, path, status_code, ...measured } of requests) {
     const minute = Math.floor(timestamp / MINUTE_MS) * MINUTE_MS;

@@ -1,11 +1,11 @@
 import type { ConsumerRecord } from '../ingestion/request-record.js';
-import { type DemoConsumer, aConsumer, aDeveloper } from './consumers.js';
+import { type DemoConsumer, pickConsumer, pickDeveloper } from './consumers.js';
 import { type DemoEndpoint, ENDPOINTS } from './endpoints.js';
-import { aPlace, anAddress, anInternalAddress } from './ip-ranges.js';
+import { pickAddress, pickInternalAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, type Random, Weighted } from './random.js';
 
 /** Who sends requests, from where, and what for. */
-export interface Visitor {
+export interface DemoClient {
   env: string;
   /** Null for those who do not say who they are. */
   consumer: ConsumerRecord | null;
@@ -29,7 +29,7 @@ const OPEN_ENDPOINT = new Weighted(
   ENDPOINTS.filter(({ isOpen }) => isOpen).map((endpoint) => [endpoint, endpoint.weight]),
 );
 
-type Make = (random: Random, day: number) => Visitor;
+type Make = (random: Random, day: number) => DemoClient;
 
 const KINDS = new Weighted<Make>([
   [customer, 75],
@@ -39,36 +39,36 @@ const KINDS = new Weighted<Make>([
 ]);
 
 /** @param day days since the sample's first day */
-export function aVisitor(random: Random, day: number): Visitor {
+export function pickClient(random: Random, day: number): DemoClient {
   return KINDS.pick(random)(random, day);
 }
 
-function customer(random: Random, day: number): Visitor {
-  const consumer = aConsumer(random, day);
-  return consumer ? visitorOf('prod', consumer, random) : guest(random);
+function customer(random: Random, day: number): DemoClient {
+  const consumer = pickConsumer(random, day);
+  return consumer ? toClient('prod', consumer, random) : guest(random);
 }
 
-function developer(random: Random): Visitor {
+function developer(random: Random): DemoClient {
   return {
-    ...visitorOf('dev', aDeveloper(random), random),
-    address: anInternalAddress(random),
+    ...toClient('dev', pickDeveloper(random), random),
+    address: pickInternalAddress(random),
     country: null,
   };
 }
 
-function guest(random: Random): Visitor {
+function guest(random: Random): DemoClient {
   return { ...anonymous(random), userAgent: random.pick(BROWSERS), endpoint: OPEN_ENDPOINT.pick(random) };
 }
 
-function stranger(random: Random): Visitor {
+function stranger(random: Random): DemoClient {
   return { ...anonymous(random), userAgent: random.pick(SCANNERS), endpoint: null };
 }
 
-function visitorOf(
+function toClient(
   env: string,
   { record, addresses, place, userAgent }: DemoConsumer,
   random: Random,
-): Visitor {
+): DemoClient {
   return {
     env,
     consumer: record,
@@ -80,6 +80,6 @@ function visitorOf(
 }
 
 function anonymous(random: Random) {
-  const place = aPlace(random);
-  return { env: 'prod', consumer: null, address: anAddress(random, place), country: place.country };
+  const place = pickPlace(random);
+  return { env: 'prod', consumer: null, address: pickAddress(random, place), country: place.country };
 }

@@ -1,5 +1,5 @@
 import type { ConsumerRecord } from '../ingestion/request-record.js';
-import { type Place, aPlace, anAddress } from './ip-ranges.js';
+import { type Place, pickAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, Random, Weighted } from './random.js';
 
 /** Someone who calls the shop's API and says who it is. */
@@ -62,17 +62,17 @@ const IDENTITIES: readonly ConsumerRecord[] = [
   ...INTERNAL.slice(0, 3),
   ...COMPANIES,
   ...INTERNAL.slice(3),
-].map(identityOf);
+].map(createIdentity);
 
 /** Some sixty, the busiest first. */
 export const CONSUMERS: readonly DemoConsumer[] = IDENTITIES.map((record, index) => {
   const random = new Random(index);
-  const place = aPlace(random);
+  const place = pickPlace(random);
   return {
     record,
     joinedOnDay: Math.max(0, index - PRESENT_FROM_START + 1) * DAYS_BETWEEN_JOINS,
     place,
-    addresses: [anAddress(random, place), anAddress(random, place), anAddress(random, place)],
+    addresses: [pickAddress(random, place), pickAddress(random, place), pickAddress(random, place)],
     userAgent: random.pick(CLIENTS),
   };
 });
@@ -85,17 +85,17 @@ const IN_DEVELOPMENT = new Weighted(
 );
 
 /** @param day days since the sample's first day; undefined when the one picked is not there yet. */
-export function aConsumer(random: Random, day: number): DemoConsumer | undefined {
+export function pickConsumer(random: Random, day: number): DemoConsumer | undefined {
   const consumer = BY_POPULARITY.pick(random);
   return consumer.joinedOnDay <= day ? consumer : undefined;
 }
 
-export function aDeveloper(random: Random): DemoConsumer {
+export function pickDeveloper(random: Random): DemoConsumer {
   return IN_DEVELOPMENT.pick(random);
 }
 
 /** Not everybody has a name or is in a group. */
-function identityOf(name: string, index: number): ConsumerRecord {
+function createIdentity(name: string, index: number): ConsumerRecord {
   if (INTERNAL.includes(name)) return { identifier: name, group: 'Internal' };
   const identifier = name.toLowerCase().replace(' ', '-');
   const group = index % 9 === 5 ? {} : { group: GROUPS[index % GROUPS.length] ?? GROUPS[0] };

@@ -10,7 +10,7 @@ describe('demoKey', () => {
   let admin: AdminService;
 
   const key = (teamId: number, given?: string) => demoKey(store, admin, teamId, given);
-  const aTeam = async () => (await admin.createTeam('Acme', 'premium')).id;
+  const createTeamId = async () => (await admin.createTeam('Acme', 'premium')).id;
   const valid = async (teamId: number) =>
     (await admin.listKeys(teamId))
       .filter(({ revoked_at }) => revoked_at === null)
@@ -30,7 +30,7 @@ describe('demoKey', () => {
   });
 
   it('is a new one each time, and the one before is revoked', async () => {
-    const teamId = await aTeam();
+    const teamId = await createTeamId();
     const before = await key(teamId);
     const now = await key(teamId);
     expect(now).not.toBe(before);
@@ -38,7 +38,7 @@ describe('demoKey', () => {
   });
 
   it('is the given one, made once', async () => {
-    const teamId = await aTeam();
+    const teamId = await createTeamId();
     const given = `Given01.${'a'.repeat(32)}`;
     expect(await key(teamId, given)).toBe(given);
     expect(await key(teamId, given)).toBe(given);
@@ -46,7 +46,7 @@ describe('demoKey', () => {
   });
 
   it('takes the place of none but its own kind', async () => {
-    const teamId = await aTeam();
+    const teamId = await createTeamId();
     const { identifier } = await admin.createKey(teamId, { name: 'mine' });
     await key(teamId, `Given02.${'a'.repeat(32)}`);
     await key(teamId);
@@ -55,20 +55,20 @@ describe('demoKey', () => {
   });
 
   it('cannot be one that the store knows with another secret', async () => {
-    const teamId = await aTeam();
+    const teamId = await createTeamId();
     await key(teamId, `Given03.${'a'.repeat(32)}`);
     await expect(key(teamId, `Given03.${'b'.repeat(32)}`)).rejects.toThrow(AdminError);
   });
 
   it('cannot be one that was revoked', async () => {
-    const teamId = await aTeam();
+    const teamId = await createTeamId();
     const given = await key(teamId, `Given04.${'a'.repeat(32)}`);
     await admin.revokeKey('Given04');
     await expect(key(teamId, given)).rejects.toThrow(AdminError);
   });
 
   it("cannot be another team's", async () => {
-    const given = await key(await aTeam(), `Given05.${'a'.repeat(32)}`);
-    await expect(key(await aTeam(), given)).rejects.toThrow(AdminError);
+    const given = await key(await createTeamId(), `Given05.${'a'.repeat(32)}`);
+    await expect(key(await createTeamId(), given)).rejects.toThrow(AdminError);
   });
 });

@@ -1,5 +1,5 @@
 import { AdminError, type AdminService } from '../admin/admin.service.js';
-import { hashApiKey, identifierOf } from '../auth/api-key.js';
+import { hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 
 /** Name of the keys that are made at a start and last until the next. */
@@ -37,7 +37,7 @@ async function newKey(admin: AdminService, teamId: number): Promise<string> {
 
 /** @throws AdminError when another key, or a revoked one, has the identifier. */
 async function isValid(store: ClickHouse, teamId: number, key: string): Promise<boolean> {
-  const identifier = identifierOf(key) ?? '';
+  const identifier = parseIdentifier(key) ?? '';
   const params = { identifier, team_id: teamId };
   const [row] = await store.rows<{ key_sha256: string }>('demo.find_key', VALID_HASH, params);
   if (row && row.key_sha256 !== hashApiKey(key))

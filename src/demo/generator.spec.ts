@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isNoise } from '../ingestion/log-exclusion.js';
+import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import { ENDPOINTS, EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
@@ -9,7 +9,7 @@ const ORIGIN = Date.UTC(2025, 3, 1);
 /** The last 15 days of 13 months. */
 const END = Date.UTC(2026, 4, 1);
 const recent = [...requestsBetween(END - 15 * DAY_MS, END, ORIGIN)];
-const aSlot = fc.nat({ max: (END - ORIGIN) / SLOT_MS }).map((index) => ORIGIN + index * SLOT_MS);
+const pickSlot = fc.nat({ max: (END - ORIGIN) / SLOT_MS }).map((index) => ORIGIN + index * SLOT_MS);
 
 function countBy(key: (request: DemoRequest) => string, requests = recent): Map<string, number> {
   const counts = new Map<string, number>();
@@ -20,7 +20,7 @@ function countBy(key: (request: DemoRequest) => string, requests = recent): Map<
 describe('the requests of a slot', () => {
   it('are the same each time, lie in the slot and are in order', () => {
     fc.assert(
-      fc.property(aSlot, (slot) => {
+      fc.property(pickSlot, (slot) => {
         const requests = requestsOfSlot(slot, ORIGIN);
         expect(requestsOfSlot(slot, ORIGIN)).toEqual(requests);
         const times = requests.map(({ timestamp }) => timestamp);
@@ -111,10 +111,10 @@ describe('15 days of requests', () => {
   });
 
   it('are noise where the rule says so, for all health checks and few others', () => {
-    for (const { path, url, userAgent, is_noise } of recent)
-      expect(is_noise).toBe(isNoise(path, url, userAgent));
-    const noise = recent.filter(({ is_noise }) => is_noise);
-    expect(countBy(({ path }) => path ?? 'none', noise).size).toBe(3);
+    for (const { path, url, userAgent, excluded_from_logs } of recent)
+      expect(excluded_from_logs).toBe(isStaticAssetOrHealthCheck(path, url, userAgent));
+    const excluded = recent.filter(({ excluded_from_logs }) => excluded_from_logs);
+    expect(countBy(({ path }) => path ?? 'none', excluded).size).toBe(3);
   });
 });
 

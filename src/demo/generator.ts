@@ -1,16 +1,21 @@
-import { isNoise } from '../ingestion/log-exclusion.js';
+import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../ingestion/request-record.js';
-import { type Visitor, aVisitor } from './clients.js';
+import { type DemoClient, pickClient } from './clients.js';
 import type { DemoEndpoint, Entity } from './endpoints.js';
 import { routineRequests } from './health-probes.js';
 import { Random, Weighted } from './random.js';
-import { type Outcome, type Wrong, outcomeOf, strayOutcome } from './response-model.js';
-import { DAY_MS, SLOT_MS, isIncident, visitsExpected } from './traffic-curve.js';
+import {
+  type ModelledResponse,
+  type Wrong,
+  modelResponse,
+  modelUnmatchedResponse,
+} from './response-model.js';
+import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
 import { FAILING, isFailing, isSlow } from './trouble.js';
-import { type PathParameters, parametersOf, strayUrl, urlOf } from './urls.js';
+import { type PathParameters, buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 
 /** A request of the sample, all but what was captured of it: that is made only where it is needed. */
-export interface DemoRequest extends Omit<RequestRecord, 'capture'> {
+export interface DemoRequest extends Omit<RequestRecord, 'captured_json'> {
   response_time_ms: number;
   userAgent: string;
   parameters: PathParameters;
@@ -38,9 +43,9 @@ const LONGEST_ROW_MS = 6 * 25_000;
 export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
   const random = new Random(slot / SLOT_MS);
   const requests = routineRequests(random, slot);
-  const visits = random.poisson(visitsExpected(slot, origin));
+  const visits = random.poisson(expectedVisits(slot, origin));
   const day = Math.floor((slot - origin) / DAY_MS);
-  for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, origin, aVisitor(random, day)));
+  for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, origin, pickClient(random, day)));
   return requests.sort((one, other) => one.timestamp - other.timestamp);
 }
 
@@ -50,50 +55,52 @@ export function* requestsBetween(from: number, to: number, origin: number): Gene
     yield* requestsOfSlot(slot, origin);
 }
 
-function visit(random: Random, slot: number, origin: number, visitor: Visitor): DemoRequest[] {
+function visit(random: Random, slot: number, origin: number, visitor: DemoClient): DemoRequest[] {
   const wrong: Wrong = {
     isIncident: isIncident(slot),
     isSlow: isSlow(slot, origin),
     isFailing: isFailing(slot, origin) && visitor.consumer?.identifier === FAILING.identifier,
   };
-  let timestamp = slot + random.whole(0, SLOT_MS - LONGEST_ROW_MS - 1);
+  let timestamp = slot + random.integer(0, SLOT_MS - LONGEST_ROW_MS - 1);
   return Array.from({ length: IN_A_ROW.pick(random) }, () => {
-    const request = requestOf(random, timestamp, visitor, wrong);
-    timestamp += random.whole(150, 25_000);
+    const request = createRequest(random, timestamp, visitor, wrong);
+    timestamp += random.integer(150, 25_000);
     return request;
   });
 }
 
-function requestOf(random: Random, timestamp: number, visitor: Visitor, wrong: Wrong): DemoRequest {
+function createRequest(random: Random, timestamp: number, visitor: DemoClient, wrong: Wrong): DemoRequest {
   const { endpoint, env, userAgent } = visitor;
-  const asked = endpoint ? routeOf(random, env, endpoint) : strayOf(random, env);
-  const outcome: Outcome = endpoint ? outcomeOf(random, endpoint, wrong) : strayOutcome(random);
+  const request = endpoint ? pickRoute(random, env, endpoint) : createUnmatchedRequest(random, env);
+  const outcome: ModelledResponse = endpoint
+    ? modelResponse(random, endpoint, wrong)
+    : modelUnmatchedResponse(random);
   return {
     request_uuid: random.uuid(),
     timestamp,
     env,
     consumer: visitor.consumer,
-    ...asked,
+    ...request,
     is_path_inferred: false,
     ...outcome,
     client_ip: visitor.address,
     client_country_iso_code: visitor.country,
-    is_noise: isNoise(asked.path, asked.url, userAgent),
+    excluded_from_logs: isStaticAssetOrHealthCheck(request.path, request.url, userAgent),
     userAgent,
   };
 }
 
-function routeOf(random: Random, env: string, endpoint: DemoEndpoint) {
+function pickRoute(random: Random, env: string, endpoint: DemoEndpoint) {
   const { method, path, entity, isList } = endpoint;
-  const parameters = parametersOf(path, random);
-  return { method, path, url: urlOf(env, endpoint, parameters, random), parameters, entity, isList };
+  const parameters = createParameters(path, random);
+  return { method, path, url: buildUrl(env, endpoint, parameters, random), parameters, entity, isList };
 }
 
-function strayOf(random: Random, env: string) {
+function createUnmatchedRequest(random: Random, env: string) {
   return {
     method: 'GET',
     path: null,
-    url: strayUrl(env, random),
+    url: buildUnmatchedUrl(env, random),
     parameters: {},
     entity: null,
     isList: false,

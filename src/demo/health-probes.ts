@@ -1,10 +1,10 @@
-import { isNoise } from '../ingestion/log-exclusion.js';
+import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import { EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './generator.js';
-import { anInternalAddress } from './ip-ranges.js';
+import { pickInternalAddress } from './ip-ranges.js';
 import type { Random } from './random.js';
 import { SLOT_MS } from './traffic-curve.js';
-import { hostOf } from './urls.js';
+import { getHost } from './urls.js';
 
 const PROBE = 'kube-probe/1.31';
 
@@ -27,17 +27,17 @@ const ROUTINES: readonly Routine[] = [
 
 export function routineRequests(random: Random, slot: number): DemoRequest[] {
   return ROUTINES.filter(({ every }) => (slot / SLOT_MS) % every === 0).map((routine) =>
-    requestOf(random, slot, routine),
+    createProbe(random, slot, routine),
   );
 }
 
-function requestOf(random: Random, slot: number, routine: Routine): DemoRequest {
+function createProbe(random: Random, slot: number, routine: Routine): DemoRequest {
   const { method, path, userAgent, requestBytes, responseBytes } = routine;
-  const url = `https://${hostOf('prod')}${path}`;
+  const url = `https://${getHost('prod')}${path}`;
   const isDown = random.chance(0.002);
   return {
     request_uuid: random.uuid(),
-    timestamp: slot + random.whole(1_000, 4_000),
+    timestamp: slot + random.integer(1_000, 4_000),
     env: 'prod',
     consumer: null,
     method,
@@ -47,10 +47,10 @@ function requestOf(random: Random, slot: number, routine: Routine): DemoRequest 
     status_code: isDown ? 503 : responseBytes === 0 ? 204 : 200,
     request_size_bytes: requestBytes,
     response_size_bytes: responseBytes,
-    response_time_ms: random.whole(1, 5),
-    client_ip: anInternalAddress(random),
+    response_time_ms: random.integer(1, 5),
+    client_ip: pickInternalAddress(random),
     client_country_iso_code: null,
-    is_noise: isNoise(path, url, userAgent),
+    excluded_from_logs: isStaticAssetOrHealthCheck(path, url, userAgent),
     userAgent,
     parameters: {},
     entity: null,

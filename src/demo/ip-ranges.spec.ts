@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { countryOf } from '../ingestion/client-country.js';
-import { PLACES, aPlace, anAddress, anInternalAddress } from './ip-ranges.js';
+import { lookUpCountry } from '../ingestion/client-country.js';
+import { PLACES, pickAddress, pickInternalAddress, pickPlace } from './ip-ranges.js';
 import { Random } from './random.js';
 
 /** The packaged country data knows IPv4 alone. */
@@ -9,16 +9,16 @@ const IPV4_PLACES = PLACES.filter(({ network }) => !network.includes(':'));
 describe('the places of the sample', () => {
   it.each(IPV4_PLACES)('has every address of $network in $country, as the packaged data does', (place) => {
     const random = new Random(1);
-    for (let i = 0; i < 200; i++) expect(countryOf(anAddress(random, place))).toBe(place.country);
+    for (let i = 0; i < 200; i++) expect(lookUpCountry(pickAddress(random, place))).toBe(place.country);
   });
 
   it('has addresses of both families', () => {
     const random = new Random(2);
-    const families = new Set(Array.from({ length: 200 }, () => isIP(anAddress(random, aPlace(random)))));
+    const families = new Set(Array.from({ length: 200 }, () => isIP(pickAddress(random, pickPlace(random)))));
     expect(families).toEqual(new Set([4, 6]));
   });
 
   it('has internal addresses of no country', () => {
-    expect(countryOf(anInternalAddress(new Random(3)))).toBeNull();
+    expect(lookUpCountry(pickInternalAddress(new Random(3)))).toBeNull();
   });
 });

@@ -46,17 +46,17 @@ export const PLACES: readonly Place[] = ALL.map(([place]) => place);
 
 const WEIGHTED = new Weighted<Place>(ALL);
 
-export function aPlace(random: Random): Place {
+export function pickPlace(random: Random): Place {
   return WEIGHTED.pick(random);
 }
 
 /** Any address of the place. */
-export function anAddress(random: Random, { network }: Place): string {
-  if (!network.includes(':')) return `${network}.${random.whole(0, 255)}.${random.whole(1, 254)}`;
-  return `${network}:${random.whole(1, 0xffff).toString(16)}::${random.whole(1, 0xffff).toString(16)}`;
+export function pickAddress(random: Random, { network }: Place): string {
+  if (!network.includes(':')) return `${network}.${random.integer(0, 255)}.${random.integer(1, 254)}`;
+  return `${network}:${random.integer(1, 0xffff).toString(16)}::${random.integer(1, 0xffff).toString(16)}`;
 }
 
 /** An address of the sample's own network, which lies in no country. */
-export function anInternalAddress(random: Random): string {
-  return `10.20.${random.whole(0, 3)}.${random.whole(2, 254)}`;
+export function pickInternalAddress(random: Random): string {
+  return `10.20.${random.integer(0, 3)}.${random.integer(2, 254)}`;
 }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
-import { sumsOf } from './aggregate.js';
+import { aggregateCounts } from './aggregate.js';
 import { withCapture } from './capture/capture.js';
 import { requestsBetween } from './generator.js';
-import type { Journal } from './progress-log.js';
+import type { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 
 /** The unit of loading: so many days, counted from the epoch. One insert of sums holds one block. */
@@ -20,15 +20,15 @@ export interface Sample {
 }
 
 /** Starts of the blocks that hold what is retained at `now` of a sample from `origin` on, oldest first. */
-export function blocksOf(origin: number, now: number): number[] {
+export function listBlocks(origin: number, now: number): number[] {
   const first = Math.floor(Math.max(origin, trafficRetainedFrom(now)) / BLOCK_MS);
   const last = Math.floor(now / BLOCK_MS);
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * BLOCK_MS);
 }
 
 /** The steps that loading a block may take, as the journal knows them. */
-export function stepsOf(block: number): { begun: string; done: string } {
-  return { begun: `block ${block} begun as requests`, done: `block ${block} done` };
+export function getSteps(block: number): { started: string; done: string } {
+  return { started: `block ${block} begun as requests`, done: `block ${block} done` };
 }
 
 /**
@@ -41,24 +41,24 @@ export function stepsOf(block: number): { begun: string; done: string } {
 export class Loader {
   constructor(
     private readonly writer: RequestsWriter,
-    private readonly journal: Journal,
+    private readonly progress: SeedProgress,
     private readonly sample: Sample,
   ) {}
 
   /** @param block start of one that is not done */
   async load(block: number): Promise<void> {
-    const { begun, done } = stepsOf(block);
+    const { started, done } = getSteps(block);
     const end = block + BLOCK_MS;
-    if (this.journal.has(begun) || end > logsRetainedFrom(this.sample.now)) {
-      await this.journal.note(begun);
+    if (this.progress.isDone(started) || end > logsRetainedFrom(this.sample.now)) {
+      await this.progress.markDone(started);
       await this.writeRequests(block, end);
     } else await this.writeSums(block, end);
-    if (end <= this.sample.now) await this.journal.note(done);
+    if (end <= this.sample.now) await this.progress.markDone(done);
   }
 
   private async writeSums(from: number, to: number): Promise<void> {
     const { appId, origin } = this.sample;
-    const sums = sumsOf(requestsBetween(Math.max(from, origin), to, origin));
+    const sums = aggregateCounts(requestsBetween(Math.max(from, origin), to, origin));
     const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
     await this.writer.writeCounts(appId, sums, token);
   }

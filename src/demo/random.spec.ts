@@ -24,7 +24,7 @@ describe('Random', () => {
 
   it('stays within the bounds of whole numbers and reaches both', () => {
     const random = new Random(2);
-    const numbers = Array.from({ length: 1_000 }, () => random.whole(3, 7));
+    const numbers = Array.from({ length: 1_000 }, () => random.integer(3, 7));
     expect([...new Set(numbers)].sort()).toEqual([3, 4, 5, 6, 7]);
   });
 

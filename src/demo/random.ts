@@ -28,7 +28,7 @@ export class Random {
   }
 
   /** A whole number, both bounds included. */
-  whole(min: number, max: number): number {
+  integer(min: number, max: number): number {
     return min + Math.floor(this.fraction() * (max - min + 1));
   }
 

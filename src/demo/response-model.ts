@@ -4,7 +4,7 @@ import { type Choices, type Random } from './random.js';
 import { FAILING, SLOW } from './trouble.js';
 
 /** How a request went. */
-export interface Outcome extends Pick<
+export interface ModelledResponse extends Pick<
   RequestRecord,
   'status_code' | 'request_size_bytes' | 'response_size_bytes'
 > {
@@ -28,7 +28,7 @@ export interface Wrong {
   isFailing: boolean;
 }
 
-export function outcomeOf(random: Random, endpoint: DemoEndpoint, wrong: Wrong): Outcome {
+export function modelResponse(random: Random, endpoint: DemoEndpoint, wrong: Wrong): ModelledResponse {
   const status_code = pickStatus(random, endpoint, wrong);
   const isSlow = wrong.isSlow && endpoint.method === SLOW.method && endpoint.path === SLOW.path;
   return {
@@ -46,12 +46,12 @@ function pickStatus(random: Random, endpoint: DemoEndpoint, { isIncident, isFail
 }
 
 /** How a request goes that no route answers to. */
-export function strayOutcome(random: Random): Outcome {
+export function modelUnmatchedResponse(random: Random): ModelledResponse {
   return {
     status_code: 404,
     request_size_bytes: null,
-    response_size_bytes: random.whole(80, 120),
-    response_time_ms: random.whole(1, 4),
+    response_size_bytes: random.integer(80, 120),
+    response_time_ms: random.integer(1, 4),
   };
 }
 
@@ -61,13 +61,13 @@ function responseSize(
   status: number,
 ): number | null {
   if (NO_BODY.has(status)) return 0;
-  if (status >= 400) return random.whole(70, 190);
+  if (status >= 400) return random.integer(70, 190);
   return responseBytes && Math.round(random.logNormal(responseBytes, isList ? 0.45 : 0.12));
 }
 
 function responseTime(random: Random, medianMs: number, status: number): number {
-  if (status === 504) return GIVE_UP_MS + random.whole(1, 90);
-  const isTurnedAway = status === 304 || (status >= 400 && status < 500);
-  const median = isTurnedAway ? medianMs * 0.35 : medianMs;
+  if (status === 504) return GIVE_UP_MS + random.integer(1, 90);
+  const isRejectedEarly = status === 304 || (status >= 400 && status < 500);
+  const median = isRejectedEarly ? medianMs * 0.35 : medianMs;
   return Math.max(1, Math.round(random.logNormal(median, 0.55)));
 }

@@ -6,8 +6,8 @@ import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { EXCLUDED } from './endpoints.js';
 import { type DemoRequest, requestsBetween } from './generator.js';
-import { Loader, blocksOf } from './loader.js';
-import { Journal } from './progress-log.js';
+import { Loader, listBlocks } from './loader.js';
+import { SeedProgress } from './progress-log.js';
 import { seedDemo } from './seed.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 
@@ -149,7 +149,7 @@ describe('seedDemo', () => {
   it('logs each request of the last 15 days that is no noise, once, and none after now', async () => {
     const since = NOW - 15 * DAY_MS + 5 * MINUTE_MS;
     const expected = sample.filter(
-      ({ timestamp, is_noise }) => !is_noise && timestamp >= since && timestamp <= NOW,
+      ({ timestamp, excluded_from_logs }) => !excluded_from_logs && timestamp >= since && timestamp <= NOW,
     );
     const [row] = await store.rows('test.logged', LOGGED, { app_id: appId, since });
     expect(row).toEqual({
@@ -160,9 +160,9 @@ describe('seedDemo', () => {
   });
 
   it('adds nothing when a block of sums comes again, because its start was cut short before it was noted', async () => {
-    const journal = await Journal.open(store, appId, []);
-    const loader = new Loader(new RequestsWriter(store), journal, { appId, origin: ORIGIN, now: NOW });
-    const [first] = blocksOf(ORIGIN, NOW);
+    const progress = await SeedProgress.open(store, appId, []);
+    const loader = new Loader(new RequestsWriter(store), progress, { appId, origin: ORIGIN, now: NOW });
+    const [first] = listBlocks(ORIGIN, NOW);
     await loader.load(first!);
     expect(await traffic()).toEqual(recount(NOW));
   });

@@ -5,8 +5,8 @@ import type { Config } from '../config/config.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED } from './endpoints.js';
-import { Loader, type Sample, blocksOf, stepsOf } from './loader.js';
-import { Journal } from './progress-log.js';
+import { Loader, type Sample, getSteps, listBlocks } from './loader.js';
+import { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 
 const TEAM = 'Demo';
@@ -38,40 +38,40 @@ export async function seedDemo(
 }
 
 async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {
-  const blocks = blocksOf(sample.origin, sample.now);
-  const steps = blocks.map(stepsOf).flatMap(({ begun, done }) => [begun, done]);
-  const journal = await Journal.open(store, sample.appId, [...steps, EXCLUSION]);
-  const loader = new Loader(new RequestsWriter(store), journal, sample);
-  const missing = blocks.filter((block) => !journal.has(stepsOf(block).done));
+  const blocks = listBlocks(sample.origin, sample.now);
+  const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
+  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);
+  const loader = new Loader(new RequestsWriter(store), progress, sample);
+  const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
   for (const [index, block] of missing.entries()) {
-    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1) report(`loading ${dateOf(block)} and after`);
+    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1) report(`loading ${formatDate(block)} and after`);
     await loader.load(block);
-    if (!journal.has(EXCLUSION)) await exclude(store, sample.appId, journal);
+    if (!progress.isDone(EXCLUSION)) await exclude(store, sample.appId, progress);
   }
 }
 
 /** Once only: who takes the mark back keeps it that way. */
-async function exclude(store: ClickHouse, appId: number, journal: Journal): Promise<void> {
+async function exclude(store: ClickHouse, appId: number, progress: SeedProgress): Promise<void> {
   await new AdminService(store).setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
-  await journal.note(EXCLUSION);
+  await progress.markDone(EXCLUSION);
 }
 
 async function ensureTeam(admin: AdminService, now: number): Promise<number> {
   const known = (await admin.listTeams()).find(({ name }) => name === TEAM);
-  return (known ?? (await admin.createTeam(TEAM, 'premium', originOf(now)))).id;
+  return (known ?? (await admin.createTeam(TEAM, 'premium', computeOrigin(now)))).id;
 }
 
 /** The sample begins where its app does, at the first start as far back as traffic is kept. */
 async function ensureApp(admin: AdminService, teamId: number, now: number) {
   const known = (await admin.listApps(teamId)).find(({ name }) => name === APP.name);
-  const app = known ?? (await admin.createApp(teamId, APP.name, APP.framework, originOf(now)));
+  const app = known ?? (await admin.createApp(teamId, APP.name, APP.framework, computeOrigin(now)));
   return { appId: app.id, clientId: app.client_id, origin: Date.parse(app.created_at) };
 }
 
-function originOf(now: number): number {
+function computeOrigin(now: number): number {
   return Math.floor(trafficRetainedFrom(now) / DAY_MS) * DAY_MS;
 }
 
-function dateOf(epochMs: number): string {
+function formatDate(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }

@@ -21,7 +21,7 @@ const HOURS_PER_INCIDENT = 71;
  * @param slot the slot's start, and
  * @param origin the sample's beginning, milliseconds since the epoch
  */
-export function visitsExpected(slot: number, origin: number): number {
+export function expectedVisits(slot: number, origin: number): number {
   const hour = (slot % DAY_MS) / 3_600_000;
   const byDay = 1 + SWING * Math.cos(((hour - PEAK_HOUR) / 24) * 2 * Math.PI);
   const byWeekday = WEEKDAYS[new Date(slot).getUTCDay()] ?? 1;

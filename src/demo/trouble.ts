@@ -10,7 +10,7 @@ export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
 /** The consumer whose token has expired, as it has not noticed, and the share of its requests that carry it. */
 export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 401 };
 
-/** Whether the slow route is slow in a slot; see `visitsExpected`. */
+/** Whether the slow route is slow in a slot; see `expectedVisits`. */
 export function isSlow(slot: number, origin: number): boolean {
   return slot >= endOfFirstLoad(origin) - SLOW_DAYS * DAY_MS;
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppStore } from '../apps/app-scoped-store.js';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, methodIn, pathMatches } from '../clickhouse/predicates.js';
 import type { Endpoint } from './endpoints.dto.js';
@@ -29,7 +29,7 @@ const SEEN_IN = `id IN (
 
 @Injectable()
 export class EndpointsRepository {
-  constructor(private readonly store: AppStore) {}
+  constructor(private readonly store: AppScopedStore) {}
 
   /**
    * Endpoints by path, then method; with an environment those that were seen in it (docs/contract.md#endpoints-of-env).

@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { readsOf } from '../clickhouse/read-stats.js';
+import { getReadStats } from '../clickhouse/read-stats.js';
 import type { Telemetry } from '../observability/telemetry.js';
 import type { RequestSpan } from '../observability/tracing.js';
 
@@ -31,7 +31,7 @@ const CATCH_ALL = '{*path}';
  *
  * Not pino-http: it makes two child loggers a request for fields that this line does not have.
  */
-export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
+export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
   return (request: Request, response: Response, next: NextFunction) => {
     const startedAt = performance.now();
     const logFields: RequestLogFields = (request.logFields = {});
@@ -40,16 +40,16 @@ export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
       const durationMs = performance.now() - startedAt;
       const isAborted = !response.writableFinished;
       const { statusCode: status } = response;
-      const route = routeOf(request);
-      const reads = readsOf(request.patience);
+      const route = getRoute(request);
+      const stats = getReadStats(request.signal);
       const fields = {
         request_id: response.getHeader('X-Request-Id'),
         method: request.method,
         route,
         status,
         duration_ms: Math.round(durationMs * 10) / 10,
-        rows_read: reads.rows,
-        bytes_read: reads.bytes,
+        rows_read: stats.rows,
+        bytes_read: stats.bytes,
         team_id: request.account?.teamId,
         key: request.account?.keyIdentifier,
         ...logFields,
@@ -69,7 +69,7 @@ export function requestLog(logger: Logger, { metrics, tracing }: Telemetry) {
 }
 
 /** The route's pattern, never the path. */
-function routeOf({ route }: Request): string {
+function getRoute({ route }: Request): string {
   const { path } = (route ?? {}) as { path?: unknown };
   return typeof path === 'string' && !path.endsWith(CATCH_ALL) ? path : UNMATCHED;
 }

@@ -1,5 +1,5 @@
 import { Duplex } from 'node:stream';
-import { answerClientError } from './client-error.js';
+import { handleClientError } from './client-error.js';
 
 /** A connection that keeps what is written to it. */
 function connection() {
@@ -17,14 +17,14 @@ function connection() {
 const error = (code: string, rawPacket = '') =>
   Object.assign(new Error('Parse Error'), { code, rawPacket: Buffer.from(rawPacket) });
 
-describe('answerClientError', () => {
+describe('handleClientError', () => {
   it.each([
     ['HPE_INVALID_METHOD', '400 Bad Request'],
     ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
     ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
   ])('answers %s with %s in the shape of every other error', (code, status) => {
     const { socket, written } = connection();
-    answerClientError(error(code), socket);
+    handleClientError(error(code), socket);
     const [head = '', body] = written().split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status}\r\n`));
     expect(head).toMatch(/^X-Request-Id: [0-9a-f-]{36}\r$/m);
@@ -43,7 +43,7 @@ describe('answerClientError', () => {
     ['not of a body that ends its line early', 'x-request-id: a\rSet-Cookie: b', undefined],
   ])('keeps the request ID %s', (_, packet, expected) => {
     const { socket, written } = connection();
-    answerClientError(error('HPE_INVALID_HEADER_TOKEN', packet), socket);
+    handleClientError(error('HPE_INVALID_HEADER_TOKEN', packet), socket);
     const [, id] = /^X-Request-Id: (.*)\r$/m.exec(written()) ?? [];
     expect(id).toEqual(expected ?? expect.stringMatching(/^[0-9a-f-]{36}$/));
     socket.destroy();
@@ -51,7 +51,7 @@ describe('answerClientError', () => {
 
   it('answers once, however much more comes', () => {
     const { socket, written } = connection();
-    for (let n = 0; n < 3; n += 1) answerClientError(error('HPE_INVALID_METHOD'), socket);
+    for (let n = 0; n < 3; n += 1) handleClientError(error('HPE_INVALID_METHOD'), socket);
     expect(written().match(/HTTP/g)).toHaveLength(1);
     expect(socket.destroyed).toBe(false);
     socket.destroy();
@@ -59,7 +59,7 @@ describe('answerClientError', () => {
 
   it('drops a connection that is gone', () => {
     const { socket, written } = connection();
-    answerClientError(error('ECONNRESET'), socket);
+    handleClientError(error('ECONNRESET'), socket);
     expect([socket.destroyed, written()]).toEqual([true, '']);
   });
 });

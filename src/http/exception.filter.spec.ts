@@ -3,17 +3,17 @@ import { ClickHouseError } from '@clickhouse/client';
 import { Controller, Get, type INestApplication, Logger, Module, Param } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import request from 'supertest';
-import { QueryTimedOut, StoreUnavailable, storeError } from '../clickhouse/clickhouse.errors.js';
+import { QueryTimedOut, StoreUnavailable, toStoreError } from '../clickhouse/clickhouse.errors.js';
 import { ApiExceptionFilter } from './exception.filter.js';
 
 const SECRET = 'the inside';
 const engineError = (code: string) =>
-  storeError(new ClickHouseError({ message: SECRET, code, type: SECRET }));
+  toStoreError(new ClickHouseError({ message: SECRET, code, type: SECRET }));
 
 const FAILURES: Record<string, () => unknown> = {
   unavailable: () => new StoreUnavailable(SECRET),
   overloaded: () => engineError('202'),
-  refused: () => storeError(Object.assign(new Error(SECRET), { code: 'ECONNREFUSED' })),
+  refused: () => toStoreError(Object.assign(new Error(SECRET), { code: 'ECONNREFUSED' })),
   damaged: () => engineError('40'),
   timeout: () => new QueryTimedOut(SECRET),
   slow: () => engineError('159'),

@@ -6,7 +6,7 @@ import {
   StoreUnavailable,
   StoredDataDamaged,
 } from '../clickhouse/clickhouse.errors.js';
-import { CallerGone } from './abort-signal.middleware.js';
+import { ClientDisconnected } from './abort-signal.middleware.js';
 import {
   ApiError,
   internalServerError,
@@ -23,35 +23,35 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
   catch(error: unknown, host: ArgumentsHost) {
     const response = host.switchToHttp().getResponse<Response>();
-    if (error instanceof CallerGone) return;
-    const answer = this.answerTo(error);
+    if (error instanceof ClientDisconnected) return;
+    const mapped = this.mapError(error);
     if (response.headersSent) {
       response.destroy();
       return;
     }
-    if (answer instanceof ApiError) response.set(answer.headers);
-    response.status(answer.getStatus()).json(answer.getResponse());
+    if (mapped instanceof ApiError) response.set(mapped.headers);
+    response.status(mapped.getStatus()).json(mapped.getResponse());
   }
 
-  private answerTo(error: unknown): HttpException {
+  private mapError(error: unknown): HttpException {
     if (error instanceof ApiError) return error;
-    if (error instanceof QueryTimedOut) return this.noted(error, queryTimedOut());
+    if (error instanceof QueryTimedOut) return this.logAndMap(error, queryTimedOut());
     if (error instanceof StoredDataDamaged || error instanceof DiskFull)
-      return this.noted(error, serviceUnavailable(), 'error');
-    if (error instanceof StoreUnavailable) return this.noted(error, serviceUnavailable());
-    if (error instanceof HttpException) return ownShape(error);
+      return this.logAndMap(error, serviceUnavailable(), 'error');
+    if (error instanceof StoreUnavailable) return this.logAndMap(error, serviceUnavailable());
+    if (error instanceof HttpException) return toApiError(error);
     this.log.error(error instanceof Error ? error.stack : error);
     return internalServerError();
   }
 
-  private noted(error: Error, answer: ApiError, level: 'warn' | 'error' = 'warn') {
+  private logAndMap(error: Error, mapped: ApiError, level: 'warn' | 'error' = 'warn') {
     this.log[level](error.message);
-    return answer;
+    return mapped;
   }
 }
 
 /** What the framework itself raises, said in the contract's words. */
-function ownShape(error: HttpException): HttpException {
+function toApiError(error: HttpException): HttpException {
   const body = error.getResponse();
   if (typeof body === 'object' && 'detail' in body) return error;
   const status = error.getStatus();

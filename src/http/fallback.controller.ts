@@ -22,16 +22,16 @@ export class FallbackController {
 
   @All(['/v1', '/v1/{*path}'])
   guarded(@Req() request: Request): never {
-    throw this.answer(request);
+    throw this.toError(request);
   }
 
   @Public()
   @All('{*path}')
   open(@Req() request: Request): never {
-    throw this.answer(request);
+    throw this.toError(request);
   }
 
-  private answer({ path }: Request) {
+  private toError({ path }: Request) {
     const allowed = this.methodsOf(path);
     return allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : notFound();
   }

@@ -3,7 +3,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { FileAnswer } from '../common/formats/file-answer.js';
-import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
+import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 
@@ -42,7 +42,7 @@ export class HttpAdapter extends ExpressAdapter {
     );
     server.maxConnections = MAX_CONNECTIONS;
     closeIdleConnectionsWhenFull(server);
-    server.on('request', rememberAnswer).on('clientError', answerClientError).on('connect', refuseTunnel);
+    server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
     // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     this.httpServer = server;

@@ -1,9 +1,16 @@
 import fc from 'fast-check';
-import { decodableUrl, decodePathText, decodeQueryText, originForm, rawPath, rawQuery } from './raw-query.js';
+import {
+  decodePathText,
+  decodeQueryText,
+  escapeMalformed,
+  originForm,
+  parseRawPath,
+  parseRawQuery,
+} from './raw-query.js';
 
-const queryOf = (target: string) => [...rawQuery(target)];
+const parseOne = (target: string) => [...parseRawQuery(target)];
 
-describe('rawQuery', () => {
+describe('parseRawQuery', () => {
   it.each([
     ['no query', '/v1/apps', []],
     ['an empty query', '/v1/apps?', []],
@@ -35,14 +42,14 @@ describe('rawQuery', () => {
       ],
     ],
   ])('%s', (_, target, expected) => {
-    expect(queryOf(target)).toEqual(expected);
+    expect(parseOne(target)).toEqual(expected);
   });
 
   it('reads what URLSearchParams writes', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1 });
     fc.assert(
       fc.property(fc.dictionary(text, text, { noNullPrototype: true }), (record) => {
-        const raw = rawQuery(`/?${new URLSearchParams(record).toString()}`);
+        const raw = parseRawQuery(`/?${new URLSearchParams(record).toString()}`);
         const decoded = [...raw].map(([name, value]) => [name, decodeQueryText(value)]);
         expect(Object.fromEntries(decoded)).toEqual(record);
       }),
@@ -52,13 +59,13 @@ describe('rawQuery', () => {
   it('reads any target, and never throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (target) => {
-        for (const value of rawQuery(target).values()) decodeQueryText(value);
+        for (const value of parseRawQuery(target).values()) decodeQueryText(value);
       }),
     );
   });
 });
 
-describe('rawPath', () => {
+describe('parseRawPath', () => {
   const pattern = '/v1/apps/:app_id/request-logs/:request_uuid';
   it.each([
     ['as sent', '/v1/apps/%zz/request-logs/a%2Fb?app_id=1', ['%zz', 'a%2Fb']],
@@ -66,7 +73,7 @@ describe('rawPath', () => {
     ['the absolute form', 'http://host:80/v1/apps/1/request-logs/2#x', ['1', '2']],
     ['a target that does not fit', '/', ['', '']],
   ])('%s', (_, target, [app_id, request_uuid]) => {
-    expect(Object.fromEntries(rawPath(pattern, target))).toEqual({ app_id, request_uuid });
+    expect(Object.fromEntries(parseRawPath(pattern, target))).toEqual({ app_id, request_uuid });
   });
 });
 
@@ -109,22 +116,22 @@ describe('originForm', () => {
   });
 });
 
-describe('decodableUrl', () => {
+describe('escapeMalformed', () => {
   it.each([
     ['nothing to do', '/v1/apps/a%2Fb?x=%', '/v1/apps/a%2Fb?x=%'],
     ['a stray percent sign', '/v1/apps/%zz/x?y=%zz', '/v1/apps/%25zz/x?y=%zz'],
     ['bytes that are no text, beside those that are', '/%ff%41/%C3%A9', '/%25ff%2541/%C3%A9'],
   ])('%s', (_, url, expected) => {
-    expect(decodableUrl(url)).toBe(expected);
+    expect(escapeMalformed(url)).toBe(expected);
   });
 
   it('makes every path decodable and leaves the decodable alone', () => {
     const url = fc.stringMatching(/^[/a%0-9CFcf?#+-]{0,20}$/);
     fc.assert(
       fc.property(url, (sent) => {
-        const [path = ''] = decodableUrl(sent).split(/[?#]/, 1);
+        const [path = ''] = escapeMalformed(sent).split(/[?#]/, 1);
         expect(decodePathText(path)).toBeDefined();
-        expect(decodableUrl(decodableUrl(sent))).toBe(decodableUrl(sent));
+        expect(escapeMalformed(escapeMalformed(sent))).toBe(escapeMalformed(sent));
       }),
     );
   });

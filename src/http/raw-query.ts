@@ -7,9 +7,9 @@ import type { NextFunction, Request, Response } from 'express';
  *
  * @param target the request target as it arrived, `request.originalUrl`
  */
-export function rawQuery(target: string): Map<string, string> {
+export function parseRawQuery(target: string): Map<string, string> {
   const values = new Map<string, string>();
-  for (const pair of queryOf(target).split('&')) {
+  for (const pair of extractQuery(target).split('&')) {
     const end = pair.indexOf('=');
     const name = decodeQueryText(end < 0 ? pair : pair.slice(0, end));
     if (name) values.set(name, end < 0 ? '' : pair.slice(end + 1));
@@ -23,8 +23,8 @@ export function rawQuery(target: string): Map<string, string> {
  *
  * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
  */
-export function rawPath(pattern: string, target: string): Map<string, string> {
-  const segments = pathOf(target).split('/');
+export function parseRawPath(pattern: string, target: string): Map<string, string> {
+  const segments = extractPath(target).split('/');
   const values = new Map<string, string>();
   pattern.split('/').forEach((part, index) => {
     if (part.startsWith(':')) values.set(part.slice(1), segments[index] ?? '');
@@ -52,8 +52,8 @@ export function decodePathText(raw: string): string | undefined {
  * it, or a malformed segment would end in its 400 before the API key and the other parameters were looked at; and the
  * absolute form loses its host. `originalUrl` keeps what was sent.
  */
-export function keepPathDecodable(request: Request, _response: Response, next: NextFunction) {
-  request.url = decodableUrl(originForm(request.url));
+export function normalizeRequestTarget(request: Request, _response: Response, next: NextFunction) {
+  request.url = escapeMalformed(originForm(request.url));
   next();
 }
 
@@ -65,25 +65,25 @@ export function originForm(target: string): string {
 }
 
 /** The URL with every path segment that cannot be decoded escaped once more. */
-export function decodableUrl(url: string): string {
+export function escapeMalformed(url: string): string {
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);
   if (decodePathText(path) !== undefined) return url;
-  const segments = path.split('/').map(decodableSegment);
+  const segments = path.split('/').map(escapeMalformedSegment);
   return segments.join('/') + url.slice(path.length);
 }
 
-function decodableSegment(segment: string): string {
+function escapeMalformedSegment(segment: string): string {
   return decodePathText(segment) === undefined ? segment.replaceAll('%', '%25') : segment;
 }
 
-function queryOf(target: string): string {
+function extractQuery(target: string): string {
   const [upToFragment = ''] = target.split('#', 1);
   const start = upToFragment.indexOf('?');
   return start < 0 ? '' : upToFragment.slice(start + 1);
 }
 
-function pathOf(target: string): string {
+function extractPath(target: string): string {
   const [path = ''] = originForm(target).split(/[?#]/, 1);
   return path;
 }

@@ -6,7 +6,7 @@ const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 /**
  * The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one (docs/contract.md#headers).
  */
-export function requestIdOf(header: string | string[] | undefined): string {
+export function resolveRequestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && VISIBLE_ASCII.test(header) ? header : randomUUID();
 }
 
@@ -16,7 +16,7 @@ export function requestIdOf(header: string | string[] | undefined): string {
  */
 export function requestId(request: Request, response: Response, next: NextFunction) {
   response.setHeader('X-Content-Type-Options', 'nosniff');
-  response.setHeader('X-Request-Id', requestIdOf(request.headers['x-request-id']));
+  response.setHeader('X-Request-Id', resolveRequestId(request.headers['x-request-id']));
   if (/^\/v1(?:[/?]|$)/.test(request.url)) {
     response.setHeader('Cache-Control', 'no-store');
     // Bodies that the engine wrote are sent as text or bytes: this says what they are.

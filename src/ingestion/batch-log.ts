@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { isOpen } from '../clickhouse/clickhouse.errors.js';
-import { lookups } from '../common/chunk.js';
+import { isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
+import { chunkForLookup } from '../common/chunk.js';
 
 /** The tables that batches are inserted into: Null tables with views behind them. */
 const INGEST_TABLES = [
@@ -113,7 +113,7 @@ export class BatchLog {
   /** Those of the messages that the log does not have. What was appended and not applied is applied first. */
   async filterUnseen<M extends MessageKey>(messages: readonly M[]): Promise<SortedMessages<M>> {
     const batches: BatchOfMessage[] = [];
-    for (const message_uuids of lookups(messages.map(({ message_uuid }) => message_uuid)))
+    for (const message_uuids of chunkForLookup(messages.map(({ message_uuid }) => message_uuid)))
       batches.push(
         ...(await this.store.rows<BatchOfMessage>('batches.of_messages', BATCHES_OF_MESSAGES, {
           message_uuids,
@@ -122,14 +122,14 @@ export class BatchLog {
     if (batches.length === 0) return { unseen: [...messages], refused: new Map() };
     const batch_ids = [...new Set(batches.map(({ batch_id }) => batch_id))];
     const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
-    const refusals = await this.applyAgain(states);
+    const refused = await this.applyAgain(states);
     const appended = new Set(states.map(({ batch_id }) => batch_id));
-    const batchOf = new Map(batches.map((one) => [messageKey(one), one.batch_id]));
+    const batchByKey = new Map(batches.map((one) => [messageKey(one), one.batch_id]));
     const sorted: SortedMessages<M> = { unseen: [], refused: new Map() };
     for (const message of messages) {
-      const batch = batchOf.get(messageKey(message));
+      const batch = batchByKey.get(messageKey(message));
       if (batch === undefined || !appended.has(batch)) sorted.unseen.push(message);
-      else if (refusals.has(batch)) sorted.refused.set(message, refusals.get(batch));
+      else if (refused.has(batch)) sorted.refused.set(message, refused.get(batch));
     }
     return sorted;
   }
@@ -199,7 +199,7 @@ export class BatchLog {
       try {
         await this.applyFromLog(state);
       } catch (error) {
-        if (isOpen(error)) throw error;
+        if (isOutcomeUnknown(error)) throw error;
         refused.set(state.batch_id, error);
       }
     }

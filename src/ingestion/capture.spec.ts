@@ -3,12 +3,12 @@ import { parseExact } from '../common/json/exact-json.js';
 import {
   type Capture,
   EMPTY_CAPTURE,
-  NOTHING_CAPTURED,
-  captureText,
+  EMPTY_CAPTURE_JSON,
   formatMicroseconds,
-  spanKind,
-  spanStatus,
-  traceId,
+  normalizeSpanKind,
+  normalizeSpanStatus,
+  normalizeTraceId,
+  toCaptureJson,
 } from './capture.js';
 
 const FULL: Capture = {
@@ -46,13 +46,13 @@ const FULL: Capture = {
   ],
 };
 
-describe('captureText', () => {
+describe('toCaptureJson', () => {
   it('is empty when nothing was captured', () => {
-    expect(captureText(NOTHING_CAPTURED)).toBe('');
+    expect(toCaptureJson(EMPTY_CAPTURE)).toBe('');
   });
 
   it('has every member in the order of the specification, with each digit of every integer', () => {
-    expect(captureText(FULL)).toBe(
+    expect(toCaptureJson(FULL)).toBe(
       '{"request_headers":[["accept","*/*"],["accept","text/html"]]' +
         ',"response_headers":[["content-type","application/json"]]' +
         ',"request_body_json":"{\\"password\\":\\"******\\"}"' +
@@ -67,10 +67,10 @@ describe('captureText', () => {
   });
 
   it.each(Object.keys(FULL) as (keyof Capture)[])('is not empty when there is only %s', (member) => {
-    const text = captureText({ ...NOTHING_CAPTURED, [member]: FULL[member] });
+    const text = toCaptureJson({ ...EMPTY_CAPTURE, [member]: FULL[member] });
     expect(Object.keys(JSON.parse(text))).toEqual(Object.keys(FULL));
-    const expected: unknown = JSON.parse(captureText(FULL))[member];
-    expect(JSON.parse(text)).toEqual({ ...JSON.parse(EMPTY_CAPTURE), [member]: expected });
+    const expected: unknown = JSON.parse(toCaptureJson(FULL))[member];
+    expect(JSON.parse(text)).toEqual({ ...JSON.parse(EMPTY_CAPTURE_JSON), [member]: expected });
   });
 
   it('is JSON without NUL and lone surrogates, all other text as it was', () => {
@@ -81,7 +81,7 @@ describe('captureText', () => {
       fc.property(body, body, (name, text) => {
         const attributes = { [name]: text };
         const span = { ...FULL.spans[0]!, attributes };
-        const capture = JSON.parse(captureText({ ...FULL, request_body_json: text, spans: [span] }));
+        const capture = JSON.parse(toCaptureJson({ ...FULL, request_body_json: text, spans: [span] }));
         const kept = (value: string) => value.toWellFormed().replaceAll('\0', '\uFFFD');
         expect(capture.request_body_json).toBe(kept(text));
         expect(capture.spans[0].attributes).toEqual({ [kept(name)]: kept(text) });
@@ -92,37 +92,37 @@ describe('captureText', () => {
 
 describe('EMPTY_CAPTURE', () => {
   it('is the whole shape of a request of which nothing was captured', () => {
-    expect(EMPTY_CAPTURE).toBe(
+    expect(EMPTY_CAPTURE_JSON).toBe(
       '{"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null' +
         ',"trace_id":null,"exception":null,"logs":[],"spans":[]}',
     );
   });
 });
 
-describe('spanKind and spanStatus', () => {
+describe('normalizeSpanKind and normalizeSpanStatus', () => {
   it.each(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'])(
     'know the kind %s in any case',
     (kind) => {
-      expect(spanKind(kind)).toBe(kind);
-      expect(spanKind(kind.toLowerCase())).toBe(kind);
+      expect(normalizeSpanKind(kind)).toBe(kind);
+      expect(normalizeSpanKind(kind.toLowerCase())).toBe(kind);
     },
   );
 
   it.each(['UNSET', 'OK', 'ERROR'])('know the status %s in any case', (status) => {
-    expect(spanStatus(status)).toBe(status);
-    expect(spanStatus(status.toLowerCase())).toBe(status);
+    expect(normalizeSpanStatus(status)).toBe(status);
+    expect(normalizeSpanStatus(status.toLowerCase())).toBe(status);
   });
 
   it.each([null, '', 'UNSPECIFIED', 'constructor'])('make null of %p', (text) => {
-    expect(spanKind(text)).toBeNull();
-    expect(spanStatus(text)).toBeNull();
+    expect(normalizeSpanKind(text)).toBeNull();
+    expect(normalizeSpanStatus(text)).toBeNull();
   });
 });
 
 describe('traceId', () => {
   it('takes that of all zeros for none', () => {
-    expect(traceId('0'.repeat(32))).toBeNull();
-    expect(traceId('4bf92f3577b34da6a3ce929d0e0e4736')).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
+    expect(normalizeTraceId('0'.repeat(32))).toBeNull();
+    expect(normalizeTraceId('4bf92f3577b34da6a3ce929d0e0e4736')).toBe('4bf92f3577b34da6a3ce929d0e0e4736');
   });
 });
 

@@ -45,7 +45,7 @@ export interface Capture {
   spans: readonly CapturedSpan[];
 }
 
-export const NOTHING_CAPTURED: Capture = {
+export const EMPTY_CAPTURE: Capture = {
   request_headers: [],
   response_headers: [],
   request_body_json: null,
@@ -57,10 +57,10 @@ export const NOTHING_CAPTURED: Capture = {
 };
 
 /** The JSON text of a request of which nothing was captured. */
-export const EMPTY_CAPTURE = textOf(NOTHING_CAPTURED);
+export const EMPTY_CAPTURE_JSON = toJson(EMPTY_CAPTURE);
 
 /** What follows the request headers of a request of which nothing else was captured. */
-const NO_MORE = EMPTY_CAPTURE.slice('{"request_headers":[]'.length);
+const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 
 const SPAN_KINDS = new Set(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']);
 const SPAN_STATUSES = new Set(['UNSET', 'OK', 'ERROR']);
@@ -68,44 +68,44 @@ const SPAN_STATUSES = new Set(['UNSET', 'OK', 'ERROR']);
 const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 
 /**
- * The `capture` of a request record: one JSON object in the contract's shape, members in the specification's
+ * The `captured_json` of a request record: one JSON object in the contract's shape, members in the specification's
  * order, every member present, integers exact; the API sends it as it is. NUL and lone surrogates in it become
  * U+FFFD. Empty when nothing at all was captured.
  *
  * @throws RangeError when attributes are nested too deeply
  */
-export function captureText(capture: Capture): string {
-  if (capture === NOTHING_CAPTURED) return '';
-  const text = textOf(capture);
-  return text === EMPTY_CAPTURE ? '' : text;
+export function toCaptureJson(capture: Capture): string {
+  if (capture === EMPTY_CAPTURE) return '';
+  const text = toJson(capture);
+  return text === EMPTY_CAPTURE_JSON ? '' : text;
 }
 
 /**
  * The same of a request of which request headers alone are known, each as the JSON text of a pair without NUL and lone
  * surrogates.
  */
-export function requestHeadersText(pairs: readonly string[]): string {
+export function toRequestHeadersJson(pairs: readonly string[]): string {
   // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector more.
   return ['{"request_headers":[', pairs.join(','), ']', NO_MORE].join('');
 }
 
 /** The first header of that name (in lower case), or null. */
-export function headerOf(headers: readonly Header[], name: string): string | null {
+export function getHeader(headers: readonly Header[], name: string): string | null {
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
 /** A span's kind as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
-export function spanKind(kind: string | null): string | null {
-  return oneOf(SPAN_KINDS, kind);
+export function normalizeSpanKind(kind: string | null): string | null {
+  return findName(SPAN_KINDS, kind);
 }
 
 /** A span's status as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
-export function spanStatus(status: string | null): string | null {
-  return oneOf(SPAN_STATUSES, status);
+export function normalizeSpanStatus(status: string | null): string | null {
+  return findName(SPAN_STATUSES, status);
 }
 
 /** A trace ID as it is kept: that of all zeros stands for none (W3C Trace Context). */
-export function traceId(id: string): string | null {
+export function normalizeTraceId(id: string): string | null {
   return /^0*$/.test(id) ? null : id;
 }
 
@@ -116,31 +116,31 @@ export function formatMicroseconds(epochMicros: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -1)}${rest}Z`;
 }
 
-function textOf(capture: Capture): string {
+function toJson(capture: Capture): string {
   const members = [
     `"request_headers":${JSON.stringify(capture.request_headers)}`,
     `"response_headers":${JSON.stringify(capture.response_headers)}`,
     `"request_body_json":${JSON.stringify(capture.request_body_json)}`,
     `"response_body_json":${JSON.stringify(capture.response_body_json)}`,
     `"trace_id":${JSON.stringify(capture.trace_id)}`,
-    `"exception":${capture.exception ? exceptionText(capture.exception) : 'null'}`,
-    `"logs":[${capture.logs.map(logText).join(',')}]`,
-    `"spans":[${capture.spans.map(spanText).join(',')}]`,
+    `"exception":${capture.exception ? toExceptionJson(capture.exception) : 'null'}`,
+    `"logs":[${capture.logs.map(toLogJson).join(',')}]`,
+    `"spans":[${capture.spans.map(toSpanJson).join(',')}]`,
   ];
-  return withoutUnwanted(`{${members.join(',')}}`);
+  return replaceUnwantedEscapes(`{${members.join(',')}}`);
 }
 
 // Written member by member: the text is the response, whatever else or in whatever order the objects hold.
-function exceptionText({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
+function toExceptionJson({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
   // Public clients know the event's ID by its older name.
   return JSON.stringify({ type, message, stacktrace, tracker_event_id, sentry_event_id: tracker_event_id });
 }
 
-function logText({ timestamp, message, level, logger, file, line }: CapturedLog): string {
+function toLogJson({ timestamp, message, level, logger, file, line }: CapturedLog): string {
   return JSON.stringify({ timestamp, message, level, logger, file, line });
 }
 
-function spanText(span: CapturedSpan): string {
+function toSpanJson(span: CapturedSpan): string {
   const { span_id, parent_span_id, name, start_time_ns, end_time_ns, duration_ns } = span;
   // What OpenTelemetry has by default: public clients decode no null there.
   const { kind, status } = { kind: span.kind ?? 'INTERNAL', status: span.status ?? 'UNSET' };
@@ -149,12 +149,12 @@ function spanText(span: CapturedSpan): string {
   return `${head},${times},"status":${JSON.stringify(status)},"attributes":${stringifyExact(span.attributes)}}`;
 }
 
-function withoutUnwanted(json: string): string {
+function replaceUnwantedEscapes(json: string): string {
   if (!json.includes('\\u')) return json;
   return json.replace(UNWANTED_ESCAPE, (escape, unwanted?: string) => (unwanted ? '\uFFFD' : escape));
 }
 
-function oneOf(names: ReadonlySet<string>, text: string | null): string | null {
+function findName(names: ReadonlySet<string>, text: string | null): string | null {
   const name = text?.toUpperCase() ?? '';
   return names.has(name) ? name : null;
 }

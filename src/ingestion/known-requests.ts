@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { lookups } from '../common/chunk.js';
+import { chunkForLookup } from '../common/chunk.js';
 
 /** What makes a request the same again, whichever way it comes: the app and the request's UUID. */
 export interface RequestKey {
@@ -26,7 +26,7 @@ export class KnownRequests {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
     }
-    for (const some of lookups([...unknown.values()])) {
+    for (const some of chunkForLookup([...unknown.values()])) {
       const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { isNoise } from './log-exclusion.js';
+import { isStaticAssetOrHealthCheck } from './log-exclusion.js';
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0';
 
@@ -40,7 +40,7 @@ describe('isNoise', () => {
     '/.well-known/security.txt',
     '/tenant/.well-known/openid-configuration',
   ])('takes %s for a static asset or a health check', (path) => {
-    expect(isNoise(path, 'https://api.example.com/other', BROWSER)).toBe(true);
+    expect(isStaticAssetOrHealthCheck(path, 'https://api.example.com/other', BROWSER)).toBe(true);
   });
 
   it.each([
@@ -64,7 +64,7 @@ describe('isNoise', () => {
     '/.well-known',
     '/well-known/x',
   ])('lets %s through', (path) => {
-    expect(isNoise(path, 'https://api.example.com/other', BROWSER)).toBe(false);
+    expect(isStaticAssetOrHealthCheck(path, 'https://api.example.com/other', BROWSER)).toBe(false);
   });
 
   it.each([
@@ -77,11 +77,11 @@ describe('isNoise', () => {
     'kube-probe/1.31',
     'KUBE-PROBE/1.31',
   ])('takes a request of the user agent %s for a health check', (userAgent) => {
-    expect(isNoise('/users', '/users', userAgent)).toBe(true);
+    expect(isStaticAssetOrHealthCheck('/users', '/users', userAgent)).toBe(true);
   });
 
   it.each([null, '', BROWSER, 'healthy-client/1.0'])('lets the user agent %p through', (userAgent) => {
-    expect(isNoise('/users', '/users', userAgent)).toBe(false);
+    expect(isStaticAssetOrHealthCheck('/users', '/users', userAgent)).toBe(false);
   });
 
   it.each([
@@ -92,16 +92,23 @@ describe('isNoise', () => {
     [false, 'https://ping'],
     [false, '/users#/ping'],
   ])('judges by the path of the URL where no route matched: %p for %s', (expected, url) => {
-    expect(isNoise(null, url, null)).toBe(expected);
+    expect(isStaticAssetOrHealthCheck(null, url, null)).toBe(expected);
   });
 
   it('judges by the path pattern alone where there is one', () => {
-    expect(isNoise('/{slug}', '/ping', null)).toBe(false);
-    expect(isNoise('/ping', '/v1/ping/now', null)).toBe(true);
+    expect(isStaticAssetOrHealthCheck('/{slug}', '/ping', null)).toBe(false);
+    expect(isStaticAssetOrHealthCheck('/ping', '/v1/ping/now', null)).toBe(true);
   });
 
   it('takes any text without throwing', () => {
     const text = fc.string({ unit: 'binary' });
-    fc.assert(fc.property(fc.option(text), text, fc.option(text), (...request) => void isNoise(...request)));
+    fc.assert(
+      fc.property(
+        fc.option(text),
+        text,
+        fc.option(text),
+        (...request) => void isStaticAssetOrHealthCheck(...request),
+      ),
+    );
   });
 });

@@ -1,7 +1,7 @@
-import { pathnameOf } from './formats/path-pattern.js';
+import { extractPathname } from './formats/path-pattern.js';
 
 /** Paths of health checks (docs/contract.md#assets-and-health-checks). */
-const CHECKS = anyOf(
+const CHECKS = joinPatterns(
   /\/_?healthz?$/i,
   /\/_?health[_-]?checks?$/i,
   /\/_?heart[_-]?beats?$/i,
@@ -11,7 +11,7 @@ const CHECKS = anyOf(
 );
 
 /** Paths of static assets (docs/contract.md#assets-and-health-checks). */
-const ASSETS = anyOf(
+const ASSETS = joinPatterns(
   /\/favicon(-[\w-]+)?\.(ico|png|svg)$/,
   /\/apple-touch-icon(-[\w-]+)?\.png$/,
   /\/robots\.txt$/,
@@ -24,7 +24,7 @@ const ASSETS = anyOf(
 );
 
 /** User agents of health checks (docs/contract.md#assets-and-health-checks). */
-const USER_AGENTS = anyOf(
+const USER_AGENTS = joinPatterns(
   /health[-_ ]?check/i,
   /microsoft-azure-application-lb/i,
   /googlehc/i,
@@ -36,13 +36,17 @@ const USER_AGENTS = anyOf(
  * (docs/contract.md#assets-and-health-checks). The rule reads the path pattern; where there is none, the path of the
  * URL.
  */
-export function isNoise(path: string | null, url: string, userAgent: string | null): boolean {
-  const subject = path ?? pathnameOf(url);
+export function isStaticAssetOrHealthCheck(
+  path: string | null,
+  url: string,
+  userAgent: string | null,
+): boolean {
+  const subject = path ?? extractPathname(url);
   if (CHECKS.test(subject) || ASSETS.test(subject)) return true;
   return userAgent !== null && USER_AGENTS.test(userAgent);
 }
 
 /** One pattern of several with the same flags: each request is asked, and one takes a third of the time of fifteen. */
-function anyOf(...patterns: RegExp[]): RegExp {
+function joinPatterns(...patterns: RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => source).join('|'), patterns[0]?.flags);
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { StoreUnavailable, isOpen } from '../clickhouse/clickhouse.errors.js';
-import { lookups } from '../common/chunk.js';
-import type { SharedRedis } from '../redis/redis-coordinator.js';
+import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
+import { chunkForLookup } from '../common/chunk.js';
+import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 
 /** How long claims outlive a process that died: longer than the store may take over what that process left behind. */
 const CLAIM_MS = 60_000;
@@ -11,7 +11,7 @@ const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
 /** By what makes writers agree: Redis, else the store itself. */
-const shared = new WeakMap<ClickHouse | SharedRedis, RequestClaims>();
+const shared = new WeakMap<ClickHouse | RedisCoordinator, RequestClaims>();
 
 /**
  * Claims on requests: of several writers that have the same request, one at a time looks whether the store has it and
@@ -22,10 +22,10 @@ export class RequestClaims {
   /** By request, what resolves when its claim ends. */
   private readonly claimed = new Map<string, Promise<void>>();
 
-  constructor(private readonly redis: SharedRedis | null) {}
+  constructor(private readonly redis: RedisCoordinator | null) {}
 
   /** Those that all writers of this process to the store share. */
-  static of(store: ClickHouse, redis: SharedRedis | null): RequestClaims {
+  static getShared(store: ClickHouse, redis: RedisCoordinator | null): RequestClaims {
     const claims = shared.get(redis ?? store) ?? new RequestClaims(redis);
     shared.set(redis ?? store, claims);
     return claims;
@@ -69,7 +69,7 @@ export class RequestClaims {
     try {
       return await work();
     } catch (error) {
-      isInDoubt = isOpen(error);
+      isInDoubt = isOutcomeUnknown(error);
       throw error;
     } finally {
       clearInterval(renewal);
@@ -78,7 +78,7 @@ export class RequestClaims {
     }
   }
 
-  private async lockAll(redis: SharedRedis, keys: readonly string[], waitMs: number): Promise<void> {
+  private async lockAll(redis: RedisCoordinator, keys: readonly string[], waitMs: number): Promise<void> {
     const deadline = Date.now() + waitMs;
     while (!(await this.lock(redis, keys))) {
       await this.unlock(redis, keys);
@@ -87,19 +87,19 @@ export class RequestClaims {
     }
   }
 
-  private async lock(redis: SharedRedis, keys: readonly string[]): Promise<boolean> {
-    for (const some of lookups(keys)) {
-      const isLocked = await redis.ask((client, name) =>
-        client.takeLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner, CLAIM_MS),
+  private async lock(redis: RedisCoordinator, keys: readonly string[]): Promise<boolean> {
+    for (const some of chunkForLookup(keys)) {
+      const isLocked = await redis.call((client, name) =>
+        client.acquireLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner, CLAIM_MS),
       );
       if (isLocked === 0) return false;
     }
     return true;
   }
 
-  private async unlock(redis: SharedRedis, keys: readonly string[]): Promise<void> {
-    for (const some of lookups(keys))
-      await redis.ask((client, name) =>
+  private async unlock(redis: RedisCoordinator, keys: readonly string[]): Promise<void> {
+    for (const some of chunkForLookup(keys))
+      await redis.call((client, name) =>
         client.releaseLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner),
       );
   }

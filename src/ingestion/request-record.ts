@@ -33,14 +33,14 @@ export interface RequestRecord {
   client_ip: string | null;
   client_country_iso_code: string | null;
   /** A static asset or a health check (docs/contract.md#assets-and-health-checks): counted, never logged. */
-  is_noise: boolean;
+  excluded_from_logs: boolean;
   /**
    * What was captured, as the JSON text of one object with exactly the members that Request Details adds to a
    * request log record, in the contract's order: request_headers, response_headers, request_body_json,
    * response_body_json, trace_id, exception, logs, spans. Text, so that 64-bit integers keep their digits.
    * Empty when nothing was captured.
    */
-  capture: string;
+  captured_json: string;
 }
 
 /** Requests that were counted, not logged: sums over one endpoint, consumer, status and environment, at one time. */

@@ -1,14 +1,14 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
-import type { SharedRedis } from '../redis/redis-coordinator.js';
+import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
-import { NameRegistry, type Resolved } from './names/name-registry.js';
+import { NameRegistry, type WithIds } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
-import { countRow, encodePieces, requestRow, weighCount, weighRequest } from './row-encoder.js';
+import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
 
 /** Longer than the claims of a process that died last. */
 const WAIT_FOR_CLAIMS_MS = 75_000;
@@ -26,13 +26,13 @@ export class RequestsWriter {
    */
   constructor(
     private readonly store: ClickHouse,
-    redis: SharedRedis | null = null,
+    redis: RedisCoordinator | null = null,
     limits = DEFAULT_LIMITS,
   ) {
     this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
-    this.claims = RequestClaims.of(store, redis);
-    this.names = NameRegistry.of(store, redis, limits);
+    this.claims = RequestClaims.getShared(store, redis);
+    this.names = NameRegistry.getShared(store, redis, limits);
   }
 
   /**
@@ -49,7 +49,7 @@ export class RequestsWriter {
     appId: number,
     records: readonly RequestRecord[],
     onNamed?: () => void,
-  ): Promise<Resolved<RequestRecord>[]> {
+  ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) => record);
@@ -67,7 +67,7 @@ export class RequestsWriter {
     const pieces = encodePieces(
       'request_counts',
       resolved,
-      ({ record, ids }) => countRow(appId, record, ids),
+      ({ record, ids }) => toCountRow(appId, record, ids),
       ({ record }) => weighCount(record),
     );
     await this.store.insert(
@@ -91,7 +91,7 @@ export class RequestsWriter {
     appId: number,
     records: readonly RequestRecord[],
     onNamed?: () => void,
-  ): Promise<Resolved<RequestRecord>[]> {
+  ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,
       records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
@@ -100,7 +100,7 @@ export class RequestsWriter {
     const pieces = encodePieces(
       'requests',
       resolved,
-      ({ record, ids }) => requestRow(appId, record, ids),
+      ({ record, ids }) => toRequestRow(appId, record, ids),
       ({ record }) => weighRequest(record),
     );
     const batch = {

@@ -32,8 +32,8 @@ export function* encodePieces<T>(
 }
 
 /** About how many characters a request's row has: captured JSON is escaped in it. */
-export function weighRequest({ capture, url }: RequestRecord): number {
-  return 2 * capture.length + 2 * url.length + 600;
+export function weighRequest({ captured_json, url }: RequestRecord): number {
+  return 2 * captured_json.length + 2 * url.length + 600;
 }
 
 function* partition<T>(items: readonly T[], weigh: (item: T) => number): Generator<T[]> {
@@ -51,8 +51,8 @@ function* partition<T>(items: readonly T[], weigh: (item: T) => number): Generat
 }
 
 /** One row of `logged_requests`. */
-export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds) {
-  const { request_uuid, method, status_code, capture } = record;
+export function toLogRow(appId: number, record: RequestRecord, ids: RequestIds) {
+  const { request_uuid, method, status_code, captured_json } = record;
   return {
     app_id: appId,
     timestamp: dateTime64(record.timestamp),
@@ -62,19 +62,19 @@ export function loggedRow(appId: number, record: RequestRecord, ids: RequestIds)
     consumer_id: ids.consumer_id,
     method,
     status_code,
-    record: recordText(record),
-    capture,
+    record_json: toRecordJson(record),
+    captured_json,
   };
 }
 
 /** One row of `requests`. */
-export function requestRow(appId: number, record: RequestRecord, ids: RequestIds) {
-  const { request_size_bytes, response_size_bytes, response_time_ms, is_noise } = record;
-  return Object.assign(loggedRow(appId, record, ids), {
+export function toRequestRow(appId: number, record: RequestRecord, ids: RequestIds) {
+  const { request_size_bytes, response_size_bytes, response_time_ms, excluded_from_logs } = record;
+  return Object.assign(toLogRow(appId, record, ids), {
     request_size_bytes: request_size_bytes ?? -1,
     response_size_bytes: response_size_bytes ?? -1,
     response_time_ms: response_time_ms ?? -1,
-    is_noise,
+    excluded_from_logs,
   });
 }
 
@@ -82,7 +82,7 @@ export function requestRow(appId: number, record: RequestRecord, ids: RequestIds
  * The members of a request log record behind `request_uuid`, and the closing brace, as the API sends them: names and order
  * are the specification's.
  */
-function recordText(record: RequestRecord): string {
+function toRecordJson(record: RequestRecord): string {
   const { env, consumer, method, path, url, status_code } = record;
   const { request_size_bytes, response_size_bytes, response_time_ms, client_ip, client_country_iso_code } =
     record;
@@ -108,7 +108,7 @@ export function weighCount({ bins }: Pick<CountRecord, 'bins'>): number {
 }
 
 /** One row of `request_counts`. */
-export function countRow(appId: number, count: CountRecord, ids: RequestIds) {
+export function toCountRow(appId: number, count: CountRecord, ids: RequestIds) {
   const { timestamp, status_code, requests, bytes_received, bytes_sent, bins } = count;
   const sums = { status_code, requests, bytes_received, bytes_sent };
   return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...sums, bins };

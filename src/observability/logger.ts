@@ -35,11 +35,11 @@ export function countDroppedLines(): number {
 function openServerLogger(to: LogDestination): Pino {
   const output = destination({ fd: FILE_DESCRIPTOR[to], sync: false, maxLength: MAX_UNREAD_BYTES });
   const logger = pino({ base: null }, output);
-  let told = dropped;
+  let reported = dropped;
   output.on('drop', () => dropped++);
   output.on('drain', () => {
-    const lines = dropped - told;
-    told = dropped;
+    const lines = dropped - reported;
+    reported = dropped;
     if (lines > 0) logger.warn({ lines }, 'log lines were dropped, because nothing read the output');
   });
   return logger;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Logger } from '@nestjs/common';
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
-import { within } from '../common/async/timeout.js';
+import { withTimeout } from '../common/async/timeout.js';
 import type { TracingConfig } from '../config/tracing.config.js';
 import { PRODUCT_VERSION } from '../config/version.js';
 
@@ -10,7 +10,7 @@ const NAME = 'request-analytics';
 
 /** Of the time that a stop may take, what the last spans have: a collector that is away must not eat up the rest. */
 const FLUSH_WITHIN_MS = 2_000;
-const COMPLAIN_EVERY_MS = 60_000;
+const LOG_INTERVAL_MS = 60_000;
 
 type Api = typeof import('@opentelemetry/api');
 type Provider = import('@opentelemetry/sdk-trace-base').BasicTracerProvider;
@@ -59,7 +59,7 @@ export class Tracing {
           : import('@opentelemetry/exporter-trace-otlp-proto'),
         describeService(),
       ]);
-    core.setGlobalErrorHandler(complainer());
+    core.setGlobalErrorHandler(createThrottledErrorHandler());
     const spanProcessors = [new BatchSpanProcessor(new OTLPTraceExporter())];
     const provider = new BasicTracerProvider({ resource, spanProcessors });
     return new Tracing(api, provider, new core.W3CTraceContextPropagator());
@@ -109,7 +109,7 @@ export class Tracing {
 
   /** Sends what is left, for two seconds at most; never rejects. */
   async close(): Promise<void> {
-    await within(FLUSH_WITHIN_MS, this.provider.shutdown()).catch(() => undefined);
+    await withTimeout(FLUSH_WITHIN_MS, this.provider.shutdown()).catch(() => undefined);
   }
 
   private async ended<T>(span: Span, work: () => Promise<T>): Promise<T> {
@@ -136,12 +136,12 @@ async function describeService() {
 }
 
 /** Says that spans are lost, without the address they were to go to, and not for every batch. */
-function complainer() {
+function createThrottledErrorHandler() {
   const log = new Logger(Tracing.name);
-  let saidAt = -Infinity;
+  let lastLoggedAt = -Infinity;
   return (error: unknown) => {
-    if (performance.now() - saidAt < COMPLAIN_EVERY_MS) return;
-    saidAt = performance.now();
+    if (performance.now() - lastLoggedAt < LOG_INTERVAL_MS) return;
+    lastLoggedAt = performance.now();
     const { code, name } = error as NodeJS.ErrnoException;
     log.warn(`traces could not be sent (${code ?? name})`);
   };

@@ -5,7 +5,7 @@ export class ErrorBody {
   detail: string;
 }
 
-export class ValidationFault {
+export class ValidationError {
   @ApiProperty({ type: 'string', description: 'Kind of the fault', example: 'greater_than_equal' })
   type: string;
 
@@ -51,8 +51,8 @@ export class ValidationFault {
 
 export class ValidationErrorBody {
   @ApiProperty({
-    type: () => [ValidationFault],
+    type: () => [ValidationError],
     description: 'Every fault of the request, those of the path first',
   })
-  detail: ValidationFault[];
+  detail: ValidationError[];
 }

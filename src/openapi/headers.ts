@@ -40,7 +40,7 @@ export const HEADERS = {
 export type HeaderName = keyof typeof HEADERS;
 
 /** The headers of every answer to a request with a valid key. */
-export const WITH_KEY = [
+export const AUTHENTICATED_HEADERS = [
   'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
@@ -48,11 +48,11 @@ export const WITH_KEY = [
 ] as const;
 
 /** Headers that are always there. */
-export function always(names: readonly HeaderName[]): References {
+export function requiredHeaders(names: readonly HeaderName[]): References {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 /** Headers that are there once the key could be judged. */
-export function onceJudged(names: readonly HeaderName[]): Record<string, HeaderObject> {
+export function optionalHeaders(names: readonly HeaderName[]): Record<string, HeaderObject> {
   return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]));
 }

@@ -1,10 +1,10 @@
 import { type Type, applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
-import { type Field, fieldsOf } from '../validation/field.decorator.js';
+import { type Field, getFields } from '../validation/field.decorator.js';
 
 /** Documents the parameters and the body of an operation from the very fields that read them. */
 export function apiInput(inputClass: Type): MethodDecorator {
-  const fields = fieldsOf(inputClass);
+  const fields = getFields(inputClass);
   const members = fields.filter((field) => field.in === 'body');
   return applyDecorators(
     ...fields.filter((field) => field.in !== 'body').map(documented),

@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { failureComponents, failureReferences } from './error-responses.js';
+import { errorResponseComponents, errorResponseReferences } from './error-responses.js';
 import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
 import { HEADERS } from './headers.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
@@ -40,8 +40,8 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     extraModels: [ErrorBody, ValidationErrorBody],
   });
   for (const { get, post } of Object.values(paths)) {
-    Object.assign(get?.responses ?? {}, failureReferences());
-    Object.assign(post?.responses ?? {}, failureReferences({ hasBody: true }));
+    Object.assign(get?.responses ?? {}, errorResponseReferences());
+    Object.assign(post?.responses ?? {}, errorResponseReferences({ hasBody: true }));
   }
   const { schemas = {}, securitySchemes = {} } = components ?? {};
   return {
@@ -53,7 +53,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     components: {
       securitySchemes,
       headers: HEADERS,
-      responses: failureComponents(),
+      responses: errorResponseComponents(),
       schemas: withExamples(schemas),
     },
   };

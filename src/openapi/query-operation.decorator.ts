@@ -8,7 +8,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { type FileFormat, MEDIA_TYPES } from '../common/formats/file-format.js';
-import { type HeaderName, WITH_KEY, always } from './headers.js';
+import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
@@ -61,7 +61,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
     ApiExtraModels(row),
     ApiOkResponse({
       description: `Success: a file in the format that was asked for. ${DESCRIPTIONS.ndjson} by default.`,
-      headers: always([...WITH_KEY, ...headers]),
+      headers: requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]),
       content: Object.fromEntries(bodies) as Record<string, object>,
     }),
     apiInput(input),

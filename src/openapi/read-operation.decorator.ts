@@ -1,6 +1,6 @@
 import { Get, type Type, applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { WITH_KEY, always } from './headers.js';
+import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 
 /** Name of the security scheme in the document. */
@@ -31,7 +31,11 @@ export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
     ApiTags(tag),
     ApiSecurity(API_KEY_SCHEME),
     ApiOperation({ operationId: id, summary, description }),
-    ApiOkResponse({ type: response, description: 'Success', headers: always(WITH_KEY) }),
+    ApiOkResponse({
+      type: response,
+      description: 'Success',
+      headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    }),
     ...(input ? [apiInput(input)] : []),
   );
 }

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import { Config } from '../config/config.js';
 
 /** The query a token belongs to: it opens for exactly this one. */
-export interface TokenBinding {
+export interface QueryFingerprint {
   operation: 'consumers' | 'request-logs' | 'traffic';
   teamId: number;
   appId: number;
@@ -18,13 +18,13 @@ export interface TokenContent {
   /** Resolved window, milliseconds since the epoch: a default "now" does not slide between pages. */
   window?: readonly [start: number, end: number];
   /** `start` and `end` as the first request sent them, so that a later page may repeat or omit them. */
-  sent?: readonly [start: number | null, end: number | null];
+  requestedWindow?: readonly [start: number | null, end: number | null];
   /** Key of the last record already given. */
   after: readonly (string | number)[];
 }
 
 interface Envelope extends TokenContent {
-  binding: string;
+  fingerprint: string;
 }
 
 const SIGNATURE_BYTES = 16;
@@ -52,32 +52,33 @@ export class PageTokens implements OnModuleInit {
   }
 
   /** Makes sure that tokens can be signed; a store that was away at start is asked again. */
-  async ready(): Promise<void> {
+  async ensureSecret(): Promise<void> {
     if (this.secret === '') await this.loadSecret();
   }
 
-  seal(binding: TokenBinding, content: TokenContent): string {
-    const envelope: Envelope = { binding: digest(binding), ...content };
+  sign(fingerprint: QueryFingerprint, content: TokenContent): string {
+    const envelope: Envelope = { fingerprint: digest(fingerprint), ...content };
     const payload = Buffer.from(JSON.stringify(envelope)).toString('base64url');
-    return payload + this.signature(payload);
+    return payload + this.computeSignature(payload);
   }
 
   /** The envelope of a token that this service made, not yet held against a query; undefined for any other text. */
-  open(token: string): Envelope | undefined {
+  verify(token: string): Envelope | undefined {
     const payload = token.slice(0, -SIGNATURE_LENGTH);
-    const signature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
-    const expected = Buffer.from(this.signature(payload));
+    const computeSignature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
+    const expected = Buffer.from(this.computeSignature(payload));
     // The texts are compared, not the bytes they stand for: several texts decode to the same bytes.
-    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
+    if (computeSignature.length !== expected.length || !timingSafeEqual(computeSignature, expected))
+      return undefined;
     return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Envelope;
   }
 
   /** Whether an opened token is of this very query. */
-  belongs(envelope: Envelope, binding: TokenBinding): boolean {
-    return envelope.binding === digest(binding);
+  matches(envelope: Envelope, fingerprint: QueryFingerprint): boolean {
+    return envelope.fingerprint === digest(fingerprint);
   }
 
-  private signature(payload: string): string {
+  private computeSignature(payload: string): string {
     if (this.secret === '') throw new Error('Page tokens have no secret yet');
     const bytes = createHmac('sha256', this.secret).update(payload).digest().subarray(0, SIGNATURE_BYTES);
     return bytes.toString('base64url');
@@ -92,7 +93,7 @@ export class PageTokens implements OnModuleInit {
   }
 }
 
-function digest({ operation, teamId, appId, filters }: TokenBinding): string {
+function digest({ operation, teamId, appId, filters }: QueryFingerprint): string {
   const text = JSON.stringify([operation, teamId, appId, filters]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

@@ -13,7 +13,7 @@ export interface Page<Item> {
 }
 
 /** A class for the document: the page envelope around one kind of item. */
-export function PageOf<Item>(item: Type<Item>, order: string): Type<Page<Item>> {
+export function PageType<Item>(item: Type<Item>, order: string): Type<Page<Item>> {
   class ItemPage implements Page<Item> {
     @ApiProperty({ type: () => [item], description: `Items of this page: ${order}` })
     data: Item[];
@@ -36,7 +36,7 @@ export function PageOf<Item>(item: Type<Item>, order: string): Type<Page<Item>> 
 
 /** The page envelope around items that are JSON text already. */
 export function framePage(items: readonly string[], nextToken: string | undefined): string {
-  return `${HEAD}${items.join(',')}${tail(nextToken)}`;
+  return `${HEAD}${items.join(',')}${buildTail(nextToken)}`;
 }
 
 /**
@@ -44,9 +44,9 @@ export function framePage(items: readonly string[], nextToken: string | undefine
  * faster and keeps 64-bit integers exact.
  */
 export function frameLines(rows: JsonLines, limit: number, nextToken: string | undefined): Buffer {
-  return Buffer.concat([Buffer.from(HEAD), rows.elements(limit), Buffer.from(tail(nextToken))]);
+  return Buffer.concat([Buffer.from(HEAD), rows.joinFirst(limit), Buffer.from(buildTail(nextToken))]);
 }
 
-function tail(nextToken: string | undefined): string {
+function buildTail(nextToken: string | undefined): string {
   return nextToken === undefined ? '],"has_more":false}' : `],"has_more":true,"next_token":"${nextToken}"}`;
 }

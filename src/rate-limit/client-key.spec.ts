@@ -1,6 +1,6 @@
-import { clientOf } from './client-key.js';
+import { toClientKey } from './client-key.js';
 
-describe('clientOf', () => {
+describe('toClientKey', () => {
   it.each([
     ['an IPv4 address', '203.0.113.7', '203.0.113.7'],
     ['IPv4 written as IPv6', '::ffff:203.0.113.7', '203.0.113.7'],
@@ -17,6 +17,6 @@ describe('clientOf', () => {
     ['a number too large', '1.2.3.456', 'unknown'],
     ['a very long claim', 'x'.repeat(10_000), 'unknown'],
   ])('names %s', (_case, address, client) => {
-    expect(clientOf(address)).toBe(client);
+    expect(toClientKey(address)).toBe(client);
   });
 });

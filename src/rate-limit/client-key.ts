@@ -10,7 +10,7 @@ const IPV6_PREFIX = 64;
  *
  * @param address Express's `request.ip`.
  */
-export function clientOf(address: string | undefined): string {
+export function toClientKey(address: string | undefined): string {
   const parsed = parseAddress(address ?? '');
   return parsed === null ? 'unknown' : normalizeIp(parsed, IPV6_PREFIX);
 }

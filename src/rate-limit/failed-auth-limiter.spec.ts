@@ -1,35 +1,35 @@
 import { Config } from '../config/config.js';
-import { AuthFailures } from './failed-auth-limiter.js';
+import { FailedAuthLimiter } from './failed-auth-limiter.js';
 import { MemoryCounter } from './memory.counter.js';
 
 const ADDRESS = '203.0.113.7';
 
 function failuresWithLimit(limit: number) {
   const config = new Config({ AUTH_FAILURES_PER_MINUTE: String(limit) });
-  return new AuthFailures(new MemoryCounter(), config);
+  return new FailedAuthLimiter(new MemoryCounter(), config);
 }
 
-describe('AuthFailures', () => {
+describe('FailedAuthLimiter', () => {
   it('judges as many invalid keys as the limit allows, then refuses with the time to wait', async () => {
-    const failures = failuresWithLimit(3);
+    const limiter = failuresWithLimit(3);
     for (let n = 0; n < 3; n++) {
-      expect(await failures.refused(ADDRESS)).toBeNull();
-      expect(await failures.record(ADDRESS)).toBeNull();
+      expect(await limiter.retryAfter(ADDRESS)).toBeNull();
+      expect(await limiter.record(ADDRESS)).toBeNull();
     }
-    for (let n = 0; n < 3; n++) expect(await failures.refused(ADDRESS)).toBe(60);
+    for (let n = 0; n < 3; n++) expect(await limiter.retryAfter(ADDRESS)).toBe(60);
   });
 
   it('answers exactly the limit of guesses made at once, all of them judged before any was counted', async () => {
-    const failures = failuresWithLimit(3);
-    const guess = async () => (await failures.refused(ADDRESS)) ?? (await failures.record(ADDRESS));
-    const answers = await Promise.all(Array.from({ length: 50 }, guess));
-    expect(answers.filter((wait) => wait === null)).toHaveLength(3);
-    expect(answers.filter((wait) => wait === 60)).toHaveLength(47);
+    const limiter = failuresWithLimit(3);
+    const guess = async () => (await limiter.retryAfter(ADDRESS)) ?? (await limiter.record(ADDRESS));
+    const results = await Promise.all(Array.from({ length: 50 }, guess));
+    expect(results.filter((wait) => wait === null)).toHaveLength(3);
+    expect(results.filter((wait) => wait === 60)).toHaveLength(47);
   });
 
   it('does not count a look', async () => {
-    const failures = failuresWithLimit(1);
-    for (let n = 0; n < 10; n++) expect(await failures.refused(ADDRESS)).toBeNull();
+    const limiter = failuresWithLimit(1);
+    for (let n = 0; n < 10; n++) expect(await limiter.retryAfter(ADDRESS)).toBeNull();
   });
 
   it.each([
@@ -46,9 +46,9 @@ describe('AuthFailures', () => {
   ])(
     'where one client is over the limit, $who is refused: $isRefused',
     async ({ guilty, other, isRefused }) => {
-      const failures = failuresWithLimit(1);
-      await failures.record(guilty);
-      expect((await failures.refused(other)) !== null).toBe(isRefused);
+      const limiter = failuresWithLimit(1);
+      await limiter.record(guilty);
+      expect((await limiter.retryAfter(other)) !== null).toBe(isRefused);
     },
   );
 });

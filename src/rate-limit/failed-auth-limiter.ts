@@ -2,7 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { Config } from '../config/config.js';
 import { Telemetry } from '../observability/telemetry.js';
-import { clientOf } from './client-key.js';
+import { toClientKey } from './client-key.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
 /** What can be guessed; each is counted by itself. */
@@ -14,10 +14,10 @@ export type Credential = 'api_key' | 'client_id';
  * lately found this one good, and calls `record` for each that it found wrong.
  */
 @Injectable()
-export class AuthFailures {
+export class FailedAuthLimiter {
   private readonly limit: number;
   /** Clients over the limit, so that a flood of guesses costs no further questions to Redis. */
-  private readonly refusedClients = new LRUCache<string, true>({ max: 10_000, ttl: WINDOW_MS });
+  private readonly limitedClients = new LRUCache<string, true>({ max: 10_000, ttl: WINDOW_MS });
 
   constructor(
     private readonly counter: WindowCounter,
@@ -35,11 +35,11 @@ export class AuthFailures {
    *   same address may guess, and what is right must pass
    * @param address Express's `request.ip`, on which `trust proxy` has decided.
    */
-  async refused(
+  async retryAfter(
     address: string | undefined,
     exists: () => Promise<boolean> = () => Promise.resolve(false),
   ): Promise<number | null> {
-    const seconds = await this.refusedFor(address);
+    const seconds = await this.computeRetryAfter(address);
     if (seconds === null || (await exists())) return null;
     this.telemetry.metrics?.countDecision('guess', false);
     return seconds;
@@ -50,23 +50,23 @@ export class AuthFailures {
    * those beyond it must not be told whether they were right.
    */
   async record(address: string | undefined): Promise<number | null> {
-    const window = await this.counter.hit(this.keyOf(clientOf(address)));
+    const window = await this.counter.hit(this.buildKey(toClientKey(address)));
     const isAllowed = window.hits <= this.limit;
     this.telemetry.metrics?.countDecision('guess', isAllowed);
     return isAllowed ? null : retryAfterSeconds(window);
   }
 
-  private async refusedFor(address: string | undefined): Promise<number | null> {
-    const client = clientOf(address);
-    const knownLeftMs = this.refusedClients.getRemainingTTL(client);
+  private async computeRetryAfter(address: string | undefined): Promise<number | null> {
+    const client = toClientKey(address);
+    const knownLeftMs = this.limitedClients.getRemainingTTL(client);
     if (knownLeftMs > 0) return Math.ceil(knownLeftMs / 1000);
-    const window = await this.counter.look(this.keyOf(client));
+    const window = await this.counter.peek(this.buildKey(client));
     if (!window || window.hits < this.limit) return null;
-    this.refusedClients.set(client, true, { ttl: window.leftMs });
+    this.limitedClients.set(client, true, { ttl: window.leftMs });
     return retryAfterSeconds(window);
   }
 
-  private keyOf(client: string) {
+  private buildKey(client: string) {
     return `guess:${this.credential}:${client}`;
   }
 }

@@ -1,8 +1,8 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { within } from '../common/async/timeout.js';
+import { withTimeout } from '../common/async/timeout.js';
 import type { MemoryCounter } from './memory.counter.js';
 import type { RedisCounter } from './redis.counter.js';
-import { type Counter, type RateWindow, WindowCounter } from './window.counter.js';
+import { type HitCounter, type RateWindow, WindowCounter } from './window.counter.js';
 
 /** All in milliseconds. */
 interface Timing {
@@ -10,14 +10,14 @@ interface Timing {
    * What a request waits for Redis at most: half of the 100 ms that the contract allows
    * (docs/contract.md#rate-limit-fallback).
    */
-  answerMs: number;
+  commandTimeoutMs: number;
   /** What the start of the process waits for Redis at most. */
   startMs: number;
   /** Pause between two probes of a lost Redis. */
   probeMs: number;
 }
 
-const TIMING: Timing = { answerMs: 50, startMs: 1000, probeMs: 250 };
+const TIMING: Timing = { commandTimeoutMs: 50, startMs: 1000, probeMs: 250 };
 
 /** A Redis lost again this soon after its return is flapping: the pause doubles, so that the log is not flooded. */
 const STEADY_MS = 10_000;
@@ -36,9 +36,9 @@ const PROBE_KEY = 'probe';
 export class FallbackCounter extends WindowCounter implements OnModuleInit, OnApplicationShutdown {
   private readonly log = new Logger(FallbackCounter.name);
   private readonly timing: Timing;
-  private isShared = true;
+  private isCircuitClosed = true;
   private isShutDown = false;
-  private returnedAt = -Infinity;
+  private closedAt = -Infinity;
   private probeMs: number;
   private nextProbe?: NodeJS.Timeout;
 
@@ -53,53 +53,53 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
   }
 
   get state() {
-    return this.isShared ? 'redis' : 'fallback';
+    return this.isCircuitClosed ? 'redis' : 'fallback';
   }
 
   async hit(key: string): Promise<RateWindow> {
-    const window = await this.ask((counter) => counter.hit(key));
+    const window = await this.call((counter) => counter.hit(key));
     // Kept in mind, so that a key's count goes on from here, rather than from 0, if Redis is lost in mid-window.
-    if (this.isShared) this.memory.adopt(key, window);
+    if (this.isCircuitClosed) this.memory.seed(key, window);
     return window;
   }
 
-  look(key: string): Promise<RateWindow | null> {
-    return this.ask((counter) => counter.look(key));
+  peek(key: string): Promise<RateWindow | null> {
+    return this.call((counter) => counter.peek(key));
   }
 
   /** Gives Redis a moment before the first request is served, so that a restart does not begin a count of its own. */
   async onModuleInit() {
     try {
-      await within(this.timing.startMs, this.connectAndProbe());
+      await withTimeout(this.timing.startMs, this.connectAndProbe());
     } catch (error) {
-      this.leaveRedis(error);
+      this.openCircuit(error);
     }
   }
 
   onApplicationShutdown() {
     this.isShutDown = true;
-    this.isShared = false;
+    this.isCircuitClosed = false;
     clearTimeout(this.nextProbe);
     this.redis.close();
   }
 
-  private async ask<T>(question: (counter: Counter) => Promise<T>): Promise<T> {
-    if (this.isShared) {
+  private async call<T>(command: (counter: HitCounter) => Promise<T>): Promise<T> {
+    if (this.isCircuitClosed) {
       try {
-        return await within(this.timing.answerMs, question(this.redis));
+        return await withTimeout(this.timing.commandTimeoutMs, command(this.redis));
       } catch (error) {
-        this.leaveRedis(error);
+        this.openCircuit(error);
       }
     }
-    return question(this.memory);
+    return command(this.memory);
   }
 
-  private leaveRedis(error: unknown) {
-    if (!this.isShared) return;
-    this.isShared = false;
-    const isFlapping = performance.now() - this.returnedAt < STEADY_MS;
+  private openCircuit(error: unknown) {
+    if (!this.isCircuitClosed) return;
+    this.isCircuitClosed = false;
+    const isFlapping = performance.now() - this.closedAt < STEADY_MS;
     this.probeMs = isFlapping ? Math.min(this.probeMs * 2, MAX_PROBE_MS) : this.timing.probeMs;
-    const why = reason(this.redis.disconnection ?? error);
+    const why = describeError(this.redis.disconnection ?? error);
     this.log.warn(`Redis does not count (${why}): this instance counts by itself until it does again`);
     this.probeLater();
   }
@@ -111,17 +111,17 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
 
   private async probe() {
     try {
-      await within(this.timing.answerMs, this.redis.hit(PROBE_KEY));
-      this.returnToRedis();
+      await withTimeout(this.timing.commandTimeoutMs, this.redis.hit(PROBE_KEY));
+      this.closeCircuit();
     } catch {
       if (!this.isShutDown) this.probeLater();
     }
   }
 
-  private returnToRedis() {
+  private closeCircuit() {
     if (this.isShutDown) return;
-    this.isShared = true;
-    this.returnedAt = performance.now();
+    this.isCircuitClosed = true;
+    this.closedAt = performance.now();
     this.log.log('Redis counts again, for all instances together');
   }
 
@@ -132,7 +132,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
 }
 
 /** In one line. A connection that failed on every address of a host has a code and no message. */
-function reason(error: unknown): string {
+function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message.replaceAll(/\s+/g, ' ');
 }

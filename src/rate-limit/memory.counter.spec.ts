@@ -20,12 +20,12 @@ describe('MemoryCounter', () => {
 
   it('looks without counting and without beginning a window', async () => {
     const { clock, counter } = counterAt(0);
-    expect(await counter.look('a')).toBeNull();
+    expect(await counter.peek('a')).toBeNull();
     await counter.hit('a');
-    expect(await counter.look('a')).toEqual({ hits: 1, endsAtMs: 60_000, leftMs: 60_000 });
-    expect(await counter.look('a')).toMatchObject({ hits: 1 });
+    expect(await counter.peek('a')).toEqual({ hits: 1, endsAtMs: 60_000, leftMs: 60_000 });
+    expect(await counter.peek('a')).toMatchObject({ hits: 1 });
     clock.now = 60_000;
-    expect(await counter.look('a')).toBeNull();
+    expect(await counter.peek('a')).toBeNull();
   });
 
   it('begins anew when the clock was set back, rather than blocking a key for that long', async () => {
@@ -59,16 +59,16 @@ describe('MemoryCounter', () => {
 
   it('goes on from a window that another counter began, by its own clock', async () => {
     const { clock, counter } = counterAt(1_000);
-    counter.adopt('a', { hits: 7, endsAtMs: 500_000, leftMs: 20_000 });
+    counter.seed('a', { hits: 7, endsAtMs: 500_000, leftMs: 20_000 });
     expect(await counter.hit('a')).toEqual({ hits: 8, endsAtMs: 500_000, leftMs: 20_000 });
-    counter.adopt('a', { hits: 6, endsAtMs: 500_000, leftMs: 20_000 });
-    expect(await counter.look('a')).toMatchObject({ hits: 8 });
-    counter.adopt('a', { hits: 12, endsAtMs: 500_000, leftMs: 20_000 });
-    expect(await counter.look('a')).toMatchObject({ hits: 12 });
+    counter.seed('a', { hits: 6, endsAtMs: 500_000, leftMs: 20_000 });
+    expect(await counter.peek('a')).toMatchObject({ hits: 8 });
+    counter.seed('a', { hits: 12, endsAtMs: 500_000, leftMs: 20_000 });
+    expect(await counter.peek('a')).toMatchObject({ hits: 12 });
     clock.now = 21_000;
     expect(await counter.hit('a')).toEqual({ hits: 1, endsAtMs: 81_000, leftMs: 60_000 });
-    counter.adopt('a', { hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
-    expect(await counter.look('a')).toEqual({ hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
+    counter.seed('a', { hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
+    expect(await counter.peek('a')).toEqual({ hits: 3, endsAtMs: 600_000, leftMs: 60_000 });
   });
 
   it('lets go of ended windows as new ones come', async () => {
@@ -83,8 +83,8 @@ describe('MemoryCounter', () => {
     const { counter } = counterAt(0, 3);
     for (const key of ['a', 'b', 'c', 'd']) await counter.hit(key);
     expect(counter.size).toBe(3);
-    expect(await counter.look('a')).toBeNull();
-    expect(await counter.look('b')).not.toBeNull();
+    expect(await counter.peek('a')).toBeNull();
+    expect(await counter.peek('b')).not.toBeNull();
   });
 
   it('keeps the windows of a key, however many of another kind there are', async () => {

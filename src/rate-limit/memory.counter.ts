@@ -50,24 +50,24 @@ export class MemoryCounter extends WindowCounter {
     const endsAtMs = now + this.windowMs;
     const window = this.open(key, now) ?? this.begin(key, { hits: 0, endsAtMs, closesAtMs: endsAtMs }, now);
     window.hits += 1;
-    return Promise.resolve(seen(window, now));
+    return Promise.resolve(toRateWindow(window, now));
   }
 
   /** Takes over a window as another counter has counted it, so that counting can go on from there. */
-  adopt(key: string, { hits, endsAtMs, leftMs }: RateWindow) {
+  seed(key: string, { hits, endsAtMs, leftMs }: RateWindow) {
     const now = this.now();
     const window = this.open(key, now);
     if (window?.endsAtMs === endsAtMs) window.hits = Math.max(window.hits, hits);
     else this.begin(key, { hits, endsAtMs, closesAtMs: now + leftMs }, now);
   }
 
-  look(key: string): Promise<RateWindow | null> {
+  peek(key: string): Promise<RateWindow | null> {
     const now = this.now();
     const window = this.open(key, now);
-    return Promise.resolve(window ? seen(window, now) : null);
+    return Promise.resolve(window ? toRateWindow(window, now) : null);
   }
 
-  private windowsLike(key: string): Windows {
+  private windowsFor(key: string): Windows {
     const kind = key.slice(0, Math.max(0, key.indexOf(':')));
     const windows = this.windowsByKind.get(kind) ?? new Map<string, OpenWindow>();
     this.windowsByKind.set(kind, windows);
@@ -75,7 +75,7 @@ export class MemoryCounter extends WindowCounter {
   }
 
   private open(key: string, now: number) {
-    const window = this.windowsLike(key).get(key);
+    const window = this.windowsFor(key).get(key);
     return window && this.isOpen(window, now) ? window : undefined;
   }
 
@@ -85,7 +85,7 @@ export class MemoryCounter extends WindowCounter {
   }
 
   private begin(key: string, window: OpenWindow, now: number) {
-    const windows = this.windowsLike(key);
+    const windows = this.windowsFor(key);
     // Deleted first, so that a key's new window stands behind all older ones.
     windows.delete(key);
     this.sweep(windows, now);
@@ -105,6 +105,6 @@ export class MemoryCounter extends WindowCounter {
   }
 }
 
-function seen({ hits, endsAtMs, closesAtMs }: OpenWindow, now: number): RateWindow {
+function toRateWindow({ hits, endsAtMs, closesAtMs }: OpenWindow, now: number): RateWindow {
   return { hits, endsAtMs, leftMs: closesAtMs - now };
 }

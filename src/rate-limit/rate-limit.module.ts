@@ -3,7 +3,7 @@ import { type ThrottlerModuleOptions, getOptionsToken, getStorageToken } from '@
 import { Config } from '../config/config.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { CounterStorage } from './counter.storage.js';
-import { AuthFailures } from './failed-auth-limiter.js';
+import { FailedAuthLimiter } from './failed-auth-limiter.js';
 import { FallbackCounter } from './fallback.counter.js';
 import { MemoryCounter } from './memory.counter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
@@ -15,7 +15,7 @@ function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): Window
   if (redisUrl === undefined) return memory;
   const redis = new RedisCounter(redisUrl, WINDOW_MS, telemetry.tracing);
   const counter = new FallbackCounter(redis, memory);
-  telemetry.metrics?.watchFallback(() => counter.state === 'fallback');
+  telemetry.metrics?.registerFallbackGauge(() => counter.state === 'fallback');
   return counter;
 }
 
@@ -34,8 +34,8 @@ function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
     { provide: getOptionsToken(), useFactory: createOptions, inject: [Config] },
     { provide: getStorageToken(), useClass: CounterStorage },
     RateLimitGuard,
-    AuthFailures,
+    FailedAuthLimiter,
   ],
-  exports: [WindowCounter, RateLimitGuard, AuthFailures, getOptionsToken(), getStorageToken()],
+  exports: [WindowCounter, RateLimitGuard, FailedAuthLimiter, getOptionsToken(), getStorageToken()],
 })
 export class RateLimitModule {}

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import type { Tracing } from '../observability/tracing.js';
 import { SCRIPTS } from './redis.scripts.js';
-import { type Counter, type RateWindow, WINDOW_MS } from './window.counter.js';
+import { type HitCounter, type RateWindow, WINDOW_MS } from './window.counter.js';
 
 const KEY_PREFIX = 'ra:rl:';
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
@@ -14,7 +14,7 @@ const RETRY_JITTER_MS = 100;
  * Fixed windows in Redis, one count for all instances. A method rejects when Redis cannot be reached or answers with
  * an error, at once where that is known; it may wait for long where Redis is silent: the caller sets the limit.
  */
-export class RedisCounter implements Counter {
+export class RedisCounter implements HitCounter {
   /** Why there is no connection; the errors of hits say then only that they cannot be sent. */
   disconnection?: Error;
   private readonly redis: Redis;
@@ -62,9 +62,9 @@ export class RedisCounter implements Counter {
     return { hits, endsAtMs, leftMs };
   }
 
-  async look(key: string): Promise<RateWindow | null> {
+  async peek(key: string): Promise<RateWindow | null> {
     const [hits, endsAtMs, leftMs] = await this.traced('rate_limit.look', () =>
-      this.redis.lookAtWindow(KEY_PREFIX + key),
+      this.redis.peekWindow(KEY_PREFIX + key),
     );
     return hits === 0 || leftMs <= 0 ? null : { hits, endsAtMs, leftMs };
   }
@@ -74,8 +74,8 @@ export class RedisCounter implements Counter {
     this.redis.disconnect();
   }
 
-  private traced<T>(name: string, ask: () => Promise<T>): Promise<T> {
-    return this.tracing ? this.tracing.call(name, SPAN, ask) : ask();
+  private traced<T>(name: string, command: () => Promise<T>): Promise<T> {
+    return this.tracing ? this.tracing.call(name, SPAN, command) : command();
   }
 
   /**

@@ -6,7 +6,7 @@ type WindowReply = [hits: number, endsAtMs: number, leftMs: number];
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     hitWindow(key: string, windowMs: number): Result<WindowReply, Context>;
-    lookAtWindow(key: string): Result<WindowReply, Context>;
+    peekWindow(key: string): Result<WindowReply, Context>;
   }
 }
 
@@ -30,7 +30,7 @@ if not ends or ends <= now or ends > now + length then
 end
 return { redis.call('HINCRBY', KEYS[1], 'hits', 1), ends, ends - now }`;
 
-const LOOK = `${CLOCK}
+const PEEK = `${CLOCK}
 local found = redis.pcall('HMGET', KEYS[1], 'hits', 'ends')
 local hits, ends = tonumber(found[1]), tonumber(found[2])
 if not hits or not ends then
@@ -41,5 +41,5 @@ return { hits, ends, ends - now }`;
 /** Each runs in Redis as one atomic step. */
 export const SCRIPTS = {
   hitWindow: { lua: HIT, numberOfKeys: 1 },
-  lookAtWindow: { lua: LOOK, numberOfKeys: 1 },
+  peekWindow: { lua: PEEK, numberOfKeys: 1 },
 };

@@ -12,11 +12,11 @@ export interface RateWindow {
 }
 
 /** Counts hits per key. */
-export interface Counter {
+export interface HitCounter {
   /** Counts a hit on `key`, beginning a window where none is open. */
   hit(key: string): Promise<RateWindow>;
   /** The open window of `key` without counting; null when none is open. */
-  look(key: string): Promise<RateWindow | null>;
+  peek(key: string): Promise<RateWindow | null>;
 }
 
 /**
@@ -26,10 +26,10 @@ export interface Counter {
 export type CounterState = 'redis' | 'memory' | 'fallback';
 
 /** The counter that the application counts with; neither method ever rejects. */
-export abstract class WindowCounter implements Counter {
+export abstract class WindowCounter implements HitCounter {
   abstract readonly state: CounterState;
   abstract hit(key: string): Promise<RateWindow>;
-  abstract look(key: string): Promise<RateWindow | null>;
+  abstract peek(key: string): Promise<RateWindow | null>;
 }
 
 /** Whole seconds after which a client may try again, at least 1: the value of `Retry-After`. */

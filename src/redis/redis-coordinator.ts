@@ -11,7 +11,7 @@ declare module 'ioredis' {
       rememberedSeconds: number,
     ): Result<number, Context>;
     /** `keysOwnerAndMs`: the keys, the owner, and how long the locks last in milliseconds. */
-    takeLocks(count: number, ...keysOwnerAndMs: (string | number)[]): Result<number, Context>;
+    acquireLocks(count: number, ...keysOwnerAndMs: (string | number)[]): Result<number, Context>;
     releaseLocks(count: number, ...keysAndOwner: string[]): Result<number, Context>;
   }
 }
@@ -48,7 +48,7 @@ redis.call('SET', KEYS[2], last + 1, 'EX', ARGV[2])
 return last + 1`;
 
 /** 1 where all locks are the owner's now, also where they were already; 0, and nothing changed, where one is another's. */
-const TAKE_LOCKS = `
+const ACQUIRE_LOCKS = `
 for _, key in ipairs(KEYS) do
   local holder = redis.call('GET', key)
   if holder and holder ~= ARGV[1] then
@@ -70,12 +70,12 @@ return 1`;
 
 const SCRIPTS = {
   allocateId: { lua: ALLOCATE_ID, numberOfKeys: 2 },
-  takeLocks: { lua: TAKE_LOCKS },
+  acquireLocks: { lua: ACQUIRE_LOCKS },
   releaseLocks: { lua: RELEASE_LOCKS },
 };
 
 /** The Redis on which processes that write to one store agree. What it cannot do now, the store cannot either: 503. */
-export class SharedRedis {
+export class RedisCoordinator {
   private readonly redis: Redis;
 
   private constructor(
@@ -94,15 +94,15 @@ export class SharedRedis {
   }
 
   /** The configured one, or null where there is none and so only one process that writes. */
-  static of({ redisUrl, clickhouse }: Config): SharedRedis | null {
+  static create({ redisUrl, clickhouse }: Config): RedisCoordinator | null {
     // One Redis may serve several stores.
-    return redisUrl === undefined ? null : new SharedRedis(redisUrl, `ra:${clickhouse.database}:`);
+    return redisUrl === undefined ? null : new RedisCoordinator(redisUrl, `ra:${clickhouse.database}:`);
   }
 
   /** @throws StoreUnavailable when Redis does not answer, or answers with an error */
-  async ask<T>(question: (redis: Redis, key: (name: string) => string) => Promise<T>): Promise<T> {
+  async call<T>(command: (redis: Redis, key: (name: string) => string) => Promise<T>): Promise<T> {
     try {
-      return await question(this.redis, (name) => `${this.prefix}${name}`);
+      return await command(this.redis, (name) => `${this.prefix}${name}`);
     } catch (error) {
       throw new StoreUnavailable('Redis, which writers need to agree, is not available', { cause: error });
     }

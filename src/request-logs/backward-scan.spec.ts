@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import type { Window } from '../common/time/window.js';
-import { type Look, newestFirst } from './backward-scan.js';
+import { type ScanStep, scanBackwards } from './backward-scan.js';
 
 const HOUR = 3_600_000;
 const WINDOW = { start: 0, end: 15 * 24 * HOUR };
 
 /** Answers as the store does, and remembers what it was asked. */
-function storeOf(times: readonly number[]) {
-  const asked: (Window & Pick<Look, 'isFar'>)[] = [];
+function createStore(times: readonly number[]) {
+  const steps: (Window & Pick<ScanStep, 'useTermIndex'>)[] = [];
   const newest = times.toSorted((a, b) => b - a);
-  const ask = ({ window: { start, end }, limit, isFar }: Look) => {
-    asked.push({ start, end, isFar });
+  const scan = ({ window: { start, end }, limit, useTermIndex }: ScanStep) => {
+    steps.push({ start, end, useTermIndex });
     return Promise.resolve(newest.filter((time) => start <= time && time < end).slice(0, limit));
   };
-  return { ask, asked };
+  return { scan, steps };
 }
 
 describe('newestFirst', () => {
@@ -26,46 +26,48 @@ describe('newestFirst', () => {
         end: fc.integer({ min: 500, max: 1_000 }),
       }),
       limit: fc.integer({ min: 1, max: 40 }),
-      density: fc.oneof(fc.constant(0), fc.double({ min: 50, max: 1e6, noNaN: true })),
+      rowsPerMs: fc.oneof(fc.constant(0), fc.double({ min: 50, max: 1e6, noNaN: true })),
     });
     await fc.assert(
-      fc.asyncProperty(query, async ({ times, window, limit, density }) => {
-        const { ask, asked } = storeOf(times);
-        const found = await newestFirst(window, limit, density, ask);
-        expect(found.flat()).toEqual(await storeOf(times).ask({ window, limit, isFar: false }));
-        expect(asked.length).toBeLessThanOrEqual(3);
+      fc.asyncProperty(query, async ({ times, window, limit, rowsPerMs }) => {
+        const { scan, steps } = createStore(times);
+        const found = await scanBackwards(window, limit, rowsPerMs, scan);
+        expect(found.flat()).toEqual(await createStore(times).scan({ window, limit, useTermIndex: false }));
+        expect(steps.length).toBeLessThanOrEqual(3);
       }),
       { numRuns: 2_000 },
     );
   });
 
   it('looks at the end alone where that suffices', async () => {
-    const { ask, asked } = storeOf(Array.from({ length: 200 }, (_, index) => WINDOW.end - 1 - index));
-    await newestFirst(WINDOW, 101, 1, ask);
-    expect(asked).toEqual([{ start: WINDOW.end - 50_000, end: WINDOW.end, isFar: false }]);
+    const { scan, steps } = createStore(Array.from({ length: 200 }, (_, index) => WINDOW.end - 1 - index));
+    await scanBackwards(WINDOW, 101, 1, scan);
+    expect(steps).toEqual([{ start: WINDOW.end - 50_000, end: WINDOW.end, useTermIndex: false }]);
   });
 
   it('looks as far back as what it found promises', async () => {
-    const { ask, asked } = storeOf(Array.from({ length: 400 }, (_, index) => WINDOW.end - 1 - index * 1_000));
-    expect((await newestFirst(WINDOW, 101, 1, ask)).flat()).toHaveLength(101);
-    expect(asked).toEqual([
-      { start: WINDOW.end - 50_000, end: WINDOW.end, isFar: false },
-      { start: WINDOW.end - 50_000 - 76_500, end: WINDOW.end - 50_000, isFar: true },
+    const { scan, steps } = createStore(
+      Array.from({ length: 400 }, (_, index) => WINDOW.end - 1 - index * 1_000),
+    );
+    expect((await scanBackwards(WINDOW, 101, 1, scan)).flat()).toHaveLength(101);
+    expect(steps).toEqual([
+      { start: WINDOW.end - 50_000, end: WINDOW.end, useTermIndex: false },
+      { start: WINDOW.end - 50_000 - 76_500, end: WINDOW.end - 50_000, useTermIndex: true },
     ]);
   });
 
   it('looks at all the rest at once where the end holds nothing', async () => {
-    const { ask, asked } = storeOf([5]);
-    expect((await newestFirst(WINDOW, 101, 1, ask)).flat()).toEqual([5]);
-    expect(asked).toEqual([
-      { start: WINDOW.end - 50_000, end: WINDOW.end, isFar: false },
-      { start: 0, end: WINDOW.end - 50_000, isFar: true },
+    const { scan, steps } = createStore([5]);
+    expect((await scanBackwards(WINDOW, 101, 1, scan)).flat()).toEqual([5]);
+    expect(steps).toEqual([
+      { start: WINDOW.end - 50_000, end: WINDOW.end, useTermIndex: false },
+      { start: 0, end: WINDOW.end - 50_000, useTermIndex: true },
     ]);
   });
 
   it('asks once where the app has few records', async () => {
-    const { ask, asked } = storeOf([]);
-    await newestFirst(WINDOW, 101, 0.00001, ask);
-    expect(asked).toEqual([{ ...WINDOW, isFar: false }]);
+    const { scan, steps } = createStore([]);
+    await scanBackwards(WINDOW, 101, 0.00001, scan);
+    expect(steps).toEqual([{ ...WINDOW, useTermIndex: false }]);
   });
 });

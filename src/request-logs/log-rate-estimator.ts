@@ -8,19 +8,19 @@ const REMEMBERED_MS = 300_000;
 
 /** How many request logs an app has per millisecond, on average since its oldest: a guess, remembered for some minutes. */
 @Injectable()
-export class LogDensity {
-  private readonly densities = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
+export class LogRateEstimator {
+  private readonly rates = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
 
   constructor(private readonly repository: RequestLogsRepository) {}
 
   /** Records per millisecond of all that is kept at `now`, in milliseconds since the epoch. */
-  async of(scope: AppScope, now: number): Promise<number> {
-    const known = this.densities.get(scope.appId);
+  async estimate(scope: AppScope, now: number): Promise<number> {
+    const known = this.rates.get(scope.appId);
     if (known !== undefined) return known;
-    const kept = { start: logsRetainedFrom(now), end: now };
-    const { records, oldest } = await this.repository.extent(scope, kept);
-    const density = oldest === null ? 0 : records / (now - oldest);
-    this.densities.set(scope.appId, density);
-    return density;
+    const retained = { start: logsRetainedFrom(now), end: now };
+    const { records, oldest } = await this.repository.countAndOldest(scope, retained);
+    const rowsPerMs = oldest === null ? 0 : records / (now - oldest);
+    this.rates.set(scope.appId, rowsPerMs);
+    return rowsPerMs;
   }
 }

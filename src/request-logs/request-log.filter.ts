@@ -4,10 +4,10 @@ import {
   endpointPathMatches,
   envIs,
   methodIn,
-  methodsOf,
+  parseMethods,
+  parseStatuses,
   pathMatches,
   statusIn,
-  statusesOf,
 } from '../clickhouse/predicates.js';
 
 export interface RequestLogFilter {
@@ -19,7 +19,7 @@ export interface RequestLogFilter {
 }
 
 /** The filter as conditions on columns, which are read row by row: the cheaper way where rows that match are many. */
-export function columnsMatch(filter: RequestLogFilter): (Predicate | undefined)[] {
+export function columnPredicates(filter: RequestLogFilter): (Predicate | undefined)[] {
   return [
     envIs(filter.app_env_id),
     consumerIs(filter.consumer_id),
@@ -30,48 +30,48 @@ export function columnsMatch(filter: RequestLogFilter): (Predicate | undefined)[
 }
 
 /**
- * The same by `terms` (migration 0007), whose index knows the rows of each term: the cheaper way where rows that match are
+ * The same by `filter_terms` (migration 0007), whose index knows the rows of each term: the cheaper way where rows that match are
  * few among many.
  *
  * What must hold together stands in one condition, because there the engine intersects the rows of the terms; those of
  * several conditions meet granule by granule (43 ms and 240, for one row in 16,000).
  */
-export function termsMatch(appId: number, filter: RequestLogFilter): (Predicate | undefined)[] {
-  const { codes, classes } = statusesOf(filter.status_code);
-  const ofApp = (kind: string, values: readonly (string | number)[]) =>
+export function termIndexPredicates(appId: number, filter: RequestLogFilter): (Predicate | undefined)[] {
+  const { codes, classes } = parseStatuses(filter.status_code);
+  const appTerms = (kind: string, values: readonly (string | number)[]) =>
     values.map((value) => `${appId}${kind}${value}`);
-  const methods = ofApp('m', methodsOf(filter.method));
-  const statuses = [...ofApp('s', codes), ...ofApp('x', classes)];
+  const methods = appTerms('m', parseMethods(filter.method));
+  const statuses = [...appTerms('s', codes), ...appTerms('x', classes)];
   const all = [
-    ...ofApp('v', present(filter.app_env_id)),
-    ...ofApp('c', present(filter.consumer_id)),
+    ...appTerms('v', toArray(filter.app_env_id)),
+    ...appTerms('c', toArray(filter.consumer_id)),
     ...[methods, statuses].filter(({ length }) => length === 1).flat(),
   ];
   return [
     all.length > 0
-      ? { sql: 'hasAllTokens(terms, {all_terms:Array(String)})', params: { all_terms: all } }
+      ? { sql: 'hasAllTokens(filter_terms, {all_terms:Array(String)})', params: { all_terms: all } }
       : undefined,
-    anyOf('method_terms', methods),
-    anyOf('status_terms', statuses),
-    endpointsMatch(filter.path),
+    anyTermPredicate('method_terms', methods),
+    anyTermPredicate('status_terms', statuses),
+    endpointTermPredicate(filter.path),
   ];
 }
 
-function present(id: number | undefined): number[] {
+function toArray(id: number | undefined): number[] {
   return id === undefined ? [] : [id];
 }
 
-function anyOf(name: string, terms: readonly string[]): Predicate | undefined {
+function anyTermPredicate(name: string, terms: readonly string[]): Predicate | undefined {
   return terms.length > 1
-    ? { sql: `hasAnyTokens(terms, {${name}:Array(String)})`, params: { [name]: terms } }
+    ? { sql: `hasAnyTokens(filter_terms, {${name}:Array(String)})`, params: { [name]: terms } }
     : undefined;
 }
 
-function endpointsMatch(path: string | undefined): Predicate | undefined {
+function endpointTermPredicate(path: string | undefined): Predicate | undefined {
   const match = pathMatches(path);
   return (
     match && {
-      sql: `hasAnyTokens(terms, (
+      sql: `hasAnyTokens(filter_terms, (
     SELECT groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${match.sql}))`,
       params: match.params,
     }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { EXAMPLES } from '../common/examples.js';
-import { PageOf } from '../pagination/page.dto.js';
+import { PageType } from '../pagination/page.dto.js';
 
 export class RequestLog {
   @ApiProperty({
@@ -84,4 +84,4 @@ export class RequestLog {
   client_country_iso_code: string | null;
 }
 
-export const RequestLogPage = PageOf(RequestLog, 'newest first, ties by request_uuid');
+export const RequestLogPage = PageType(RequestLog, 'newest first, ties by request_uuid');

@@ -1,7 +1,7 @@
-import { methodsOf, statusesOf } from '../clickhouse/predicates.js';
+import { parseMethods, parseStatuses } from '../clickhouse/predicates.js';
 import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import { type QueryBinding, type WindowWalk, resumeWindow } from '../pagination/page-cursor.js';
+import { type InputFingerprint, type WindowCursor, resolveWindowCursor } from '../pagination/page-cursor.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   BooleanField,
@@ -12,12 +12,12 @@ import {
   TokenField,
   UuidField,
 } from '../validation/field-types.js';
-import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
+import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
-export class ListRequestLogsInput extends AppInput implements CheckedInput {
+export class ListRequestLogsInput extends AppInput implements CrossFieldValidated {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
@@ -62,14 +62,14 @@ export class ListRequestLogsInput extends AppInput implements CheckedInput {
   next_token?: string;
 
   /** Where the walk over the window stands. */
-  walk: WindowWalk;
+  cursor: WindowCursor;
 
-  get binding(): QueryBinding {
-    const { codes, classes } = statusesOf(this.status_code);
+  get fingerprint(): InputFingerprint {
+    const { codes, classes } = parseStatuses(this.status_code);
     const filters = [
       this.app_env_id ?? null,
       this.consumer_id ?? null,
-      methodsOf(this.method).join(),
+      parseMethods(this.method).join(),
       this.path ?? null,
       codes.join(),
       classes.join(),
@@ -77,8 +77,10 @@ export class ListRequestLogsInput extends AppInput implements CheckedInput {
     return { operation: 'request-logs', filters };
   }
 
-  async check(check: InputCheck<this>): Promise<void> {
-    this.walk = await resumeWindow(this, check, this.binding, { defaultSpanMs: DEFAULT_SPAN_MS });
+  async validate(context: ValidationContext<this>): Promise<void> {
+    this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
+      defaultSpanMs: DEFAULT_SPAN_MS,
+    });
   }
 }
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { AppStore } from '../apps/app-scoped-store.js';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { JsonLines } from '../clickhouse/json-lines.js';
 import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
-import { EMPTY_CAPTURE } from '../ingestion/capture.js';
-import type { Look } from './backward-scan.js';
-import { type RequestLogFilter, columnsMatch, termsMatch } from './request-log.filter.js';
+import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
+import type { ScanStep } from './backward-scan.js';
+import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
 
 /** The place of a record in the order of the pages. */
 export interface RequestLogKey {
@@ -16,12 +16,17 @@ export interface RequestLogKey {
 }
 
 /** How many records a window holds, and since when: the oldest's time in milliseconds since the epoch. */
-export interface Extent {
+export interface LogStats {
   records: number;
   oldest: number | null;
 }
 
-type PageQuery = [scope: AppScope, filter: RequestLogFilter, look: Look, after: RequestLogKey | undefined];
+type PageQuery = [
+  scope: AppScope,
+  filter: RequestLogFilter,
+  step: ScanStep,
+  after: RequestLogKey | undefined,
+];
 
 /** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
@@ -38,10 +43,10 @@ WHERE app_id = {app_id:UInt32}
   AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
-const PAGE = `SELECT concat(${HEAD}, record)${IN_WINDOW}`;
-/** The same records' bytes, about: without the members before `record`. */
-const SIZES = `SELECT toString(length(record))${IN_WINDOW}`;
-const EXTENT = `
+const PAGE = `SELECT concat(${HEAD}, record_json)${IN_WINDOW}`;
+/** The same records' bytes, about: without the members before `record_json`. */
+const SIZES = `SELECT toString(length(record_json))${IN_WINDOW}`;
+const STATS = `
 SELECT count() AS records,
   toUnixTimestamp64Milli((SELECT timestamp${IN_WINDOW}\nORDER BY timestamp\nLIMIT 1)) AS oldest${IN_WINDOW}`;
 
@@ -56,7 +61,7 @@ const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'U
 /** Details have 0 for a size that is not known: public clients decode no null there. No text of JSON holds such a member. */
 const WITH_SIZES = ['request', 'response'].reduce(
   (sql, which) => `replaceOne(${sql}, '"${which}_size_bytes":null', '"${which}_size_bytes":0')`,
-  'substring(record, 1, length(record) - 1)',
+  'substring(record_json, 1, length(record_json) - 1)',
 );
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
@@ -66,7 +71,7 @@ const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(con
  */
 const FIND = (added: string) => `
 WITH (
-  SELECT argMax((timestamp, capture), timestamp)
+  SELECT argMax((timestamp, captured_json), timestamp)
   FROM request_details_v1
   WHERE app_id = {app_id:UInt32}
     AND request_uuid = {request_uuid:UUID}
@@ -81,7 +86,7 @@ WHERE app_id = {app_id:UInt32}
 
 @Injectable()
 export class RequestLogsRepository {
-  constructor(private readonly store: AppStore) {}
+  constructor(private readonly store: AppScopedStore) {}
 
   /**
    * The records of one look, each as the JSON text of one object.
@@ -111,20 +116,25 @@ export class RequestLogsRepository {
     withConsumerId = false,
   ): Promise<Buffer | null> {
     const { sql, params } = and(notExcluded(scope.excludedEndpointIds));
-    const values = { ...params, request_uuid, retained_from: retainedFrom, empty_capture: EMPTY_CAPTURE };
+    const values = {
+      ...params,
+      request_uuid,
+      retained_from: retainedFrom,
+      empty_capture: EMPTY_CAPTURE_JSON,
+    };
     const rows = await this.store.jsonLines(
       scope,
       'request_logs.find',
       `${FIND(withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
       values,
     );
-    return rows.length === 0 ? null : rows.elements(1);
+    return rows.length === 0 ? null : rows.joinFirst(1);
   }
 
   /** What a window holds, excluded endpoints' records included: by the primary key alone, which makes it cheap. */
-  async extent(scope: AppScope, { start, end }: Window): Promise<Extent> {
-    const [extent] = await this.store.rows<Extent>(scope, 'request_logs.extent', EXTENT, { start, end });
-    return extent ?? { records: 0, oldest: null };
+  async countAndOldest(scope: AppScope, { start, end }: Window): Promise<LogStats> {
+    const [stats] = await this.store.rows<LogStats>(scope, 'request_logs.extent', STATS, { start, end });
+    return stats ?? { records: 0, oldest: null };
   }
 
   private query(
@@ -132,17 +142,17 @@ export class RequestLogsRepository {
     select: string,
     scope: AppScope,
     filter: RequestLogFilter,
-    { window: { start, end }, limit, isFar }: Look,
+    { window: { start, end }, limit, useTermIndex }: ScanStep,
     after: RequestLogKey | undefined,
   ): Promise<JsonLines> {
     const { sql, params } = and(
       after && isAfter(after),
-      ...(isFar ? termsMatch(scope.appId, filter) : columnsMatch(filter)),
+      ...(useTermIndex ? termIndexPredicates(scope.appId, filter) : columnPredicates(filter)),
       notExcluded(scope.excludedEndpointIds),
     );
     const values = { ...params, start, end, limit };
     return this.store.jsonLines(scope, name, `${select}${sql}${ORDER}`, values, {
-      indexesFirst: isFar,
+      prefilterIndexes: useTermIndex,
       maxResultBytes: MAX_PAGE_BYTES,
     });
   }

@@ -6,11 +6,11 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
-import { type WindowWalk, nextToken, tokenWindow } from '../pagination/page-cursor.js';
+import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
-import { type Find, type Look, newestFirst } from './backward-scan.js';
-import { LogDensity } from './log-rate-estimator.js';
+import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
+import { LogRateEstimator } from './log-rate-estimator.js';
 import type { RequestLog } from './request-logs.dto.js';
 import {
   DEFAULT_SPAN_MS,
@@ -29,7 +29,7 @@ export class RequestLogsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: RequestLogsRepository,
-    private readonly density: LogDensity,
+    private readonly rateEstimator: LogRateEstimator,
     private readonly tokens: PageTokens,
   ) {}
 
@@ -37,7 +37,7 @@ export class RequestLogsService {
   async list(account: Account, input: ListRequestLogsInput): Promise<Buffer> {
     const { app_id, limit, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
-    const window = windowOf(input.walk);
+    const window = resolveCursorWindow(input.cursor);
     const page = await this.readPage(scope, input, window, limit);
     const { hasMore } = page;
     // One key, one record: a copy behind the end of a page would be skipped by the next one.
@@ -70,16 +70,18 @@ export class RequestLogsService {
     window: Window,
     limit: number,
   ): Promise<{ rows: JsonLines; count: number; hasMore: boolean }> {
-    const read = <F extends Find>(most: number, query: (look: Look, after?: RequestLogKey) => Promise<F>) =>
-      this.newest(scope, input, window, most, query);
-    const page = (look: Look, after?: RequestLogKey) => this.repository.page(scope, input, look, after);
+    const read = <F extends ScanResult>(
+      most: number,
+      query: (step: ScanStep, after?: RequestLogKey) => Promise<F>,
+    ) => this.scanNewest(scope, input, window, most, query);
+    const page = (step: ScanStep, after?: RequestLogKey) => this.repository.page(scope, input, step, after);
     try {
       const rows = JsonLines.join(await read(limit + 1, page));
       return { rows, count: limit, hasMore: rows.length > limit };
     } catch (error) {
       if (!(error instanceof ResultTooLarge)) throw error;
       const sizes = (
-        await read(limit + 1, (look, after) => this.repository.sizes(scope, input, look, after))
+        await read(limit + 1, (step, after) => this.repository.sizes(scope, input, step, after))
       ).flat();
       const count = countWithin(sizes.slice(0, limit), MAX_PAGE_BYTES / 2);
       const rows = JsonLines.join(await read(count, page));
@@ -88,40 +90,40 @@ export class RequestLogsService {
   }
 
   /** The newest records of a window, so many at most, or what is asked of them. */
-  private async newest<F extends Find>(
+  private async scanNewest<F extends ScanResult>(
     scope: AppScope,
-    { walk }: ListRequestLogsInput,
+    { cursor }: ListRequestLogsInput,
     window: Window,
     limit: number,
-    query: (look: Look, after?: RequestLogKey) => Promise<F>,
+    query: (step: ScanStep, after?: RequestLogKey) => Promise<F>,
   ): Promise<F[]> {
-    const after = positionOf(walk);
+    const after = getPosition(cursor);
     const { start } = window;
     const end = after ? Math.min(window.end, after.timestamp + 1) : window.end;
     if (start >= end) return [];
-    const density = await this.density.of(scope, walk.now);
-    return newestFirst({ start, end }, limit, density, (look) => query(look, after));
+    const rowsPerMs = await this.rateEstimator.estimate(scope, cursor.now);
+    return scanBackwards({ start, end }, limit, rowsPerMs, (step) => query(step, after));
   }
 
   private async tokenAfter(
     record: string,
-    { binding, walk }: ListRequestLogsInput,
+    { fingerprint, cursor }: ListRequestLogsInput,
     scope: AppScope,
     window: Window,
   ) {
     const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
-    await this.tokens.ready();
-    return nextToken(this.tokens, binding, scope, {
-      window: tokenWindow(window),
-      sent: walk.resumed?.sent ?? walk.sent,
+    await this.tokens.ensureSecret();
+    return signNextToken(this.tokens, fingerprint, scope, {
+      window: toTokenWindow(window),
+      requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [Date.parse(timestamp), request_uuid],
     });
   }
 }
 
 /** The token's window for the whole walk, cut again to what may be shown now. */
-function windowOf({ now, sent, resumed }: WindowWalk): Window {
-  const [start, end] = resumed ? resumed.window : sent;
+function resolveCursorWindow({ now, requestedWindow, token }: WindowCursor): Window {
+  const [start, end] = token ? token.window : requestedWindow;
   return resolveWindow({
     start: start ?? undefined,
     end: end ?? undefined,
@@ -131,8 +133,8 @@ function windowOf({ now, sent, resumed }: WindowWalk): Window {
   });
 }
 
-function positionOf({ resumed }: WindowWalk): RequestLogKey | undefined {
-  return resumed && { timestamp: Number(resumed.after[0]), request_uuid: String(resumed.after[1]) };
+function getPosition({ token }: WindowCursor): RequestLogKey | undefined {
+  return token && { timestamp: Number(token.after[0]), request_uuid: String(token.after[1]) };
 }
 
 /** How many of the first records have at most so many bytes together; at least one. */

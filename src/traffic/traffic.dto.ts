@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageOf } from '../pagination/page.dto.js';
+import { PageType } from '../pagination/page.dto.js';
 
 export class TrafficRecord {
   @ApiProperty({
@@ -33,7 +33,7 @@ export class TrafficRecord {
   bytes_sent: number;
 }
 
-export const TrafficPage = PageOf(
+export const TrafficPage = PageType(
   TrafficRecord,
   'oldest period first; periods without requests are left out',
 );

@@ -1,5 +1,5 @@
 import type { Timestamp } from '../common/time/timestamp.js';
-import { type QueryBinding, type WindowWalk, resumeWindow } from '../pagination/page-cursor.js';
+import { type InputFingerprint, type WindowCursor, resolveWindowCursor } from '../pagination/page-cursor.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   IntegerField,
@@ -8,7 +8,7 @@ import {
   TimezoneField,
   TokenField,
 } from '../validation/field-types.js';
-import type { CheckedInput, InputCheck } from '../validation/validation-context.js';
+import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;
@@ -22,7 +22,7 @@ export const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   day: 30 * 24 * HOUR_MS,
 };
 
-export class GetTrafficInput extends AppInput implements CheckedInput {
+export class GetTrafficInput extends AppInput implements CrossFieldValidated {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
@@ -68,20 +68,20 @@ export class GetTrafficInput extends AppInput implements CheckedInput {
   next_token?: string;
 
   /** Where the walk over the window stands. */
-  walk: WindowWalk;
+  cursor: WindowCursor;
 
-  get binding(): QueryBinding {
+  get fingerprint(): InputFingerprint {
     const filters = [this.app_env_id ?? null, this.consumer_id ?? null, this.interval, this.timezone];
     return { operation: 'traffic', filters };
   }
 
-  async check(check: InputCheck<this>): Promise<void> {
+  async validate(context: ValidationContext<this>): Promise<void> {
     const { interval, timezone } = this;
     // A refused interval or timezone leaves nothing to resolve the window with.
-    const defaultSpanMs = check.accepts('interval') ? DEFAULT_SPAN_MS[interval] : DEFAULT_SPAN_MS.hour;
-    this.walk = await resumeWindow(this, check, this.binding, {
+    const defaultSpanMs = context.isValid('interval') ? DEFAULT_SPAN_MS[interval] : DEFAULT_SPAN_MS.hour;
+    this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
       defaultSpanMs,
-      timezone: check.accepts('timezone') ? timezone : undefined,
+      timezone: context.isValid('timezone') ? timezone : undefined,
     });
   }
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AppStore } from '../apps/app-scoped-store.js';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { and, consumerIs, envIs, notExcluded } from '../clickhouse/predicates.js';
 import type { Rollup } from './rollup.js';
@@ -14,7 +14,7 @@ export interface PeriodSums {
   /** Seconds since the epoch. */
   start: number;
   /** `"requests":…,"bytes_received":…,"bytes_sent":…` */
-  sums: string;
+  json: string;
 }
 
 type Table = `${Rollup}_v1` | 'counts_per_15m_by_consumer_v1';
@@ -31,7 +31,7 @@ SELECT
     '"requests":', toString(sum(t.requests) AS requests),
     ',"bytes_received":', toString(${SUM_BYTES('t.bytes_received')}),
     ',"bytes_sent":', toString(${SUM_BYTES('t.bytes_sent')})
-  ) AS sums
+  ) AS json
 FROM ${table} AS t
 WHERE app_id = {app_id:UInt32}
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
@@ -45,7 +45,7 @@ const THREADS = 2;
 
 @Injectable()
 export class TrafficRepository {
-  constructor(private readonly store: AppStore) {}
+  constructor(private readonly store: AppScopedStore) {}
 
   /**
    * Sums by period, oldest first, periods without requests left out.

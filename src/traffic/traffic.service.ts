@@ -4,7 +4,7 @@ import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { type WindowWalk, nextToken, tokenWindow } from '../pagination/page-cursor.js';
+import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
@@ -26,28 +26,31 @@ export class TrafficService {
   async list(account: Account, input: GetTrafficInput): Promise<string> {
     const { app_id, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
-    const { walk, interval, timezone, limit } = input;
-    const window = windowOf(walk, interval);
-    const bounds = boundsOf(window, walk, interval, timezone);
+    const { cursor, interval, timezone, limit } = input;
+    const window = resolveCursorWindow(cursor, interval);
+    const bounds = computeBounds(window, cursor, interval, timezone);
     const rollup = chooseRollup(bounds);
     const rows = await this.repository.sums(scope, input, rollup, bounds, limit + 1);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
-    const records = recordsOf(shown, bounds);
+    const records = toTrafficRecords(shown, bounds);
     if (rows.length <= limit || !last) return framePage(records, undefined);
-    await this.tokens.ready();
+    await this.tokens.ensureSecret();
     const content = {
-      window: tokenWindow(window),
-      sent: walk.resumed?.sent ?? walk.sent,
+      window: toTokenWindow(window),
+      requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
     };
-    return framePage(records, nextToken(this.tokens, input.binding, scope, content));
+    return framePage(records, signNextToken(this.tokens, input.fingerprint, scope, content));
   }
 }
 
 /** The token's window for the whole walk, cut again to what may be shown now. */
-function windowOf({ now, sent, resumed }: WindowWalk, interval: TrafficInterval): Window {
-  const [start, end] = resumed ? resumed.window : sent;
+function resolveCursorWindow(
+  { now, requestedWindow, token }: WindowCursor,
+  interval: TrafficInterval,
+): Window {
+  const [start, end] = token ? token.window : requestedWindow;
   return resolveWindow({
     start: start ?? undefined,
     // No request is in the future; a far end would only make for many empty periods.
@@ -62,9 +65,9 @@ function windowOf({ now, sent, resumed }: WindowWalk, interval: TrafficInterval)
  * The bounds of the periods to sum, in seconds since the epoch: the window's, without those that were given on earlier
  * pages, nor the one that the retention cuts through, which would count requests that must no longer be shown.
  */
-function boundsOf(
+function computeBounds(
   { start, end }: Window,
-  { now, resumed }: WindowWalk,
+  { now, token }: WindowCursor,
   interval: TrafficInterval,
   timezone: string,
 ): number[] {
@@ -74,15 +77,15 @@ function boundsOf(
     firstWholePeriod(retainedFrom, timezone, interval),
   );
   const bounds = periodBounds(from, Math.ceil(end / 1000), timezone, interval);
-  return resumed ? bounds.filter((bound) => bound > Number(resumed.after[0])) : bounds;
+  return token ? bounds.filter((bound) => bound > Number(token.after[0])) : bounds;
 }
 
 /** Both ascend, so that each period is looked for behind the one before. */
-function recordsOf(periods: readonly PeriodSums[], bounds: readonly number[]): string[] {
+function toTrafficRecords(periods: readonly PeriodSums[], bounds: readonly number[]): string[] {
   let at = 0;
-  return periods.map(({ start, sums }) => {
+  return periods.map(({ start, json }) => {
     at = bounds.indexOf(start, at);
     const [from, to] = [start, bounds[at + 1] ?? start].map((bound) => formatSeconds(bound * 1000));
-    return `{"period_start":"${from}","period_end":"${to}",${sums}}`;
+    return `{"period_start":"${from}","period_end":"${to}",${json}}`;
   });
 }

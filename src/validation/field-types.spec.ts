@@ -12,8 +12,8 @@ import {
   TokenField,
   UuidField,
 } from './field-types.js';
-import { fieldsOf } from './field.decorator.js';
-import * as faults from './issues.js';
+import { getFields } from './field.decorator.js';
+import * as issues from './issues.js';
 
 const PATTERN = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
 const description = 'For the document';
@@ -34,7 +34,7 @@ class SampleInput {
 function read(name: keyof SampleInput, raw: string | undefined): unknown {
   const input = plainToInstance(SampleInput, { [name]: raw });
   const refused = validateSync(input).map(({ property }) => property);
-  expect(refused).toEqual(input[name] instanceof faults.Refusal ? [name] : []);
+  expect(refused).toEqual(input[name] instanceof issues.ConstraintViolation ? [name] : []);
   return input[name];
 }
 
@@ -52,52 +52,52 @@ describe('fields', () => {
   });
 
   it.each([
-    ['app_env_id', '0', faults.belowMinimum(1)],
-    ['app_env_id', `-${'9'.repeat(4000)}`, faults.belowMinimum(1)],
+    ['app_env_id', '0', issues.belowMinimum(1)],
+    ['app_env_id', `-${'9'.repeat(4000)}`, issues.belowMinimum(1)],
     ['app_env_id', '9'.repeat(4000), Number.MAX_SAFE_INTEGER],
-    ['app_env_id', '', faults.notAnInteger],
+    ['app_env_id', '', issues.notAnInteger],
     ['app_env_id', '+7', 7],
     ['app_env_id', '%2B7', 7],
     ['limit', '1', 1],
     ['limit', '1000', 1000],
-    ['limit', '1001', faults.aboveMaximum(1000)],
-    ['limit', '9'.repeat(4000), faults.aboveMaximum(1000)],
-    ['limit', '9'.repeat(4301), faults.integerTooLong],
+    ['limit', '1001', issues.aboveMaximum(1000)],
+    ['limit', '9'.repeat(4000), issues.aboveMaximum(1000)],
+    ['limit', '9'.repeat(4301), issues.integerTooLong],
     ['method', '', undefined],
     ['method', 'GET%2CPOST', 'GET,POST'],
     ['method', 'a'.repeat(64), 'a'.repeat(64)],
-    ['method', 'a'.repeat(65), faults.tooLong(64)],
+    ['method', 'a'.repeat(65), issues.tooLong(64)],
     ['method', '%F0%9F%98%80'.repeat(64), '😀'.repeat(64)],
-    ['method', '%F0%9F%98%80'.repeat(65), faults.tooLong(64)],
-    ['method', 'a%00', faults.nullCharacter],
+    ['method', '%F0%9F%98%80'.repeat(65), issues.tooLong(64)],
+    ['method', 'a%00', issues.nullCharacter],
     ['status_code', '200,4xx', '200,4xx'],
-    ['status_code', '', faults.patternMismatch(PATTERN.source)],
-    ['status_code', '200%0A', faults.patternMismatch(PATTERN.source)],
-    ['status_code', '%D9%A2%D9%A0%D9%A0', faults.patternMismatch(PATTERN.source)],
-    ['status_code', '200%00', faults.nullCharacter],
-    ['status_code', '200,'.repeat(33), faults.tooLong(128)],
-    ['start', '', faults.notATimestamp('input is too short')],
+    ['status_code', '', issues.patternMismatch(PATTERN.source)],
+    ['status_code', '200%0A', issues.patternMismatch(PATTERN.source)],
+    ['status_code', '%D9%A2%D9%A0%D9%A0', issues.patternMismatch(PATTERN.source)],
+    ['status_code', '200%00', issues.nullCharacter],
+    ['status_code', '200,'.repeat(33), issues.tooLong(128)],
+    ['start', '', issues.notATimestamp('input is too short')],
     ['start', '1970-01-01T00:00:01+01', { kind: 'instant', epochMs: -3_599_000 }],
     ['start', '1970-01-01T00:00:01', { kind: 'local', wallMs: 1000 }],
     ['interval', 'day', 'day'],
-    ['interval', '', faults.notOneOf(['hour', 'day'])],
-    ['interval', 'Hour', faults.notOneOf(['hour', 'day'])],
+    ['interval', '', issues.notOneOf(['hour', 'day'])],
+    ['interval', 'Hour', issues.notOneOf(['hour', 'day'])],
     ['timezone', 'europe%2FBerlin', 'Europe/Berlin'],
-    ['timezone', '', faults.unknownTimezone],
+    ['timezone', '', issues.unknownTimezone],
     ['next_token', 'a'.repeat(1024), 'a'.repeat(1024)],
-    ['next_token', 'a'.repeat(1025), faults.tooLong(1024)],
-    ['next_token', '', faults.invalidToken],
-    ['next_token', '%00', faults.nullCharacter],
+    ['next_token', 'a'.repeat(1025), issues.tooLong(1024)],
+    ['next_token', '', issues.invalidToken],
+    ['next_token', '%00', issues.nullCharacter],
     ['request_uuid', '67E5504410B1426F9247BB680E5FE0C8', '67e55044-10b1-426f-9247-bb680e5fe0c8'],
   ] as const)('%s=%.30s', (name, raw, outcome) => {
     expect(read(name, raw)).toEqual(outcome);
   });
 
-  it.each(fieldsOf(SampleInput).map((field) => field.name as keyof SampleInput))(
+  it.each(getFields(SampleInput).map((field) => field.name as keyof SampleInput))(
     '%s refuses what is no text, and never throws',
     (name) => {
       for (const raw of ['%', '%zz', '1%', '%ff', '%ED%A0%80'])
-        expect(read(name, raw)).toBe(faults.notUnicode);
+        expect(read(name, raw)).toBe(issues.invalidUtf8);
       const anything = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[%0-9a-fA-F+]{0,12}$/));
       fc.assert(
         fc.property(anything, (raw) => {
@@ -116,11 +116,11 @@ describe('fields', () => {
       // @ts-expect-error `week` is not among the words
       @LiteralField(['hour', 'day'], { description, default: 'week' }) interval: 'hour' | 'day';
     }
-    expect(fieldsOf(WrongInput)).toHaveLength(3);
+    expect(getFields(WrongInput)).toHaveLength(3);
   });
 });
 
-describe('fieldsOf', () => {
+describe('getFields', () => {
   class BaseInput {
     @IntegerField({ description, ge: 1 }) second?: number;
     @IntegerField({ description, in: 'path', ge: 1 }) app_id: number;
@@ -135,12 +135,12 @@ describe('fieldsOf', () => {
   }
 
   it('has the path first, then the inherited, then in the order of declaration', () => {
-    const names = fieldsOf(FirstInput).map(({ name }) => name);
+    const names = getFields(FirstInput).map(({ name }) => name);
     expect(names).toEqual(['app_id', 'request_uuid', 'second', 'third', 'fourth']);
   });
 
   it('keeps the fields of sister classes apart', () => {
-    expect(fieldsOf(SecondInput).map(({ name }) => name)).toEqual(['app_id', 'second', 'other']);
-    expect(fieldsOf(BaseInput).map(({ name }) => name)).toEqual(['app_id', 'second']);
+    expect(getFields(SecondInput).map(({ name }) => name)).toEqual(['app_id', 'second', 'other']);
+    expect(getFields(BaseInput).map(({ name }) => name)).toEqual(['app_id', 'second']);
   });
 });

@@ -2,14 +2,14 @@ import { EXAMPLES } from '../common/examples.js';
 import { type Timestamp, parseTimestamp } from '../common/time/timestamp.js';
 import {
   type FieldDecorator,
-  type FieldKind,
   type FieldOptions,
-  type Held,
+  type FieldType,
+  type FieldValue,
   field,
 } from './field.decorator.js';
 import { parseInteger } from './integer.js';
 import {
-  Refusal,
+  ConstraintViolation,
   aboveMaximum,
   belowMinimum,
   invalidToken,
@@ -22,7 +22,7 @@ import {
   patternMismatch,
 } from './issues.js';
 import { readList } from './json-list.js';
-import { textFault } from './text.js';
+import { validateText } from './text.js';
 import { parseTimezone } from './timezone.js';
 import { parseUuid } from './uuid.js';
 
@@ -39,10 +39,10 @@ export interface IntegerOptions extends FieldOptions<number> {
 /** A whole number; one beyond 2^53 - 1 becomes just that. */
 export function IntegerField<const Options extends IntegerOptions>(
   options: Options,
-): FieldDecorator<Held<number, Options>> {
+): FieldDecorator<FieldValue<number, Options>> {
   const { ge, le } = options;
-  const withinBounds = (value: number | Refusal) => {
-    if (value instanceof Refusal) return value;
+  const withinBounds = (value: number | ConstraintViolation) => {
+    if (value instanceof ConstraintViolation) return value;
     if (value < ge) return belowMinimum(ge);
     return le !== undefined && value > le ? aboveMaximum(le) : value;
   };
@@ -70,7 +70,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
 /** True or false, in a text by one of pydantic's words for it. */
 export function BooleanField<const Options extends FieldOptions<boolean>>(
   options: Options,
-): FieldDecorator<Held<boolean, Options>> {
+): FieldDecorator<FieldValue<boolean, Options>> {
   return field<boolean, Options>(
     {
       schema: { type: 'boolean' },
@@ -83,9 +83,9 @@ export function BooleanField<const Options extends FieldOptions<boolean>>(
 
 /** A kind whose values are texts, in the URL and in JSON. */
 function textKind<Value>(
-  schema: FieldKind<Value>['schema'],
-  read: FieldKind<Value>['read'],
-): FieldKind<Value> {
+  schema: FieldType<Value>['schema'],
+  read: FieldType<Value>['read'],
+): FieldType<Value> {
   return { schema, read, readJson: (value) => (typeof value === 'string' ? read(value) : notAString) };
 }
 
@@ -97,9 +97,9 @@ export interface TextOptions extends FieldOptions<string> {
 /** Any text; an empty one says the same as none (docs/contract.md#empty-values). */
 export function TextField<const Options extends TextOptions>(
   options: Options,
-): FieldDecorator<Held<string, Options>> {
+): FieldDecorator<FieldValue<string, Options>> {
   const { maxLength } = options;
-  const read = (text: string) => (text === '' ? undefined : (textFault(text, maxLength) ?? text));
+  const read = (text: string) => (text === '' ? undefined : (validateText(text, maxLength) ?? text));
   return field<string, Options>(textKind({ type: 'string', maxLength }, read), options);
 }
 
@@ -111,10 +111,10 @@ export interface PatternOptions extends TextOptions {
 /** Text of a fixed form. */
 export function PatternField<const Options extends PatternOptions>(
   options: Options,
-): FieldDecorator<Held<string, Options>> {
+): FieldDecorator<FieldValue<string, Options>> {
   const { maxLength, pattern } = options;
   const mismatch = patternMismatch(pattern.source);
-  const read = (text: string) => textFault(text, maxLength) ?? (pattern.test(text) ? text : mismatch);
+  const read = (text: string) => validateText(text, maxLength) ?? (pattern.test(text) ? text : mismatch);
   return field<string, Options>(
     textKind({ type: 'string', maxLength, pattern: pattern.source }, read),
     options,
@@ -124,7 +124,7 @@ export function PatternField<const Options extends PatternOptions>(
 /** An ISO 8601 date, or date and time (docs/contract.md#timestamps); `resolveTimestamp` makes an instant of it. */
 export function TimestampField<const Options extends FieldOptions<Timestamp>>(
   options: Options,
-): FieldDecorator<Held<Timestamp, Options>> {
+): FieldDecorator<FieldValue<Timestamp, Options>> {
   const read = (text: string) => {
     const timestamp = parseTimestamp(text);
     return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : timestamp;
@@ -135,7 +135,7 @@ export function TimestampField<const Options extends FieldOptions<Timestamp>>(
 /** The name of an IANA timezone. */
 export function TimezoneField<const Options extends FieldOptions<string>>(
   options: Options,
-): FieldDecorator<Held<string, Options>> {
+): FieldDecorator<FieldValue<string, Options>> {
   return field<string, Options>(textKind({ type: 'string' }, parseTimezone), options);
 }
 
@@ -143,7 +143,7 @@ export function TimezoneField<const Options extends FieldOptions<string>>(
 export function LiteralField<const Word extends string, const Options extends FieldOptions<NoInfer<Word>>>(
   words: readonly Word[],
   options: Options,
-): FieldDecorator<Held<Word, Options>> {
+): FieldDecorator<FieldValue<Word, Options>> {
   return field<Word, Options>(textKind({ type: 'string', enum: [...words] }, oneOf(words)), options);
 }
 
@@ -158,7 +158,7 @@ export interface ListOptions<Value> extends FieldOptions<Value> {
 export function LiteralListField<
   const Word extends string,
   const Options extends ListOptions<readonly NoInfer<Word>[]>,
->(words: readonly Word[], options: Options): FieldDecorator<Held<readonly Word[], Options>> {
+>(words: readonly Word[], options: Options): FieldDecorator<FieldValue<readonly Word[], Options>> {
   const { minItems = 0, maxItems } = options;
   const readWord = textKind({ type: 'string' }, oneOf(words)).readJson;
   return field<readonly Word[], Options>(
@@ -179,13 +179,13 @@ export const notInUrl = (): never => {
   throw new TypeError('This kind of field belongs in the body');
 };
 
-function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word | Refusal {
+function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word | ConstraintViolation {
   const otherwise = notOneOf(words);
   return (text) => words.find((word) => word === text) ?? otherwise;
 }
 
 /** `1.0` is 1; one beyond 2^53 - 1 becomes just that. */
-export function jsonInteger(value: unknown): number | Refusal {
+export function jsonInteger(value: unknown): number | ConstraintViolation {
   if (typeof value !== 'number' || (!Number.isInteger(value) && Number.isFinite(value)))
     return notAJsonInteger;
   return Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
@@ -194,7 +194,7 @@ export function jsonInteger(value: unknown): number | Refusal {
 /** A UUID, lower-case with hyphens whatever form it was sent in. */
 export function UuidField<const Options extends FieldOptions<string>>(
   options: Options,
-): FieldDecorator<Held<string, Options>> {
+): FieldDecorator<FieldValue<string, Options>> {
   return field<string, Options>(textKind({ type: 'string', format: 'uuid' }, parseUuid), options);
 }
 
@@ -205,7 +205,8 @@ export function TokenField(
     examples: [EXAMPLES.next_token],
   },
 ): FieldDecorator<string | undefined> {
-  const read = (text: string) => (text === '' ? invalidToken : (textFault(text, TOKEN_MAX_LENGTH) ?? text));
+  const read = (text: string) =>
+    text === '' ? invalidToken : (validateText(text, TOKEN_MAX_LENGTH) ?? text);
   return field<string, FieldOptions<string>>(
     textKind({ type: 'string', maxLength: TOKEN_MAX_LENGTH }, read),
     options,

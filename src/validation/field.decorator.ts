@@ -2,7 +2,7 @@ import type { SchemaObject } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { decodePathText, decodeQueryText } from '../http/raw-query.js';
-import { PartRefusals, type Place, Refusal, missing, notUnicode } from './issues.js';
+import { ConstraintViolation, PartRefusals, type Place, invalidUtf8, missing } from './issues.js';
 
 /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
 export interface FieldSchema {
@@ -33,22 +33,23 @@ export interface FieldOptions<Value> {
 }
 
 /** A kind of field: how its value is read, and how it is documented. */
-export interface FieldKind<Value> {
+export interface FieldType<Value> {
   readonly schema: FieldSchema;
   /** The value that a text stands for; `undefined` when it says the same as no value at all. */
-  read(text: string): Value | Refusal | undefined;
+  read(text: string): Value | ConstraintViolation | undefined;
   /** The value that a member of a JSON body stands for. */
-  readonly readJson: (value: unknown) => Value | Refusal | PartRefusals | undefined;
+  readonly readJson: (value: unknown) => Value | ConstraintViolation | PartRefusals | undefined;
 }
 
 /** One declared parameter of an input class. */
-export interface Field extends FieldKind<unknown>, FieldOptions<unknown> {
+export interface Field extends FieldType<unknown>, FieldOptions<unknown> {
   readonly in: Place;
   readonly name: string;
 }
 
 /** What the property of a field can hold: `undefined` too, unless there is always a value. */
-export type Held<Value, Options> = Options extends { in: 'path' } | { default: unknown } | { required: true }
+export type FieldValue<Value, Options> = Options extends
+  { in: 'path' } | { default: unknown } | { required: true }
   ? Value
   : Value | undefined;
 
@@ -67,21 +68,21 @@ const CLASS_ONLY = { toClassOnly: true };
 
 /** Declares a property as a parameter: registers it for the document, converts it, checks it. */
 export function field<Value, Options extends FieldOptions<Value>>(
-  kind: FieldKind<Value>,
+  fieldType: FieldType<Value>,
   options: Options,
-): FieldDecorator<Held<Value, Options>> {
+): FieldDecorator<FieldValue<Value, Options>> {
   return (prototype, name) => {
     const target = prototype as object;
-    const declaration: Field = { in: 'query', ...kind, ...options, name };
+    const declaration: Field = { in: 'query', ...fieldType, ...options, name };
     const own = declared.get(target.constructor) ?? new Map<string, Field>();
     declared.set(target.constructor, own.set(name, declaration));
-    Transform(({ value }) => valueOf(declaration, value as string | undefined), CLASS_ONLY)(target, name);
+    Transform(({ value }) => parseValue(declaration, value as string | undefined), CLASS_ONLY)(target, name);
     accepted(target, name);
   };
 }
 
 /** The fields of an input class in the order in which they are judged: by place, inherited before own. */
-export function fieldsOf(inputClass: object): readonly Field[] {
+export function getFields(inputClass: object): readonly Field[] {
   const known = collected.get(inputClass);
   if (known) return known;
   const fields = [...inherited(inputClass).values()];
@@ -118,16 +119,16 @@ export function decodeFor(place: Exclude<Place, 'body'>, raw: string): string | 
 const accepted = ValidateBy({
   name: 'accepted',
   validator: {
-    validate: (value) => !(value instanceof Refusal || value instanceof PartRefusals),
+    validate: (value) => !(value instanceof ConstraintViolation || value instanceof PartRefusals),
     defaultMessage: () => '$property was refused',
   },
 });
 
-function valueOf(field: Field, raw: string | undefined): unknown {
+function parseValue(field: Field, raw: string | undefined): unknown {
   if (field.in === 'body') return memberValue(field, raw);
   if (raw === undefined) return field.default;
   const text = decodeFor(field.in, raw);
-  return text === undefined ? notUnicode : (field.read(text) ?? field.default);
+  return text === undefined ? invalidUtf8 : (field.read(text) ?? field.default);
 }
 
 function memberValue(field: Field, json: string | undefined): unknown {

@@ -8,7 +8,7 @@ import type { NextFunction, Request, Response } from 'express';
 import request from 'supertest';
 import type { Account } from '../common/account.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { keepPathDecodable } from '../http/raw-query.js';
+import { normalizeRequestTarget } from '../http/raw-query.js';
 import {
   IntegerField,
   TextField,
@@ -19,7 +19,7 @@ import {
 } from './field-types.js';
 import { Input } from './input.decorator.js';
 import { invalidToken, startNotBeforeEnd } from './issues.js';
-import type { CheckedInput, InputCheck } from './validation-context.js';
+import type { CrossFieldValidated, ValidationContext } from './validation-context.js';
 
 const description = 'For the document';
 const ACCOUNT: Account = { teamId: 7, teamName: 'Team', plan: 'premium', keyIdentifier: 'abcdefg' };
@@ -37,7 +37,7 @@ class AppInput {
   @IntegerField({ in: 'path', description, ge: 1 }) app_id: number;
 }
 
-class ListThingsInput extends AppInput implements CheckedInput {
+class ListThingsInput extends AppInput implements CrossFieldValidated {
   @TextField({ description, maxLength: 4 }) method?: string;
   @TimestampField({ description }) start?: Timestamp;
   @TimestampField({ description }) end?: Timestamp;
@@ -45,12 +45,12 @@ class ListThingsInput extends AppInput implements CheckedInput {
   @IntegerField({ description, ge: 1, le: 1000, default: 100 }) limit: number;
   @TokenField() next_token?: string;
 
-  async check(check: InputCheck<ListThingsInput>) {
-    if (check.accepts('start', 'end', 'timezone') && !this.inOrder())
-      check.refuse('start', startNotBeforeEnd);
-    const tokens = check.resolve(Tokens);
-    if (this.next_token !== undefined && !(await tokens.belongs(this.next_token, check.account.teamId)))
-      check.refuse('next_token', invalidToken);
+  async validate(context: ValidationContext<ListThingsInput>) {
+    if (context.isValid('start', 'end', 'timezone') && !this.inOrder())
+      context.addIssue('start', startNotBeforeEnd);
+    const tokens = context.resolve(Tokens);
+    if (this.next_token !== undefined && !(await tokens.belongs(this.next_token, context.account.teamId)))
+      context.addIssue('next_token', invalidToken);
   }
 
   private inOrder(): boolean {
@@ -84,7 +84,7 @@ describe('@Input()', () => {
   beforeAll(async () => {
     const module = await Test.createTestingModule({ imports: [ThingsModule] }).compile();
     app = module.createNestApplication();
-    app.use(keepPathDecodable);
+    app.use(normalizeRequestTarget);
     app.use((incoming: Request, _: Response, next: NextFunction) => {
       incoming.account = ACCOUNT;
       next();
@@ -96,12 +96,12 @@ describe('@Input()', () => {
   });
 
   const get = (path: string) => request(app.getHttpServer()).get(path);
-  const faultsOf = async (path: string) => {
+  const requestIssues = async (path: string) => {
     const { status, body } = await get(path);
     expect([path, status, Object.keys(body)]).toEqual([path, 422, ['detail']]);
     return body.detail as { loc: string[]; type: string; input: string | null }[];
   };
-  const placesOf = async (path: string) => (await faultsOf(path)).map(({ loc }) => loc.join('.'));
+  const requestPlaces = async (path: string) => (await requestIssues(path)).map(({ loc }) => loc.join('.'));
 
   it('gives path and query as one object of typed values', async () => {
     const { body } = await get(
@@ -129,7 +129,7 @@ describe('@Input()', () => {
 
   it('answers all faults at once: path first, then the order of declaration', async () => {
     const query = 'next_token=%00&limit=0&timezone=x&end=x&start=x&method=abcde';
-    expect(await placesOf(`/v1/apps/x/things?${query}`)).toEqual([
+    expect(await requestPlaces(`/v1/apps/x/things?${query}`)).toEqual([
       'path.app_id',
       'query.method',
       'query.start',
@@ -138,7 +138,7 @@ describe('@Input()', () => {
       'query.limit',
       'query.next_token',
     ]);
-    expect(await placesOf('/v1/apps/0/things/x')).toEqual(['path.app_id', 'path.request_uuid']);
+    expect(await requestPlaces('/v1/apps/0/things/x')).toEqual(['path.app_id', 'path.request_uuid']);
   });
 
   it('writes a fault as FastAPI does', async () => {
@@ -150,8 +150,8 @@ describe('@Input()', () => {
   });
 
   it('refuses what is no text, and says what was sent', async () => {
-    const faults = await faultsOf('/v1/apps/%zz/things?method=%ff+&limit=%&other=%ff');
-    expect(faults.map(({ type, input }) => [type, input])).toEqual([
+    const issues = await requestIssues('/v1/apps/%zz/things?method=%ff+&limit=%&other=%ff');
+    expect(issues.map(({ type, input }) => [type, input])).toEqual([
       ['string_unicode', '%zz'],
       ['string_unicode', '%ff+'],
       ['string_unicode', '%'],
@@ -160,19 +160,21 @@ describe('@Input()', () => {
 
   it('takes a path segment for what it decodes to, slashes too', async () => {
     expect((await get('/v1/apps/%31/things')).body).toMatchObject({ app_id: 1 });
-    expect(await faultsOf('/v1/apps/1%2F2/things')).toMatchObject([{ type: 'int_parsing', input: '1/2' }]);
+    expect(await requestIssues('/v1/apps/1%2F2/things')).toMatchObject([
+      { type: 'int_parsing', input: '1/2' },
+    ]);
   });
 
   it('says of a value what was sent, decoded, and null where nothing was', async () => {
-    const sent = await faultsOf('/v1/apps/1/things?start=2025-01-02&end=2025%2D01-01');
+    const sent = await requestIssues('/v1/apps/1/things?start=2025-01-02&end=2025%2D01-01');
     expect(sent).toMatchObject([{ loc: ['query', 'start'], input: '2025-01-02', type: 'value_error' }]);
-    const unsent = await faultsOf('/v1/apps/1/things?end=1970-01-01');
+    const unsent = await requestIssues('/v1/apps/1/things?end=1970-01-01');
     expect(unsent).toMatchObject([{ loc: ['query', 'start'], input: null, type: 'value_error' }]);
   });
 
   it('joins the faults of the check to the others, each in its place', async () => {
     const query = 'limit=0&next_token=of-team-8&start=2025-01-02&end=2025-01-01&method=abcde';
-    expect(await placesOf(`/v1/apps/1/things?${query}`)).toEqual([
+    expect(await requestPlaces(`/v1/apps/1/things?${query}`)).toEqual([
       'query.method',
       'query.start',
       'query.limit',
@@ -181,15 +183,15 @@ describe('@Input()', () => {
   });
 
   it('checks fields against each other only where each can be read', async () => {
-    expect(await placesOf('/v1/apps/1/things?start=2025-01-02&end=x')).toEqual(['query.end']);
-    expect(await placesOf('/v1/apps/1/things?start=x&end=2025-01-01')).toEqual(['query.start']);
+    expect(await requestPlaces('/v1/apps/1/things?start=2025-01-02&end=x')).toEqual(['query.end']);
+    expect(await requestPlaces('/v1/apps/1/things?start=x&end=2025-01-01')).toEqual(['query.start']);
   });
 
   it('checks with providers of the application and the account of the request', async () => {
     expect((await get('/v1/apps/1/things?next_token=of-team-7')).body).toMatchObject({
       next_token: 'of-team-7',
     });
-    expect(await faultsOf('/v1/apps/1/things?next_token=x')).toMatchObject([{ type: 'value_error' }]);
+    expect(await requestIssues('/v1/apps/1/things?next_token=x')).toMatchObject([{ type: 'value_error' }]);
   });
 
   it('takes names that other parsers unfold for unknown ones', async () => {

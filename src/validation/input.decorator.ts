@@ -1,6 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
-import { rawPath, rawQuery } from '../http/raw-query.js';
+import { parseRawPath, parseRawQuery } from '../http/raw-query.js';
 import { InputPipe, type RawInput } from './input.pipe.js';
 import { readJsonBody } from './json-body.js';
 
@@ -9,8 +9,8 @@ const FromRequest = createParamDecorator((_: unknown, context: ExecutionContext)
   const { path } = request.route as { path: string };
   if (!request.account) throw new Error(`${path} takes an input, but no account: it needs the API-key guard`);
   return {
-    path: rawPath(path, request.originalUrl),
-    query: rawQuery(request.originalUrl),
+    path: parseRawPath(path, request.originalUrl),
+    query: parseRawQuery(request.originalUrl),
     readBody: () => readJsonBody(request),
     account: request.account,
   };

@@ -3,10 +3,10 @@ import { ModuleRef } from '@nestjs/core';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
-import { type Field, type RawFields, fieldsOf, findPresent } from './field.decorator.js';
-import { type PartRefusals, type Refusal, ValidationFailure } from './issues.js';
+import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
+import { type ConstraintViolation, type PartRefusals, ValidationException } from './issues.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
-import { type CheckedInput, InputCheck, type RawValues } from './validation-context.js';
+import { type CrossFieldValidated, type RawValues, ValidationContext } from './validation-context.js';
 
 /** What `@Input()` hands to the pipe. */
 export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
@@ -24,13 +24,13 @@ type Instance = Record<string, unknown>;
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
   constructor(private readonly modules: ModuleRef) {}
 
-  /** @throws ValidationFailure, or what the body's reading throws */
+  /** @throws ValidationException, or what the body's reading throws */
   async transform(
     { path, query, readBody, account }: RawInput,
     { metatype }: ArgumentMetadata,
   ): Promise<object> {
     const inputClass = metatype as Type<Instance>;
-    const declared = fieldsOf(inputClass);
+    const declared = getFields(inputClass);
     // A class that was imported as a type only is `Object` here: nothing of it would be checked.
     if (declared.length === 0) throw new Error(`${inputClass.name} declares no fields`);
     const hasBody = declared.some((field) => field.in === 'body');
@@ -38,12 +38,12 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     // Of a body that cannot be read, its members are not judged.
     const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
     const raw = { path, query, body: members };
-    const input = plainToInstance(inputClass, sourceOf(fields, raw));
-    const check = new InputCheck(fields, raw, account, this.resolve);
-    refuseUnread(input, check);
-    if (isChecked(input) && !fault) await input.check(check);
-    const faults = [...check.faults(), ...(fault ? [fault] : [])];
-    if (faults.length > 0) throw new ValidationFailure(faults);
+    const input = plainToInstance(inputClass, selectRawFields(fields, raw));
+    const context = new ValidationContext(fields, raw, account, this.resolve);
+    addFieldIssues(input, context);
+    if (isCrossFieldValidated(input) && !fault) await input.validate(context);
+    const issues = [...context.issues(), ...(fault ? [fault] : [])];
+    if (issues.length > 0) throw new ValidationException(issues);
     return input;
   }
 
@@ -52,17 +52,17 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
 }
 
 /** Only what the class declares: whatever else was sent goes no further. */
-function sourceOf(fields: readonly Field[], raw: RawValues): RawFields {
+function selectRawFields(fields: readonly Field[], raw: RawValues): RawFields {
   return Object.fromEntries(fields.map((field) => [field.name, findPresent(field, raw[field.in])]));
 }
 
-function refuseUnread(input: Instance, check: InputCheck): void {
+function addFieldIssues(input: Instance, context: ValidationContext): void {
   for (const { property, value } of validateSync(input, { validationError: { target: false } })) {
-    check.refuse(property, value as Refusal | PartRefusals);
+    context.addIssue(property, value as ConstraintViolation | PartRefusals);
     input[property] = undefined;
   }
 }
 
-function isChecked(input: object): input is CheckedInput {
-  return 'check' in input && typeof input.check === 'function';
+function isCrossFieldValidated(input: object): input is CrossFieldValidated {
+  return 'validate' in input && typeof input.validate === 'function';
 }

@@ -1,4 +1,4 @@
-import { type Refusal, integerTooLong, notAnInteger } from './issues.js';
+import { type ConstraintViolation, integerTooLong, notAnInteger } from './issues.js';
 
 /** Unicode White_Space, which is what pydantic trims: JavaScript's `\s` has U+FEFF as well, and lacks U+0085. */
 const BLANKS = String.raw`[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*`;
@@ -11,7 +11,7 @@ const MAX_DIGITS = 4300;
  * One too large to be exact as a number is clamped to ±(2^53 - 1): far above every ID and limit, it is out of bounds
  * or finds nothing, as its exact value would.
  */
-export function parseInteger(text: string): number | Refusal {
+export function parseInteger(text: string): number | ConstraintViolation {
   const parts = SHAPE.exec(text);
   if (!parts) return notAnInteger;
   const [, sign, grouped = ''] = parts;

@@ -1,4 +1,4 @@
-import * as faults from './issues.js';
+import * as issues from './issues.js';
 
 const PATTERN = String.raw`^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$`;
 const WORDS = ['hour', 'day', 'week'];
@@ -12,73 +12,73 @@ describe('the validation error body', () => {
     [
       'int_parsing',
       'Input should be a valid integer, unable to parse string as an integer',
-      faults.notAnInteger,
+      issues.notAnInteger,
     ],
     [
       'int_parsing_size',
       'Unable to parse input string as an integer, exceeded maximum size',
-      faults.integerTooLong,
+      issues.integerTooLong,
     ],
     [
       'string_unicode',
       'Input should be a valid string, unable to parse raw data as a unicode string',
-      faults.notUnicode,
+      issues.invalidUtf8,
     ],
-  ])('%s, without ctx', (type, msg, refusal) => {
-    expect(JSON.stringify(faults.faultAt('path', 'app_id', 'x', refusal))).toBe(
+  ])('%s, without ctx', (type, msg, violation) => {
+    expect(JSON.stringify(issues.createIssue('path', 'app_id', 'x', violation))).toBe(
       JSON.stringify({ type, loc: ['path', 'app_id'], msg, input: 'x' }),
     );
   });
 
   it.each([
-    ['greater_than_equal', 'Input should be greater than or equal to 1', { ge: 1 }, faults.belowMinimum(1)],
+    ['greater_than_equal', 'Input should be greater than or equal to 1', { ge: 1 }, issues.belowMinimum(1)],
     [
       'less_than_equal',
       'Input should be less than or equal to 1000',
       { le: 1000 },
-      faults.aboveMaximum(1000),
+      issues.aboveMaximum(1000),
     ],
-    ['string_too_long', 'String should have at most 64 characters', { max_length: 64 }, faults.tooLong(64)],
-    ['string_too_long', 'String should have at most 1 character', { max_length: 1 }, faults.tooLong(1)],
+    ['string_too_long', 'String should have at most 64 characters', { max_length: 64 }, issues.tooLong(64)],
+    ['string_too_long', 'String should have at most 1 character', { max_length: 1 }, issues.tooLong(1)],
     [
       'string_pattern_mismatch',
       `String should match pattern '${PATTERN}'`,
       { pattern: PATTERN },
-      faults.patternMismatch(PATTERN),
+      issues.patternMismatch(PATTERN),
     ],
-    ['uuid_parsing', 'Input should be a valid UUID, why', { error: 'why' }, faults.notAUuid('why')],
+    ['uuid_parsing', 'Input should be a valid UUID, why', { error: 'why' }, issues.notAUuid('why')],
     [
       'datetime_from_date_parsing',
       'Input should be a valid datetime or date, why',
       { error: 'why' },
-      faults.notATimestamp('why'),
+      issues.notATimestamp('why'),
     ],
-    ['literal_error', "Input should be 'hour'", { expected: "'hour'" }, faults.notOneOf(WORDS.slice(0, 1))],
+    ['literal_error', "Input should be 'hour'", { expected: "'hour'" }, issues.notOneOf(WORDS.slice(0, 1))],
     [
       'literal_error',
       "Input should be 'hour' or 'day'",
       { expected: "'hour' or 'day'" },
-      faults.notOneOf(WORDS.slice(0, 2)),
+      issues.notOneOf(WORDS.slice(0, 2)),
     ],
     [
       'literal_error',
       "Input should be 'hour', 'day' or 'week'",
       { expected: "'hour', 'day' or 'week'" },
-      faults.notOneOf(WORDS),
+      issues.notOneOf(WORDS),
     ],
-    ['value_error', 'Value error, unknown timezone', { error: {} }, faults.unknownTimezone],
-    ['value_error', 'Value error, start must be before end', { error: {} }, faults.startNotBeforeEnd],
-    ['value_error', 'Value error, invalid next_token', { error: {} }, faults.invalidToken],
-    ['value_error', 'Value error, null characters are not allowed', { error: {} }, faults.nullCharacter],
-  ])('%s: %s', (type, msg, ctx, refusal) => {
-    expect(JSON.stringify(faults.faultAt('query', 'name', null, refusal))).toBe(
+    ['value_error', 'Value error, unknown timezone', { error: {} }, issues.unknownTimezone],
+    ['value_error', 'Value error, start must be before end', { error: {} }, issues.startNotBeforeEnd],
+    ['value_error', 'Value error, invalid next_token', { error: {} }, issues.invalidToken],
+    ['value_error', 'Value error, null characters are not allowed', { error: {} }, issues.nullCharacter],
+  ])('%s: %s', (type, msg, ctx, violation) => {
+    expect(JSON.stringify(issues.createIssue('query', 'name', null, violation))).toBe(
       JSON.stringify({ type, loc: ['query', 'name'], msg, input: null, ctx }),
     );
   });
 
   it('is a 422 with every fault', () => {
-    const fault = faults.faultAt('path', 'app_id', '', faults.notAnInteger);
-    const failure = new faults.ValidationFailure([fault]);
-    expect([failure.getStatus(), failure.getResponse()]).toEqual([422, { detail: [fault] }]);
+    const issue = issues.createIssue('path', 'app_id', '', issues.notAnInteger);
+    const failure = new issues.ValidationException([issue]);
+    expect([failure.getStatus(), failure.getResponse()]).toEqual([422, { detail: [issue] }]);
   });
 });

@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 
 /** Why a value was refused: one row of the contract's table of validation errors (docs/contract.md#validation). */
-export class Refusal {
+export class ConstraintViolation {
   constructor(
     readonly type: string,
     readonly msg: string,
@@ -17,7 +17,7 @@ export interface RefusedPart {
   readonly path: JsonPath;
   /** The part as it was sent. */
   readonly input: unknown;
-  readonly refusal: Refusal;
+  readonly refusal: ConstraintViolation;
 }
 
 /** Why a JSON value was refused: each of its parts that was. */
@@ -29,7 +29,7 @@ export class PartRefusals {
 export type Place = 'path' | 'query' | 'body';
 
 /** One member of the 422 body's `detail`. */
-export interface Fault {
+export interface ValidationIssue {
   readonly type: string;
   readonly loc: readonly [Place, ...JsonPath];
   readonly msg: string;
@@ -39,107 +39,109 @@ export interface Fault {
 }
 
 /** A 422 with every fault of the request. */
-export class ValidationFailure extends HttpException {
-  constructor(readonly faults: readonly Fault[]) {
-    super({ detail: faults }, 422);
+export class ValidationException extends HttpException {
+  constructor(readonly issues: readonly ValidationIssue[]) {
+    super({ detail: issues }, 422);
   }
 }
 
 /** The members stand in the order in which FastAPI writes them. */
-export function faultAt(
+export function createIssue(
   place: Place,
   path: string | JsonPath,
   input: unknown,
-  { type, msg, ctx }: Refusal,
-): Fault {
+  { type, msg, ctx }: ConstraintViolation,
+): ValidationIssue {
   const loc = [place, ...(typeof path === 'string' ? [path] : path)] as const;
   return { type, loc, msg, input, ...(ctx && { ctx }) };
 }
 
 /** The bytes that were sent are no text: a percent sign that is not an escape, or not UTF-8. */
-export const notUnicode = new Refusal(
+export const invalidUtf8 = new ConstraintViolation(
   'string_unicode',
   'Input should be a valid string, unable to parse raw data as a unicode string',
 );
 
-export const notAnInteger = new Refusal(
+export const notAnInteger = new ConstraintViolation(
   'int_parsing',
   'Input should be a valid integer, unable to parse string as an integer',
 );
 
-export const notABoolean = new Refusal(
+export const notABoolean = new ConstraintViolation(
   'bool_parsing',
   'Input should be a valid boolean, unable to interpret input',
 );
 /** Not a boolean in JSON. */
-export const notAJsonBoolean = new Refusal('bool_type', 'Input should be a valid boolean');
+export const notAJsonBoolean = new ConstraintViolation('bool_type', 'Input should be a valid boolean');
 
 /** More digits than pydantic reads. */
-export const integerTooLong = new Refusal(
+export const integerTooLong = new ConstraintViolation(
   'int_parsing_size',
   'Unable to parse input string as an integer, exceeded maximum size',
 );
 
 export const belowMinimum = (ge: number) =>
-  new Refusal('greater_than_equal', `Input should be greater than or equal to ${ge}`, { ge });
+  new ConstraintViolation('greater_than_equal', `Input should be greater than or equal to ${ge}`, { ge });
 
 export const aboveMaximum = (le: number) =>
-  new Refusal('less_than_equal', `Input should be less than or equal to ${le}`, { le });
+  new ConstraintViolation('less_than_equal', `Input should be less than or equal to ${le}`, { le });
 
 /** @param maxLength in Unicode code points */
 export const tooLong = (maxLength: number) =>
-  new Refusal(
+  new ConstraintViolation(
     'string_too_long',
     `String should have at most ${maxLength} character${maxLength === 1 ? '' : 's'}`,
     { max_length: maxLength },
   );
 
 export const patternMismatch = (pattern: string) =>
-  new Refusal('string_pattern_mismatch', `String should match pattern '${pattern}'`, { pattern });
+  new ConstraintViolation('string_pattern_mismatch', `String should match pattern '${pattern}'`, { pattern });
 
 export const notAUuid = (why: string) =>
-  new Refusal('uuid_parsing', `Input should be a valid UUID, ${why}`, { error: why });
+  new ConstraintViolation('uuid_parsing', `Input should be a valid UUID, ${why}`, { error: why });
 
 export const notATimestamp = (why: string) =>
-  new Refusal('datetime_from_date_parsing', `Input should be a valid datetime or date, ${why}`, {
+  new ConstraintViolation('datetime_from_date_parsing', `Input should be a valid datetime or date, ${why}`, {
     error: why,
   });
 
 /** @param values at least one */
-export function notOneOf(values: readonly string[]): Refusal {
+export function notOneOf(values: readonly string[]): ConstraintViolation {
   const quoted = values.map((value) => `'${value}'`);
   const expected = [quoted.slice(0, -1).join(', '), quoted.at(-1)].filter(Boolean).join(' or ');
-  return new Refusal('literal_error', `Input should be ${expected}`, { expected });
+  return new ConstraintViolation('literal_error', `Input should be ${expected}`, { expected });
 }
 
 /** A member of the body that must be there. */
-export const missing = new Refusal('missing', 'Field required');
-export const notAString = new Refusal('string_type', 'Input should be a valid string');
+export const missing = new ConstraintViolation('missing', 'Field required');
+export const notAString = new ConstraintViolation('string_type', 'Input should be a valid string');
 /** Not an integer in JSON; in a text it is `notAnInteger`. */
-export const notAJsonInteger = new Refusal('int_type', 'Input should be a valid integer');
-export const notAList = new Refusal('list_type', 'Input should be a valid list');
-export const notAnObject = new Refusal(
+export const notAJsonInteger = new ConstraintViolation('int_type', 'Input should be a valid integer');
+export const notAList = new ConstraintViolation('list_type', 'Input should be a valid list');
+export const notAnObject = new ConstraintViolation(
   'model_attributes_type',
   'Input should be a valid dictionary or object to extract fields from',
 );
 
-export const invalidJson = (why: string) => new Refusal('json_invalid', 'JSON decode error', { error: why });
+export const invalidJson = (why: string) =>
+  new ConstraintViolation('json_invalid', 'JSON decode error', { error: why });
 
 export const tooFewItems = (minLength: number, actualLength: number) =>
-  new Refusal(
+  new ConstraintViolation(
     'too_short',
     `List should have at least ${minLength} item${minLength === 1 ? '' : 's'} after validation, not ${actualLength}`,
     { field_type: 'List', min_length: minLength, actual_length: actualLength },
   );
 
 export const tooManyItems = (maxLength: number, actualLength: number) =>
-  new Refusal(
+  new ConstraintViolation(
     'too_long',
     `List should have at most ${maxLength} item${maxLength === 1 ? '' : 's'} after validation, not ${actualLength}`,
     { field_type: 'List', max_length: maxLength, actual_length: actualLength },
   );
 
-export const valueError = (why: string) => new Refusal('value_error', `Value error, ${why}`, { error: {} });
+export const valueError = (why: string) =>
+  new ConstraintViolation('value_error', `Value error, ${why}`, { error: {} });
 
 export const unknownTimezone = valueError('unknown timezone');
 /** Belongs at `start`. */

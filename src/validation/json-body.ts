@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { parse, stringify } from 'lossless-json';
 import { readBody } from '../collector/request-body.js';
 import {
-  type Fault,
+  type ConstraintViolation,
   type JsonPath,
-  type Refusal,
-  faultAt,
+  type ValidationIssue,
+  createIssue,
   invalidJson,
   missing,
   notAnObject,
@@ -20,7 +20,7 @@ export interface JsonBody {
   /** By name, each as JSON text with the digits that were sent. */
   readonly members: ReadonlyMap<string, string>;
   /** Why there are no members, where the body is no JSON object. */
-  readonly fault?: Fault;
+  readonly fault?: ValidationIssue;
 }
 
 export const NO_BODY: JsonBody = { members: new Map() };
@@ -59,8 +59,8 @@ function notJson(offset: number, why: string): JsonBody {
   return refused([offset], {}, invalidJson(why));
 }
 
-function refused(path: JsonPath, input: unknown, refusal: Refusal): JsonBody {
-  return { ...NO_BODY, fault: faultAt('body', path, input, refusal) };
+function refused(path: JsonPath, input: unknown, refusal: ConstraintViolation): JsonBody {
+  return { ...NO_BODY, fault: createIssue('body', path, input, refusal) };
 }
 
 function decodeText(bytes: Buffer): string | undefined {

@@ -1,7 +1,7 @@
 import {
+  ConstraintViolation,
   type JsonPath,
   PartRefusals,
-  Refusal,
   type RefusedPart,
   notAList,
   tooFewItems,
@@ -17,8 +17,8 @@ export interface ListBounds {
 export function readList<Item>(
   value: unknown,
   { minItems = 0, maxItems }: ListBounds,
-  readItem: (item: unknown) => Item | Refusal | PartRefusals,
-): Item[] | Refusal | PartRefusals {
+  readItem: (item: unknown) => Item | ConstraintViolation | PartRefusals,
+): Item[] | ConstraintViolation | PartRefusals {
   if (!Array.isArray(value)) return notAList;
   if (value.length < minItems) return tooFewItems(minItems, value.length);
   if (value.length > maxItems) return tooManyItems(maxItems, value.length);
@@ -29,7 +29,7 @@ export function readList<Item>(
 
 /** What of a value was refused, as parts of what it is in; none when it was read. */
 export function refusedParts(read: unknown, path: JsonPath, input: unknown): RefusedPart[] {
-  if (read instanceof Refusal) return [{ path, input, refusal: read }];
+  if (read instanceof ConstraintViolation) return [{ path, input, refusal: read }];
   if (!(read instanceof PartRefusals)) return [];
   return read.parts.map((part) => ({ ...part, path: [...path, ...part.path] }));
 }

@@ -1,7 +1,7 @@
-import { type Refusal, nullCharacter, tooLong } from './issues.js';
+import { type ConstraintViolation, nullCharacter, tooLong } from './issues.js';
 
 /** The fault of a text, if it has one: longer than `maxLength` code points, or a NUL in it. */
-export function textFault(text: string, maxLength: number): Refusal | undefined {
+export function validateText(text: string, maxLength: number): ConstraintViolation | undefined {
   if (isLonger(text, maxLength)) return tooLong(maxLength);
   return text.includes('\0') ? nullCharacter : undefined;
 }

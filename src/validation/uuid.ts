@@ -1,4 +1,4 @@
-import { type Refusal, notAUuid } from './issues.js';
+import { type ConstraintViolation, notAUuid } from './issues.js';
 
 const SIMPLE = /^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/i;
 const HYPHENATED = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -10,7 +10,7 @@ const STRAY_CHARACTER = `invalid character: expected an optional prefix of \`${U
  * Reads a UUID as pydantic does (docs/contract.md#uuids): with hyphens, bare, in braces, or after `urn:uuid:`; the last
  * two only with hyphens. Either case. The value is lower-case with hyphens.
  */
-export function parseUuid(text: string): string | Refusal {
+export function parseUuid(text: string): string | ConstraintViolation {
   const { body, offset } = unwrap(text);
   if (HYPHENATED.test(body)) return body.toLowerCase();
   const groups = offset === 0 ? SIMPLE.exec(body) : null;

@@ -1,24 +1,30 @@
 import type { Type } from '@nestjs/common';
 import type { Account } from '../common/account.js';
 import { type Field, decodeFor, findSent } from './field.decorator.js';
-import { type Fault, type PartRefusals, type Place, type Refusal, faultAt } from './issues.js';
+import {
+  type ConstraintViolation,
+  type PartRefusals,
+  type Place,
+  type ValidationIssue,
+  createIssue,
+} from './issues.js';
 import { refusedParts } from './json-list.js';
 
 /** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
 
 /** An input class whose fields must also fit together, or fit the account. */
-export interface CheckedInput {
+export interface CrossFieldValidated {
   /**
    * Called when each field has been judged by itself; a field that was refused is `undefined`. What is refused here
    * joins the same 422. May leave on the input what it worked out.
    */
-  check(check: InputCheck<this>): void | Promise<void>;
+  validate(context: ValidationContext<this>): void | Promise<void>;
 }
 
 /** What is known of a request while its input is judged, and where more faults are told. */
-export class InputCheck<Input = Record<string, unknown>> {
-  private readonly refusals = new Map<string, Refusal | PartRefusals>();
+export class ValidationContext<Input = Record<string, unknown>> {
+  private readonly violations = new Map<string, ConstraintViolation | PartRefusals>();
 
   constructor(
     private readonly fields: readonly Field[],
@@ -29,21 +35,23 @@ export class InputCheck<Input = Record<string, unknown>> {
   ) {}
 
   /** Refuses the value of a field, or parts of it, unless it was refused already. */
-  refuse(name: keyof Input & string, refusal: Refusal | PartRefusals): void {
-    if (!this.refusals.has(name)) this.refusals.set(name, refusal);
+  addIssue(name: keyof Input & string, violation: ConstraintViolation | PartRefusals): void {
+    if (!this.violations.has(name)) this.violations.set(name, violation);
   }
 
   /** Whether none of these fields was refused so far. */
-  accepts(...names: (keyof Input & string)[]): boolean {
-    return names.every((name) => !this.refusals.has(name));
+  isValid(...names: (keyof Input & string)[]): boolean {
+    return names.every((name) => !this.violations.has(name));
   }
 
   /** All faults so far in the contract's order (docs/contract.md#order). */
-  faults(): Fault[] {
+  issues(): ValidationIssue[] {
     return this.fields.flatMap((field) => {
       const { name, raw } = findSent(field, this.raw[field.in]);
-      const parts = refusedParts(this.refusals.get(field.name), [name], this.decode(field.in, raw));
-      return parts.map(({ path, input, refusal }) => faultAt(field.in, path, input, refusal));
+      const parts = refusedParts(this.violations.get(field.name), [name], this.decode(field.in, raw));
+      return parts.map(({ path, input, refusal: violation }) =>
+        createIssue(field.in, path, input, violation),
+      );
     });
   }
 

@@ -21,7 +21,7 @@ export function thisMachine(): Machine {
 }
 
 /** Memory of a process in MB: now, and at most so far. NaN where the system does not tell. */
-export function memoryOf(pid: number): { rssMb: number; peakMb: number } {
+export function readMemory(pid: number): { rssMb: number; peakMb: number } {
   const file = `/proc/${pid}/status`;
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const megabytes = (name: string) =>

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryOf, thisMachine } from './machine.js';
+import { readMemory, thisMachine } from './machine.js';
 import { type Options, UsageError, readOptions } from './options.js';
 import { Peers } from './peers/peers.js';
 import { progress } from './report/progress.js';
@@ -63,7 +63,7 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     if (beside) results.beside = beside;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;
-    results.afterMb = memoryOf(service.server.pid).rssMb;
+    results.afterMb = readMemory(service.server.pid).rssMb;
     results.tables = await measureStorage(service.server);
     if (peers) {
       results.peers = peers.versions;

@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { rowsOf } from './dataset/shape.js';
+import { parseRows } from './dataset/shape.js';
 
 export interface Options {
   /** Rows of the data set. */
@@ -75,7 +75,7 @@ export function wants({ only }: Options, id: string): boolean {
 }
 
 function counted(option: string, text: string): number {
-  const count = rowsOf(text);
+  const count = parseRows(text);
   if (count === undefined) throw new UsageError(`${option}: a number and k or m, as in 10m`);
   return count;
 }

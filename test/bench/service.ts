@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type Case, moved, pathOf } from './cases/case.js';
-import { type Context, contextOf } from './cases/context.js';
+import { type Case, buildPath, moved } from './cases/case.js';
+import { type Context, createContext } from './cases/context.js';
 import { logCases } from './cases/logs.js';
 import { metricCases } from './cases/metrics.js';
-import { directoryCases } from './cases/names.js';
+import { nameCases } from './cases/names.js';
 import { trafficCases } from './cases/traffic.js';
 import { EXCLUDED, HOT_APP, TEAM_KEY } from './dataset/shape.js';
 import { HttpConnection } from './load/http-connection.js';
@@ -44,15 +44,15 @@ export class Service {
     });
     const port = await server.call('port');
     const connection = await HttpConnection.open(port, TEAM_KEY);
-    return new Service(server, port, connection, await contextOf(server, anchor));
+    return new Service(server, port, connection, await createContext(server, anchor));
   }
 
   cases(): Case[] {
-    return [logCases, directoryCases, trafficCases, metricCases].flatMap((of) => of(this.context));
+    return [logCases, nameCases, trafficCases, metricCases].flatMap((of) => of(this.context));
   }
 
   async get(path: string, sent?: object): Promise<string> {
-    const { status, body } = await this.ask(path, sent);
+    const { status, body } = await this.call(path, sent);
     if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
     return body.toString();
   }
@@ -61,8 +61,8 @@ export class Service {
   http(one: Case, name = 'http'): Subject {
     const sample = async (nth: number) => {
       const startedAt = performance.now();
-      const { status } = await this.ask(pathOf(one, nth), one.body);
-      if (status !== 200) throw new Error(`${pathOf(one, nth)}: ${status}`);
+      const { status } = await this.call(buildPath(one, nth), one.body);
+      if (status !== 200) throw new Error(`${buildPath(one, nth)}: ${status}`);
       return performance.now() - startedAt;
     };
     return { name, sample };
@@ -70,27 +70,27 @@ export class Service {
 
   /** The case's statements through the client alone. */
   async floor(one: Case): Promise<Subject> {
-    const variants = await this.statementsOf(one);
+    const variants = await this.findStatements(one);
     const sample = async (nth: number) => (await this.server.call('sample', variant(variants, one, nth))).ms;
     return { name: 'floor', sample };
   }
 
   /** Rows that the engine answers the case with. */
   async floorRows(one: Case): Promise<number> {
-    const variants = await this.statementsOf(one);
+    const variants = await this.findStatements(one);
     return (await this.server.call('sample', variant(variants, one, 0))).rows;
   }
 
   /** Milliseconds of each request of a round with so many at once. */
   httpRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
-    const from = this.taken(100_000);
-    const path = (nth: number) => pathOf(one, from + nth);
+    const from = this.takeNext(100_000);
+    const path = (nth: number) => buildPath(one, from + nth);
     return httpRound({ port: this.port, key: TEAM_KEY, path, body: one.body }, concurrency, forMs);
   }
 
   async floorRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
-    const known = await this.statementsOf(one);
-    const from = this.taken(ROUND_VARIANTS);
+    const known = await this.findStatements(one);
+    const from = this.takeNext(ROUND_VARIANTS);
     const variants = Array.from({ length: ROUND_VARIANTS }, (_, index) => variant(known, one, from + index));
     return this.server.call('round', variants, concurrency, forMs);
   }
@@ -111,20 +111,20 @@ export class Service {
     await this.server.stop();
   }
 
-  private async ask(path: string, body?: object) {
+  private async call(path: string, body?: object) {
     if (!this.connection.isOpen) this.connection = await HttpConnection.open(this.port, TEAM_KEY);
     return this.connection.get(path, body);
   }
 
   private last = 10_000;
   /** The first of so many numbers of samples that nobody had before. */
-  private taken(count: number): number {
+  private takeNext(count: number): number {
     this.last += count;
     return this.last - count;
   }
 
   /** Recorded once: what the product asks for each of the case's requests. */
-  private statementsOf(one: Case): Promise<Statement[][]> {
+  private findStatements(one: Case): Promise<Statement[][]> {
     const known = this.statements.get(one.id);
     if (known) return known;
     const recording = this.record(one);
@@ -135,7 +135,7 @@ export class Service {
   private async record(one: Case): Promise<Statement[][]> {
     const recorded: Statement[][] = [];
     for (let nth = 0; nth < one.paths.length; nth++) {
-      const path = pathOf(one, nth === 0 ? 0 : nth);
+      const path = buildPath(one, nth === 0 ? 0 : nth);
       // Key and scope are remembered for a while: what is recorded behind this request is the operation's alone.
       if (nth % 20 === 0) await this.get(path, one.body);
       const url = `http://127.0.0.1:${this.port}${path}`;

@@ -83,12 +83,12 @@ describeWithChromium('/docs in a browser', () => {
     await press(operation, name);
     await press(operation, tryIt);
     await press(operation, execute);
-    const answer = operation.locator('.live-responses-table');
-    await answer.getByText('"name": "Acme"').waitFor();
+    const shown = operation.locator('.live-responses-table');
+    await shown.getByText('"name": "Acme"').waitFor();
     if (process.env.SCREENSHOTS)
       await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-3.png`, fullPage: true });
-    expect(await answer.locator('tbody .response-col_status').first().innerText()).toContain('200');
-    expect(await answer.innerText()).toContain('x-ratelimit-remaining');
+    expect(await shown.locator('tbody .response-col_status').first().innerText()).toContain('200');
+    expect(await shown.innerText()).toContain('x-ratelimit-remaining');
   });
 
   it('names commands that work', async () => {

@@ -68,10 +68,10 @@ describe('BatchLog', () => {
     const logged = ['request_logs_v1', 'request_details_v1'].map(
       (table) => `SELECT count() AS n FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
     );
-    const answers = [...counted, ...reported, ...logged].map((sql) =>
+    const responses = [...counted, ...reported, ...logged].map((sql) =>
       open.store.rows<{ n: number }>('test', sql, { endpoint_id }),
     );
-    return (await Promise.all(answers)).map(([row]) => row!.n);
+    return (await Promise.all(responses)).map(([row]) => row!.n);
   };
   const filterUnseen = async (messages: readonly MessageKey[], log = new BatchLog(open.store)) => {
     const sorted = await log.filterUnseen(messages);
@@ -172,11 +172,15 @@ describe('BatchLog', () => {
   it('appends a batch that is larger than one statement, and completes it piece by piece', async () => {
     const batch = buildBatch(11);
     const [count, log, ...others] = batch.pieces as [Piece, Piece, ...Piece[]];
-    const row = JSON.parse(log.rows) as { request_uuid: string; capture: string };
+    const row = JSON.parse(log.rows) as { request_uuid: string; captured_json: string };
     const capture = JSON.stringify({ request_body_json: '"\t\\'.repeat(1_500_000) });
     const large = Array.from({ length: 4 }, (_, index) => ({
       table: log.table,
-      rows: JSON.stringify({ ...row, request_uuid: randomUUID(), ...(index > 0 && { capture }) }),
+      rows: JSON.stringify({
+        ...row,
+        request_uuid: randomUUID(),
+        ...(index > 0 && { captured_json: capture }),
+      }),
     }));
     await new BatchLog(open.store).recover(0);
     await new BatchLog(open.store).append({ ...batch, pieces: [count, ...large, ...others] });

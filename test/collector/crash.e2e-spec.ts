@@ -7,11 +7,11 @@ import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
 import { prepare } from '../setup/service.js';
-import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { describeEmbedded } from '../setup/store.js';
-import { logFile } from './setup/log-file.js';
+import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { Load, type Outgoing } from './setup/load.js';
-import { aCount, aSync, anItem } from './setup/messages.js';
+import { logFile } from './setup/log-file.js';
+import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 import { ServiceProcess } from './setup/service-process.js';
 
 const SYNCS = 3_000;
@@ -22,7 +22,7 @@ const SENDERS = 100;
 const CRASHES_AT = [600, 1_600, 2_700];
 
 /** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
-const countOf = (index: number) => 1 + (index % 97);
+const toCount = (index: number) => 1 + (index % 97);
 
 describeEmbedded('kill -9 during a load', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
@@ -63,7 +63,7 @@ describeEmbedded('kill -9 during a load', () => {
   it('counts every acknowledged message once, and only once', async () => {
     const { data } = await get('traffic');
     const requests = (data as TrafficBody[]).map((period) => period.requests);
-    const expected = Array.from({ length: SYNCS }, (_, index) => countOf(index));
+    const expected = Array.from({ length: SYNCS }, (_, index) => toCount(index));
     expect(add(requests)).toBe(add(expected));
     const bytes = (data as TrafficBody[]).map((period) => period.bytes_sent);
     expect(add(bytes)).toBe(10 * add(expected));
@@ -82,7 +82,7 @@ describeEmbedded('kill -9 during a load', () => {
            (SELECT count() FROM instance_resources_v1) AS resources,
            (SELECT uniqExact(memory_rss) FROM instance_resources_v1) AS distinct_resources`,
       );
-      const expected = add(Array.from({ length: SYNCS }, (_, index) => countOf(index)));
+      const expected = add(Array.from({ length: SYNCS }, (_, index) => toCount(index)));
       expect(totals).toEqual(Object.fromEntries(tables.map((table) => [table, expected])));
       expect(reports).toEqual({
         errors: expected,
@@ -122,24 +122,24 @@ describeEmbedded('kill -9 during a load', () => {
 
 function messages(base: string): Outgoing[] {
   const syncs = Array.from({ length: SYNCS }, (_, index) => {
-    const count = aCount({
+    const count = buildCount({
       path: `/things/${index % 50}/:id`,
       consumer: `consumer-${index % 200}`,
-      request_count: countOf(index),
-      response_size_sum: 10 * countOf(index),
+      request_count: toCount(index),
+      response_size_sum: 10 * toCount(index),
       status_code: 200 + (index % 3) * 100,
-      response_times: { [10 * (index % 40)]: countOf(index) },
+      response_times: { [10 * (index % 40)]: toCount(index) },
     });
-    const error = { method: 'GET', path: '/things/0/:id', type: 'E', msg: 'm', error_count: countOf(index) };
+    const error = { method: 'GET', path: '/things/0/:id', type: 'E', msg: 'm', error_count: toCount(index) };
     const resources = { cpu_percent: 1, memory_rss: index };
     return {
       url: `${base}/sync`,
-      body: JSON.stringify(aSync({ requests: [count], server_errors: [error], resources })),
+      body: JSON.stringify(buildSync({ requests: [count], server_errors: [error], resources })),
     };
   });
   const files = Array.from({ length: FILES }, () => {
     const items = Array.from({ length: ITEMS_PER_FILE }, () =>
-      anItem({ request: { path: '/things/0/:id' } }),
+      buildLogItem({ request: { path: '/things/0/:id' } }),
     );
     return { url: `${base}/log?uuid=${randomUUID()}`, body: logFile(items) };
   });

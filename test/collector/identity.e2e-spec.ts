@@ -3,18 +3,18 @@ import { Config } from '../../src/config/config.js';
 import { parseNdjsonLine } from '../../src/ingestion/formats/ndjson.parser.js';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { SharedRedis } from '../../src/redis/redis-coordinator.js';
-import { aRequest } from '../factories/request.factory.js';
+import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Client, TestService } from './setup/collector.js';
-import { aCount, aSync, anItem } from './setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 import { startServer } from './setup/server.js';
 
 const REQUESTS = 50;
 
 /** All requests of an app in pages of seven, and what traffic counts. */
 async function readBack({ tenant }: Client) {
-  const logs = await tenant.walk<{ request_uuid: string }>('request-logs', {}, () => 7);
+  const logs = await tenant.readAllPages<{ request_uuid: string }>('request-logs', {}, () => 7);
   const { data } = await tenant.traffic();
   const requests = data.reduce((sum, period) => sum + period.requests, 0);
   return { uuids: logs.map(({ request_uuid }) => request_uuid), requests };
@@ -33,7 +33,10 @@ describe('a request that comes by two ways', () => {
   afterAll(() => service.stop());
 
   const items = () =>
-    Array.from({ length: REQUESTS }, () => anItem({ request: { consumer: 'bob' } }) as { uuid: string });
+    Array.from(
+      { length: REQUESTS },
+      () => buildLogItem({ request: { consumer: 'bob' } }) as { uuid: string },
+    );
   const toRecord = (line: string): RequestRecord => {
     const parsed = parseNdjsonLine(line);
     if (!('record' in parsed) || parsed.record.request_uuid === null) throw new Error(line);
@@ -43,7 +46,10 @@ describe('a request that comes by two ways', () => {
   it('is one request when what the collector logged is read by Get Request Details and imported', async () => {
     const logged = items();
     await client.sendLog(logged);
-    await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob', request_count: REQUESTS })] }));
+    await client.send(
+      'sync',
+      buildSync({ requests: [buildCount({ consumer: 'bob', request_count: REQUESTS })] }),
+    );
     const details = logged.map(async ({ uuid }) => (await client.tenant.get(`request-logs/${uuid}`)).text);
     const records = (await Promise.all(details)).map(toRecord);
 
@@ -55,7 +61,7 @@ describe('a request that comes by two ways', () => {
   it('is one request when it is imported and then logged', async () => {
     const logged = items();
     const timestamp = Date.now() - 60_000;
-    const records = logged.map(({ uuid }) => aRequest({ request_uuid: uuid, timestamp }));
+    const records = logged.map(({ uuid }) => buildRequest({ request_uuid: uuid, timestamp }));
     await service.api.writer.write(client.tenant.appId, records);
     expect((await client.sendLog(logged)).status).toBe(202);
     const { uuids, requests } = await readBack(client);
@@ -67,7 +73,7 @@ describe('a request that comes by two ways', () => {
       client = await service.tenant();
       const logged = items();
       const timestamp = Date.now() - 60_000;
-      const records = logged.map(({ uuid }) => aRequest({ request_uuid: uuid, timestamp }));
+      const records = logged.map(({ uuid }) => buildRequest({ request_uuid: uuid, timestamp }));
       await Promise.all([client.sendLog(logged), service.api.writer.write(client.tenant.appId, records)]);
       const { uuids } = await readBack(client);
       expect([uuids.length, new Set(uuids).size]).toEqual([REQUESTS, REQUESTS]);
@@ -82,10 +88,10 @@ describeWithRedisServer('two processes on one server and one Redis', () => {
     const service = await TestService.start({ ...env, REDIS_URL: redis.url });
     const config = new Config({ ...env, REDIS_URL: redis.url });
     const stores = [await ClickHouse.open(config), await ClickHouse.open(config)];
-    const connections = stores.map(() => SharedRedis.of(config));
+    const connections = stores.map(() => RedisCoordinator.create(config));
     try {
       const client = await service.tenant();
-      const records = Array.from({ length: 4_000 }, (_, n) => aRequest({ path: `/${n % 50}` }));
+      const records = Array.from({ length: 4_000 }, (_, n) => buildRequest({ path: `/${n % 50}` }));
       const writers = stores.map((store, index) => new RequestsWriter(store, connections[index]));
       const written = await Promise.all([
         ...writers.map((writer) => writer.write(client.tenant.appId, records.slice(0, 2_500))),

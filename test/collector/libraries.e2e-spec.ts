@@ -74,9 +74,9 @@ async function run(monitored: Monitored) {
   const { sample, client } = monitored;
   for (const { status, times = 1, ...call } of CALLS)
     for (let time = 0; time < times; time++) {
-      const answer = await sample.call(call);
-      expect([call.path, answer.status]).toEqual([call.path, status]);
-      if (call.path !== NOWHERE) monitored.bytesSent += answer.bytes;
+      const response = await sample.call(call);
+      expect([call.path, response.status]).toEqual([call.path, status]);
+      if (call.path !== NOWHERE) monitored.bytesSent += response.bytes;
     }
   await eventually(async () => {
     const { data } = await client.tenant.logs({ limit: 1000 });

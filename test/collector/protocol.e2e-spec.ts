@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { eventually } from '../setup/eventually.js';
-import { answerTo, answersIn, exchange } from '../setup/raw-http.js';
+import { exchangeBytes, exchangeOne, parseResponses } from '../setup/raw-http.js';
 import type { ConsumerBody } from '../setup/tenant.js';
 import { type Client, TestService } from './setup/collector.js';
 import { logFile } from './setup/log-file.js';
-import { aCount, aSync, anItem } from './setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 
 const MIB = 1024 * 1024;
 const RATE_LIMIT = 60;
 
-const tallied = (answers: { status: number }[]) => {
+const tallied = (responses: { status: number }[]) => {
   const tally: Record<number, number> = {};
-  for (const { status } of answers) tally[status] = (tally[status] ?? 0) + 1;
+  for (const { status } of responses) tally[status] = (tally[status] ?? 0) + 1;
   return tally;
 };
 
@@ -48,7 +48,7 @@ describe('the collection interface', () => {
     ['log', 422],
     ['nothing', 422],
   ])('carries a request ID, and a type that is not guessed: %s', async (kind, expected) => {
-    const { status, headers } = await client.send(kind, aSync());
+    const { status, headers } = await client.send(kind, buildSync());
     expect([status, headers.get('x-content-type-options')]).toEqual([expected, 'nosniff']);
     expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   });
@@ -56,7 +56,7 @@ describe('the collection interface', () => {
   it('answers 400 to a message with two hosts', async () => {
     const hosts = 'Host: a.example\r\nHost: b.example\r\n';
     const bytes = `POST ${client.path('sync')} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`;
-    expect(await answerTo(service.collector.url, bytes)).toMatchObject({
+    expect(await exchangeOne(service.collector.url, bytes)).toMatchObject({
       status: 400,
       text: '{"detail":"Bad Request"}',
       headers: { 'x-content-type-options': 'nosniff' },
@@ -65,7 +65,7 @@ describe('the collection interface', () => {
 
   describe('202', () => {
     it('says that the message is accepted', async () => {
-      const { status, body } = await client.send('sync', aSync());
+      const { status, body } = await client.send('sync', buildSync());
       expect([status, body]).toEqual([202, { status: 'accepted' }]);
     });
 
@@ -90,13 +90,15 @@ describe('the collection interface', () => {
     it('sync counts requests, by environment and consumer, in the quarter-hour of its timestamp', async () => {
       const consumers = [{ identifier: 'bob', name: 'Bob', group: 'Admins' }];
       const counts = [
-        aCount({ consumer: 'bob', request_count: 3, request_size_sum: 30, response_size_sum: 300 }),
-        aCount({ consumer: 'bob', request_count: 4, status_code: 500 }),
-        aCount({ request_count: 5 }),
+        buildCount({ consumer: 'bob', request_count: 3, request_size_sum: 30, response_size_sum: 300 }),
+        buildCount({ consumer: 'bob', request_count: 4, status_code: 500 }),
+        buildCount({ request_count: 5 }),
       ];
       const timestamp = Date.now() / 1000 - 3_500;
-      expect((await client.send('sync', aSync({ timestamp, requests: counts, consumers }))).status).toBe(202);
-      expect((await client.send('sync', aSync({ requests: [aCount()] }), 'dev')).status).toBe(202);
+      expect((await client.send('sync', buildSync({ timestamp, requests: counts, consumers }))).status).toBe(
+        202,
+      );
+      expect((await client.send('sync', buildSync({ requests: [buildCount()] }), 'dev')).status).toBe(202);
       expect(await requests()).toBe(13);
       expect(await requests({ app_env_id: await client.tenant.envId('prod') })).toBe(12);
       expect(await requests({ consumer_id: await client.tenant.consumerId('bob') })).toBe(7);
@@ -111,14 +113,14 @@ describe('the collection interface', () => {
 
     it('sync without requests moves the time of the last sync, and adds no traffic', async () => {
       const before = Date.now();
-      await client.send('sync', aSync({ requests: [] }));
+      await client.send('sync', buildSync({ requests: [] }));
       const { envs } = await app();
       expect(Date.parse(envs[0].last_sync_at)).toBeGreaterThanOrEqual(before);
       expect((await client.tenant.traffic()).data).toEqual([]);
     });
 
     it('log adds to the logs and not to the traffic', async () => {
-      const item = anItem({
+      const item = buildLogItem({
         request: { consumer: 'bob' },
         exception: { type: 'E', message: 'm', stacktrace: 's' },
       });
@@ -129,28 +131,28 @@ describe('the collection interface', () => {
     });
 
     it('is for a log file with bad lines as well: the good ones are kept, the others counted', async () => {
-      const answer = await client.sendLog([anItem(), '{"uuid":1}', 'no JSON', anItem()]);
-      expect([answer.status, answer.body.rejected]).toEqual([202, 2]);
+      const response = await client.sendLog([buildLogItem(), '{"uuid":1}', 'no JSON', buildLogItem()]);
+      expect([response.status, response.body.rejected]).toEqual([202, 2]);
       expect(await logs()).toHaveLength(2);
     });
 
     it('is for members that cannot be read as well: they alone are left out', async () => {
-      const count = aCount({ consumer: true, request_size_sum: -1 });
-      const sync = await client.send('sync', aSync({ requests: [count], consumers: 'bob' }));
-      const item = anItem({ request: { consumer: '', size: 2 ** 53 }, exception: { message: 'm' } });
-      const log = await client.sendLog([item, anItem({ traceId: 'x' })]);
+      const count = buildCount({ consumer: true, request_size_sum: -1 });
+      const sync = await client.send('sync', buildSync({ requests: [count], consumers: 'bob' }));
+      const item = buildLogItem({ request: { consumer: '', size: 2 ** 53 }, exception: { message: 'm' } });
+      const log = await client.sendLog([item, buildLogItem({ traceId: 'x' })]);
       expect([sync, log]).toMatchObject(Array(2).fill({ status: 202, body: { status: 'accepted' } }));
       expect([sync.body.rejected, log.body.rejected]).toEqual([undefined, undefined]);
       expect([await requests(), (await logs()).length]).toEqual([1, 2]);
     });
 
     it('sync: a later name or group of a consumer takes the place of the one before', async () => {
-      await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
+      await client.send('sync', buildSync({ requests: [buildCount({ consumer: 'bob' })] }));
       await client.send(
         'sync',
-        aSync({ requests: [], consumers: [{ identifier: 'bob', name: 'Bob', group: 'A' }] }),
+        buildSync({ requests: [], consumers: [{ identifier: 'bob', name: 'Bob', group: 'A' }] }),
       );
-      await client.send('sync', aSync({ requests: [], consumers: [{ identifier: 'bob', group: 'B' }] }));
+      await client.send('sync', buildSync({ requests: [], consumers: [{ identifier: 'bob', group: 'B' }] }));
       const { data } = await client.tenant.consumers();
       expect(data).toMatchObject([{ identifier: 'bob', name: 'Bob', group: { name: 'B' } }]);
     });
@@ -158,15 +160,15 @@ describe('the collection interface', () => {
 
   describe('duplicates', () => {
     it('a message sent again changes nothing, at the same time or later', async () => {
-      const sync = aSync({ requests: [aCount({ request_count: 7 })] });
-      const answers = await Promise.all(Array.from({ length: 8 }, () => client.send('sync', sync)));
-      answers.push(await client.send('sync', sync));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+      const sync = buildSync({ requests: [buildCount({ request_count: 7 })] });
+      const responses = await Promise.all(Array.from({ length: 8 }, () => client.send('sync', sync)));
+      responses.push(await client.send('sync', sync));
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 202));
       expect(await requests()).toBe(7);
     });
 
     it('a message UUID belongs to its app', async () => {
-      const sync = aSync();
+      const sync = buildSync();
       const other = await service.tenant();
       expect((await client.send('sync', sync)).status).toBe(202);
       expect((await other.send('sync', sync)).status).toBe(202);
@@ -176,16 +178,16 @@ describe('the collection interface', () => {
 
     it('a file sent again changes nothing, even with more in it', async () => {
       const uuid = randomUUID();
-      const item = anItem();
+      const item = buildLogItem();
       await client.sendLog([item], uuid);
-      expect((await client.sendLog([item, anItem()], uuid)).status).toBe(202);
+      expect((await client.sendLog([item, buildLogItem()], uuid)).status).toBe(202);
       expect(await logs()).toHaveLength(1);
     });
 
     it('an item is logged once, in whichever files it comes', async () => {
-      const item = anItem();
+      const item = buildLogItem();
       await Promise.all([client.sendLog([item, item]), client.sendLog([item])]);
-      await client.sendLog([anItem(), item]);
+      await client.sendLog([buildLogItem(), item]);
       expect(await logs()).toHaveLength(2);
     });
   });
@@ -193,8 +195,8 @@ describe('the collection interface', () => {
   describe('404', () => {
     it('is for a client ID that the store does not know, and nothing else', async () => {
       const path = `/v2/${randomUUID()}/prod/sync`;
-      const answer = await service.collector.post(path, JSON.stringify(aSync()));
-      expect([answer.status, answer.body]).toEqual([404, { detail: 'Client ID not found' }]);
+      const response = await service.collector.post(path, JSON.stringify(buildSync()));
+      expect([response.status, response.body]).toEqual([404, { detail: 'Client ID not found' }]);
     });
 
     it('is not for a kind of message that is not known: a library would switch itself off', async () => {
@@ -209,27 +211,31 @@ describe('the collection interface', () => {
     it.each([
       ['sync', '{', 'body: must be valid JSON'],
       ['sync', '[]', 'body: must be an object'],
-      ['sync', JSON.stringify(aSync({ message_uuid: 'x' })), 'message_uuid: must be a UUID'],
-      ['sync', JSON.stringify(aSync({ timestamp: null })), 'timestamp: must be a number'],
-      ['sync', JSON.stringify(aSync({ timestamp: 1 })), 'timestamp: older than the 13 months'],
-      ['sync', JSON.stringify(aSync({ requests: [aCount({ method: '' })] })), 'requests[0].method: must be'],
+      ['sync', JSON.stringify(buildSync({ message_uuid: 'x' })), 'message_uuid: must be a UUID'],
+      ['sync', JSON.stringify(buildSync({ timestamp: null })), 'timestamp: must be a number'],
+      ['sync', JSON.stringify(buildSync({ timestamp: 1 })), 'timestamp: older than the 13 months'],
+      [
+        'sync',
+        JSON.stringify(buildSync({ requests: [buildCount({ method: '' })] })),
+        'requests[0].method: must be',
+      ],
       ['startup', '{"message_uuid":"x"}', 'message_uuid: must be a UUID'],
       ['log', '', 'uuid: must be a UUID'],
       [`log?uuid=${randomUUID()}`, 'no JSON', 'body: line 1: item: must be valid JSON'],
     ])('is for what can never be accepted: %s %.40s', async (kind, body, detail) => {
-      const answer = await send(kind, body);
-      expect([answer.status, answer.body.detail]).toEqual([422, expect.stringContaining(detail)]);
+      const response = await send(kind, body);
+      expect([response.status, response.body.detail]).toEqual([422, expect.stringContaining(detail)]);
     });
 
     it('is for an environment that is no name', async () => {
-      const answer = await send('sync', JSON.stringify(aSync()), 'pre.prod');
-      expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(/^env: must be/)]);
+      const response = await send('sync', JSON.stringify(buildSync()), 'pre.prod');
+      expect([response.status, response.body.detail]).toEqual([422, expect.stringMatching(/^env: must be/)]);
     });
   });
 
   describe('bounds', () => {
     it('413 for a body that is too long, told or not', async () => {
-      const body = JSON.stringify(aSync({ server_errors: ['x'.repeat(3 * MIB)] }));
+      const body = JSON.stringify(buildSync({ server_errors: ['x'.repeat(3 * MIB)] }));
       const told = await service.collector.post(client.path('sync'), body);
       expect([told.status, told.body]).toEqual([413, { detail: 'Payload too large' }]);
     });
@@ -238,14 +244,14 @@ describe('the collection interface', () => {
       const bomb = gzipSync(Buffer.alloc(512 * MIB, ' '));
       expect(bomb.length).toBeLessThan(MIB);
       const before = process.memoryUsage().rss;
-      const answer = await service.collector.post(`${client.path('log')}?uuid=${randomUUID()}`, bomb);
-      expect(answer.status).toBe(413);
+      const response = await service.collector.post(`${client.path('log')}?uuid=${randomUUID()}`, bomb);
+      expect(response.status).toBe(413);
       expect(process.memoryUsage().rss - before).toBeLessThan(200 * MIB);
     });
 
     it('429 for what is more than the share of one app, 503 for more than all may have, until it is less', async () => {
       const body = Buffer.alloc(45_000, 'x').toString('base64');
-      const items = Array.from({ length: 60 }, () => anItem({ request: { body } }));
+      const items = Array.from({ length: 60 }, () => buildLogItem({ request: { body } }));
       const post = (sender: Client) =>
         service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, logFile(items));
       const senders = await Promise.all(Array.from({ length: 8 }, () => service.tenant()));
@@ -285,22 +291,22 @@ describe('the collection interface', () => {
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {
       const other = await service.tenant();
       const startup = () => client.send('startup', { message_uuid: randomUUID() });
-      const answers = await Promise.all(Array.from({ length: RATE_LIMIT + 5 }, startup));
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(5);
+      const responses = await Promise.all(Array.from({ length: RATE_LIMIT + 5 }, startup));
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(5);
       expect(
-        answers.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
+        responses.every(({ status, headers }) => status === 202 || Number(headers.get('retry-after')) > 0),
       ).toBe(true);
       expect((await other.send('startup', { message_uuid: randomUUID() })).status).toBe(202);
     });
 
     it('503 for a message that does not wait for the response before it', async () => {
-      const body = JSON.stringify(aSync());
+      const body = JSON.stringify(buildSync());
       const message = (connection: string) =>
         `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
       const messages = message('keep-alive').repeat(3) + message('close');
-      const answers = answersIn(await exchange(service.collector.url, messages));
+      const responses = parseResponses(await exchangeBytes(service.collector.url, messages));
       const refused = { status: 503, headers: { 'retry-after': '1' } };
-      expect(answers).toMatchObject([{ status: 202 }, refused, refused, refused]);
+      expect(responses).toMatchObject([{ status: 202 }, refused, refused, refused]);
       expect(await requests()).toBe(1);
     });
 
@@ -310,7 +316,7 @@ describe('the collection interface', () => {
       socket.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{"times`);
       await once(socket, 'ready');
       socket.destroy();
-      expect((await client.send('sync', aSync())).status).toBe(202);
+      expect((await client.send('sync', buildSync())).status).toBe(202);
       expect(await requests()).toBe(1);
     });
   });
@@ -328,9 +334,9 @@ describe('the collection interface', () => {
   // The last: from then on this address is not asked about new apps.
   it('answers 429 to who guesses client IDs, and takes what comes of an app that was never heard of', async () => {
     const guess = () => service.collector.post(`/v2/${randomUUID()}/prod/sync`, '{}');
-    const answers = await Promise.all(Array.from({ length: 10 }, guess));
-    const refused = answers.find(({ status }) => status === 429);
+    const responses = await Promise.all(Array.from({ length: 10 }, guess));
+    const refused = responses.find(({ status }) => status === 429);
     expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect((await client.send('sync', aSync())).status).toBe(202);
+    expect((await client.send('sync', buildSync())).status).toBe(202);
   });
 });

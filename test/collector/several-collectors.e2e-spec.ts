@@ -4,9 +4,9 @@ import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-ser
 import { eventually } from '../setup/eventually.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { Client, TestCollector, TestService } from './setup/collector.js';
-import { post } from './setup/post.js';
 import { Load } from './setup/load.js';
-import { aCount, aSync } from './setup/messages.js';
+import { buildCount, buildSync } from './setup/messages.js';
+import { post } from './setup/post.js';
 import { startServer } from './setup/server.js';
 
 describeWithRedisServer('several collectors on one server and one Redis', () => {
@@ -58,11 +58,11 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
   it('give each name one ID, and each ID to one name', async () => {
     const messages = range(120).map((index) => {
       const requests = range(3).map((more) =>
-        aCount({ path: `/p/${(index + more) % 40}`, consumer: `c${index % 30}` }),
+        buildCount({ path: `/p/${(index + more) % 40}`, consumer: `c${index % 30}` }),
       );
       const consumers = [{ identifier: `c${index % 30}`, group: `g${index % 3}` }];
       const url = `${collectors()[index % 2]!.url}${client.path('sync', index % 4 < 2 ? 'prod' : 'dev')}`;
-      return { url, body: JSON.stringify(aSync({ requests, consumers })) };
+      return { url, body: JSON.stringify(buildSync({ requests, consumers })) };
     });
     await new Load(messages).run(30);
     expect(await requests()).toBe(360);
@@ -85,7 +85,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
   }, 60_000);
 
   it('count a message once that comes to both, at once or one after the other', async () => {
-    const messages = range(40).map(() => JSON.stringify(aSync()));
+    const messages = range(40).map(() => JSON.stringify(buildSync()));
     const send = (body: string) =>
       collectors().map(({ url }) => ({ url: `${url}${client.path('sync')}`, body }));
     await new Load(messages.flatMap(send)).run(20);
@@ -94,7 +94,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
   }, 60_000);
 
   it('keep a mark on an endpoint that another collector meets for the first time', async () => {
-    const sync = () => JSON.stringify(aSync({ requests: [aCount({ path: '/hidden' })] }));
+    const sync = () => JSON.stringify(buildSync({ requests: [buildCount({ path: '/hidden' })] }));
     await service.collector.post(client.path('sync'), sync());
     await client.tenant.exclude('GET', '/hidden');
     expect((await second.post(client.path('sync'), sync())).status).toBe(202);
@@ -103,7 +103,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
 
   it('answer 503 while Redis is away, guess no IDs, and go on when it is back', async () => {
     await redis.kill();
-    const body = JSON.stringify(aSync({ requests: [aCount({ path: '/new' })] }));
+    const body = JSON.stringify(buildSync({ requests: [buildCount({ path: '/new' })] }));
     const url = `${second.url}${client.path('sync')}`;
     const refused = await post(url, body);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);

@@ -3,7 +3,7 @@ import { eventually } from '../setup/eventually.js';
 import { type Client, TestService } from './setup/collector.js';
 import { Load } from './setup/load.js';
 import { logFile } from './setup/log-file.js';
-import { aCount, aSync, anItem } from './setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 import { startServer } from './setup/server.js';
 
 describe('a store that is away for a while', () => {
@@ -34,10 +34,10 @@ describe('a store that is away for a while', () => {
     const url = (kind: string) => `${service.collector.url}${client.path(kind)}`;
     const syncs = Array.from({ length: 400 }, (_, index) => ({
       url: url('sync'),
-      body: JSON.stringify(aSync({ requests: [aCount({ request_count: index })] })),
+      body: JSON.stringify(buildSync({ requests: [buildCount({ request_count: index })] })),
     }));
     const files = Array.from({ length: 40 }, () => {
-      const item = anItem();
+      const item = buildLogItem();
       return { url: `${url('log')}?uuid=${item.uuid}`, body: logFile([item]) };
     });
     const load = new Load([...syncs.slice(0, 200), ...files, ...syncs.slice(200)]);
@@ -46,9 +46,9 @@ describe('a store that is away for a while', () => {
     await server.kill();
     const repeated = load.repeated;
     await eventually(() => load.repeated > repeated + 100, 20_000);
-    const answer = await client.send('sync', aSync());
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
-    expect(answer.body).toEqual({ detail: 'Service temporarily unavailable' });
+    const response = await client.send('sync', buildSync());
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(response.body).toEqual({ detail: 'Service temporarily unavailable' });
     await server.launch();
     await done;
     expect(await requests()).toBe((399 * 400) / 2);
@@ -57,15 +57,15 @@ describe('a store that is away for a while', () => {
 
   it('is never 404, which would switch the library off', async () => {
     await server.refuse();
-    const answers = [await client.send('sync', aSync()), await client.sendLog([anItem()])];
+    const responses = [await client.send('sync', buildSync()), await client.sendLog([buildLogItem()])];
     await server.accept();
-    expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+    expect(responses.map(({ status }) => status)).toEqual([503, 503]);
   });
 
   it.each([1, 2, 3, 5])('counts a message once when the answers to %d writes were lost', async (times) => {
-    await client.send('sync', aSync({ requests: [aCount({ consumer: 'bob' })] }));
-    const sync = aSync({ requests: [aCount({ consumer: 'bob', request_count: 10 })] });
-    const item = anItem();
+    await client.send('sync', buildSync({ requests: [buildCount({ consumer: 'bob' })] }));
+    const sync = buildSync({ requests: [buildCount({ consumer: 'bob', request_count: 10 })] });
+    const item = buildLogItem();
     const send = () => Promise.all([client.send('sync', sync), client.sendLog([item], item.uuid)]);
     // Writes have no name.
     await server.fail({ kind: 'cut', framing: 'chunked', where: 'in-row' }, { on: '', times });
@@ -76,7 +76,7 @@ describe('a store that is away for a while', () => {
   });
 
   it.each([1, 2, 3])('counts a message once when %d writes were refused', async (times) => {
-    const sync = aSync({ requests: [aCount({ request_count: 10 })] });
+    const sync = buildSync({ requests: [buildCount({ request_count: 10 })] });
     await server.fail({ kind: 'exception', code: 241 }, { on: '', times });
     await eventually(async () => (await client.send('sync', sync)).status === 202, 30_000);
     await server.heal();

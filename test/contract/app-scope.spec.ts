@@ -4,14 +4,14 @@ import { compile } from '../setup/compile.js';
 const PREAMBLE = `
 import type { Account } from '../../src/common/account.js';
 import type { AppScope, AppsService } from '../../src/apps/apps.service.js';
-import type { AppStore } from '../../src/apps/app-scoped-store.js';
+import type { AppScopedStore } from '../../src/apps/app-scoped-store.js';
 import type { ConsumersRepository } from '../../src/consumers/consumers.repository.js';
 import type { EndpointsRepository } from '../../src/endpoints/endpoints.repository.js';
 import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import type { TrafficRepository } from '../../src/traffic/traffic.repository.js';
 declare const account: Account;
 declare const apps: AppsService;
-declare const store: AppStore;
+declare const store: AppScopedStore;
 declare const consumers: ConsumersRepository;
 declare const endpoints: EndpointsRepository;
 declare const requestLogs: RequestLogsRepository;
@@ -19,7 +19,7 @@ declare const traffic: TrafficRepository;
 declare const scope: AppScope;
 `;
 
-const LOOK = '{ window: { start: 0, end: 1 }, limit: 1, isFar: false }';
+const STEP = '{ window: { start: 0, end: 1 }, limit: 1, useTermIndex: false }';
 const MEMBERS = 'teamId: 1, appId: 2, excludedEndpointIds: []';
 
 const COMPILES = {
@@ -27,7 +27,7 @@ const COMPILES = {
     export const rows = store.rows(await apps.require(account, 1), 'name', 'SELECT 1');`,
   endpoints: 'export const rows = endpoints.list(scope, {});',
   consumers: 'export const rows = consumers.page(scope, { limit: 1 });',
-  'request logs': `export const rows = requestLogs.page(scope, {}, ${LOOK}, undefined);`,
+  'request logs': `export const rows = requestLogs.page(scope, {}, ${STEP}, undefined);`,
   'request details': `export const row = requestLogs.find(scope, 'uuid', 0);`,
   traffic: `export const rows = traffic.sums(scope, {}, 'counts_per_day', [0, 1], 1);`,
 };
@@ -60,21 +60,21 @@ const DOES_NOT = {
 };
 
 describe('the scope of an app', () => {
-  let said: Record<string, string[]>;
+  let diagnostics: Record<string, string[]>;
   beforeAll(() => {
     const sources = Object.entries({ ...COMPILES, ...DOES_NOT }).map(([name, source]) => [
       name,
       PREAMBLE + source,
     ]);
-    said = compile('test/contract', Object.fromEntries(sources) as Record<string, string>);
+    diagnostics = compile('test/contract', Object.fromEntries(sources) as Record<string, string>);
   }, 60_000);
 
   it.each(Object.keys(COMPILES))('compiles: %s', (name) => {
-    expect(said[name]).toEqual([]);
+    expect(diagnostics[name]).toEqual([]);
   });
 
   it.each(Object.keys(DOES_NOT))('does not compile: %s', (name) => {
     const about = /AppScope|Expected \d+(-\d+)? arguments|not exported|not assignable|read-only|private/;
-    expect(said[name]).toEqual([expect.stringMatching(about)]);
+    expect(diagnostics[name]).toEqual([expect.stringMatching(about)]);
   });
 });

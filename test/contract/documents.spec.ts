@@ -12,7 +12,7 @@ function filesIn(directory: string): string[] {
 }
 
 /** Explicit anchors of a document, and those that GitHub makes of its headings. */
-function anchorsOf(file: string): Set<string> {
+function listAnchors(file: string): Set<string> {
   const text = readFileSync(file, 'utf8').replace(/^```[^]*?^```/gm, '');
   const explicit = [...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id);
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -30,7 +30,7 @@ function whyBroken(document: string, target: string): string | undefined {
   const [path = '', anchor] = target.split('#');
   const file = path === '' ? document : normalize(join(dirname(document), path));
   if (!existsSync(file)) return `${document}: ${target}: no such file`;
-  return anchor !== undefined && !anchorsOf(file).has(anchor)
+  return anchor !== undefined && !listAnchors(file).has(anchor)
     ? `${document}: ${target}: no such anchor`
     : undefined;
 }
@@ -53,7 +53,7 @@ describe('the documents', () => {
   );
 
   it('have each rule of the contract that the code cites', () => {
-    const rules = anchorsOf('docs/contract.md');
+    const rules = listAnchors('docs/contract.md');
     const cited = SOURCES.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/docs\/contract\.md#([\w-]+)/g)].map(([, rule = '']) => ({
         file,

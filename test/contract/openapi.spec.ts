@@ -4,7 +4,7 @@ import type { MediaTypeObject, RequestBodyObject, ResponseObject, SchemaObject }
 import { AppModule } from '../../src/app.module.js';
 import { HttpAdapter } from '../../src/http/http.adapter.js';
 import { createDocument } from '../../src/openapi/openapi.js';
-import { type Answer, check, faultsOf } from '../setup/conforms.js';
+import { type HttpResponse, check, findSchemaErrors } from '../setup/conforms.js';
 import { allOperations, document, operations, resolve } from '../setup/document.js';
 
 /** Every object of the document, with the path of keys that leads to it. */
@@ -51,22 +51,22 @@ describe('the committed document', () => {
     expect(schemas.length).toBeGreaterThan(40);
     for (const [path, { examples, ...schema }] of schemas)
       for (const example of examples as unknown[])
-        expect([path, faultsOf(schema, example)]).toEqual([path, []]);
+        expect([path, findSchemaErrors(schema, example)]).toEqual([path, []]);
     for (const [name, header] of Object.entries(document.components?.headers ?? {})) {
       const { schema, example } = header as { schema: SchemaObject; example: unknown };
-      expect([name, faultsOf(schema, example)]).toEqual([name, []]);
+      expect([name, findSchemaErrors(schema, example)]).toEqual([name, []]);
     }
     for (const [name, response] of Object.entries(document.components?.responses ?? {})) {
-      const { schema, example, examples } = bodyOf(response as ResponseObject);
+      const { schema, example, examples } = getBody(response as ResponseObject);
       const shown = examples
         ? Object.values(examples).map((one) => resolve<{ value: unknown }>(one as never).value)
         : [example];
-      for (const body of shown) expect([name, faultsOf(schema!, body)]).toEqual([name, []]);
+      for (const body of shown) expect([name, findSchemaErrors(schema!, body)]).toEqual([name, []]);
     }
   });
 });
 
-function bodyOf({ content }: ResponseObject): MediaTypeObject {
+function getBody({ content }: ResponseObject): MediaTypeObject {
   return content!['application/json']!;
 }
 
@@ -90,7 +90,7 @@ describe.each(allOperations)('$id', ({ id, method, path, parameters, definition 
       const response = resolve<ResponseObject>(definition.responses[status] as ResponseObject);
       expect(response.description).not.toBe('');
       expect(response.headers).toHaveProperty('X-Request-Id');
-      const bodies = status === '200' ? Object.values(response.content!).slice(0, 1) : [bodyOf(response)];
+      const bodies = status === '200' ? Object.values(response.content!).slice(0, 1) : [getBody(response)];
       for (const { schema } of bodies) expect(schema).toHaveProperty('$ref');
     }
   });
@@ -107,7 +107,7 @@ describe.each(allOperations)('$id', ({ id, method, path, parameters, definition 
       ]);
       expect([name, examples?.length]).toEqual([name, 1]);
       for (const value of [...examples!, ...(standard === undefined ? [] : [standard])])
-        expect([name, faultsOf(rest, value)]).toEqual([name, []]);
+        expect([name, findSchemaErrors(rest, value)]).toEqual([name, []]);
       if (schema.type === 'integer') expect([name, schema.minimum]).toEqual([name, 1]);
     }
   });
@@ -130,7 +130,7 @@ describe.each(allOperations.filter(({ method }) => method === 'post'))(
         } = member as SchemaObject & { examples: unknown[] };
         expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z]/)]);
         for (const value of [...examples, ...(standard === undefined ? [] : [standard as unknown])])
-          expect([name, faultsOf(rest, value)]).toEqual([name, []]);
+          expect([name, findSchemaErrors(rest, value)]).toEqual([name, []]);
       }
     });
   },
@@ -138,7 +138,7 @@ describe.each(allOperations.filter(({ method }) => method === 'post'))(
 
 describe('the check of answers against the document', () => {
   const operation = operations.find(({ id }) => id === 'getTeam')!;
-  const good: Answer = {
+  const good: HttpResponse = {
     status: 200,
     headers: {
       'content-type': 'application/json; charset=utf-8',
@@ -157,7 +157,7 @@ describe('the check of answers against the document', () => {
     }).not.toThrow();
   });
 
-  it.each<[string, Partial<Answer>, RegExp]>([
+  it.each<[string, Partial<HttpResponse>, RegExp]>([
     ['a status', { status: 418 }, /its status is not documented/],
     ['a header that is missing', { headers: withoutReset }, /X-RateLimit-Reset is missing/],
     [

@@ -8,7 +8,7 @@ import { type Everything, readEverything } from './client/read-everything.js';
 const HOUR_MS = 3_600_000;
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE'];
 const GENERATOR = 'node_modules/openapi-typescript/bin/cli.js';
-const WALKER = readFileSync('test/contract/client/read-everything.ts', 'utf8');
+const READER = readFileSync('test/contract/client/read-everything.ts', 'utf8');
 
 describe('a client whose types are generated from the document', () => {
   const CALL = `
@@ -35,7 +35,7 @@ describe('a client whose types are generated from the document', () => {
   beforeAll(() => {
     const wrong = Object.entries(WRONG).map(([name, source]) => [name, CALL + source]);
     said = compile('test/contract/client', {
-      walker: WALKER,
+      walker: READER,
       ...(Object.fromEntries(wrong) as typeof WRONG),
     });
   }, 60_000);

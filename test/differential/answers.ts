@@ -221,7 +221,7 @@ export class AppReader {
     expectSame(
       what,
       found.map(({ period_start, requests, bytes_received, bytes_sent }) => ({
-        period: clock.periodOf(Date.parse(period_start), interval),
+        period: clock.findPeriod(Date.parse(period_start), interval),
         requests,
         bytes_received,
         bytes_sent,
@@ -231,7 +231,7 @@ export class AppReader {
     for (const { period_start, period_end } of found) {
       const [from, to] = [Date.parse(period_start), Date.parse(period_end)];
       const [before, first, last, after] = [from - 1, from, to - 1, to].map((at) =>
-        clock.periodOf(at, interval),
+        clock.findPeriod(at, interval),
       );
       const isWhole = before !== first && first === last && last !== after;
       expectSame(`${what}: ${period_start} to ${period_end}`, isWhole, true);

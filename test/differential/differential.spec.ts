@@ -11,7 +11,7 @@ import { logFile } from '../collector/setup/log-file.js';
 import { BUILT, ServiceProcess } from '../collector/setup/service-process.js';
 import { CrashSite, Moments, randomFrom } from '../resilience/crash.js';
 import { eventually } from '../setup/eventually.js';
-import { mustNotAppear } from '../setup/secrets/run.js';
+import { forbidInOutput } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type AppBody, AppReader, type Effort, Remembered, expectSame } from './answers.js';
 import { Random } from './random.js';
@@ -122,7 +122,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     const admin = new AdminService(store);
     const { id: team } = await admin.createTeam('Acme', 'premium');
     ({ key } = await admin.createKey(team));
-    mustNotAppear(key);
+    forbidInOutput(key);
     for (const app of apps) {
       const { id, client_id } = await admin.createApp(team, app.name, 'express');
       Object.assign(app, { id, clientId: client_id });

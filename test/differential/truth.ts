@@ -150,7 +150,7 @@ export class Truth {
   /** The periods with requests, oldest first: those that begin before the end, from that of the start on, each whole. */
   queryTraffic(query: TrafficQuery, clock: LocalClock): TrafficRecord[] {
     const { start, end, interval } = query;
-    const [first, last] = [clock.periodOf(start, interval), clock.periodOf(end - 1, interval)];
+    const [first, last] = [clock.findPeriod(start, interval), clock.findPeriod(end - 1, interval)];
     const sums = new Map<string, TrafficRecord>();
     // No zone's clock has changed within a quarter-hour in the 13 months that are kept.
     const periods = new Map<number, string>();
@@ -160,7 +160,7 @@ export class Truth {
       if (query.consumer !== undefined && one.consumer !== query.consumer) continue;
       if (one.endpoint !== null && this.excluded.has(one.endpoint)) continue;
       const quarter = Math.floor(one.timestamp / (15 * MINUTE));
-      const period = periods.get(quarter) ?? clock.periodOf(one.timestamp, interval);
+      const period = periods.get(quarter) ?? clock.findPeriod(one.timestamp, interval);
       periods.set(quarter, period);
       const isWithin = start <= one.timestamp && one.timestamp < end;
       if (!isWithin && period !== first && period !== last) continue;

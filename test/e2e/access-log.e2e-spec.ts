@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
-import { aSync } from '../collector/setup/messages.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { startServer } from '../collector/setup/server.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -37,14 +37,14 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
     expect(await service.stop()).toBe(0);
     await Service.endAll();
     await place.remove();
-    hangUp();
+    closeConnections();
   });
 
   /** Asks, and gives the line that says so. */
-  async function lineOf(path: string, { key = prepared.key, method = 'GET' } = {}) {
+  async function readLine(path: string, { key = prepared.key, method = 'GET' } = {}) {
     const id = randomUUID();
     const headers = { 'X-Request-Id': id, ...(key && { 'Api-Key': key }) };
-    const { status } = await send(service.apiUrl, path, { method, headers });
+    const { status } = await sendRaw(service.apiUrl, path, { method, headers });
     const line = await service.line(id);
     expect(line).toMatchObject({ level: status >= 500 ? 50 : 30, msg: 'request', method, status });
     expect(line.duration_ms).toEqual(expect.any(Number));
@@ -54,7 +54,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
 
   it('says who asked what, how it ended, and what it read', async () => {
     const path = `/v1/apps/${prepared.appId}/request-logs`;
-    const line = await lineOf(`${path}?limit=100`);
+    const line = await readLine(`${path}?limit=100`);
     expect(line).toMatchObject({
       route: '/v1/apps/:app_id/request-logs',
       status: 200,
@@ -68,16 +68,16 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
 
   it('says which app, which consumer and which request were read with the key', async () => {
     const path = `/v1/apps/${prepared.appId}`;
-    const { text } = await send(service.apiUrl, `${path}/request-logs?limit=1`, {
+    const { text } = await sendRaw(service.apiUrl, `${path}/request-logs?limit=1`, {
       headers: { 'Api-Key': prepared.key },
     });
     const { request_uuid } = JSON.parse(text).data[0] as { request_uuid: string };
     const read = { key: prepared.key.slice(0, 7), app_id: prepared.appId };
-    expect(await lineOf(`${path}/request-logs/${request_uuid}`)).toMatchObject({ ...read, request_uuid });
+    expect(await readLine(`${path}/request-logs/${request_uuid}`)).toMatchObject({ ...read, request_uuid });
     for (const resource of ['request-logs', 'traffic'])
-      expect(await lineOf(`${path}/${resource}?consumer_id=7`)).toMatchObject({ ...read, consumer_id: 7 });
-    expect(await lineOf(`${path}/endpoints`)).toMatchObject(read);
-    expect(await lineOf(`/v1/apps/${prepared.appId + 2000}/endpoints`)).not.toHaveProperty('app_id');
+      expect(await readLine(`${path}/${resource}?consumer_id=7`)).toMatchObject({ ...read, consumer_id: 7 });
+    expect(await readLine(`${path}/endpoints`)).toMatchObject(read);
+    expect(await readLine(`/v1/apps/${prepared.appId + 2000}/endpoints`)).not.toHaveProperty('app_id');
   });
 
   it('says which app sent a message to the collector', async () => {
@@ -86,7 +86,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
       fetch(`${service.collectorUrl}/v2/${clientId}/prod/sync`, {
         method: 'POST',
         headers: { 'X-Request-Id': id },
-        body: JSON.stringify(aSync()),
+        body: JSON.stringify(buildSync()),
       });
     expect((await send(prepared.clientId)).status).toBe(202);
     expect(await service.line(id)).toMatchObject({ status: 202, app_id: prepared.appId });
@@ -94,25 +94,25 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
 
   it('counts a look-up of the app as that of the request that made it; for a while it is remembered', async () => {
     const path = `/v1/apps/${prepared.appId + 1000}/endpoints`;
-    const [first, second] = [await lineOf(path), await lineOf(path)];
+    const [first, second] = [await readLine(path), await readLine(path)];
     expect([first.status, second.status]).toEqual([404, 404]);
     expect(first.rows_read).toBeGreaterThan(second.rows_read as number);
   });
 
   it('reads nothing for what needs no store', async () => {
-    expect(await lineOf('/health/live', { key: '' })).toMatchObject({
+    expect(await readLine('/health/live', { key: '' })).toMatchObject({
       route: '/health/live',
       rows_read: 0,
       bytes_read: 0,
     });
-    await lineOf('/v1/team');
-    expect(await lineOf('/v1/team')).toMatchObject({ status: 200, rows_read: 0, bytes_read: 0 });
+    await readLine('/v1/team');
+    expect(await readLine('/v1/team')).toMatchObject({ status: 200, rows_read: 0, bytes_read: 0 });
   });
 
   it.each(['/wp-login.php', '/v1/nothing', '/v1/team/', '/docs/../etc/passwd'])(
     'calls what no route took unmatched: %s',
     async (path) => {
-      const line = await lineOf(path);
+      const line = await readLine(path);
       expect(line).toMatchObject({ route: 'unmatched', status: 404 });
     },
   );
@@ -129,9 +129,9 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
 
   it('has no key, no query, no path and no body', async () => {
     const secret = randomUUID();
-    await lineOf(`/v1/apps/${prepared.appId}/endpoints?path=${secret}&api_key=${prepared.key}`);
-    await lineOf(`/${secret}`, { key: `${prepared.key.slice(0, 7)}.${'s'.repeat(32)}` });
-    await lineOf('/v1/team', { key: secret });
+    await readLine(`/v1/apps/${prepared.appId}/endpoints?path=${secret}&api_key=${prepared.key}`);
+    await readLine(`/${secret}`, { key: `${prepared.key.slice(0, 7)}.${'s'.repeat(32)}` });
+    await readLine('/v1/team', { key: secret });
     for (const unwanted of [secret, prepared.key, 's'.repeat(32), 'Acme', 'SELECT'])
       expect(service.written).not.toContain(unwanted);
   });

@@ -1,8 +1,8 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { Parameters } from '../../src/clickhouse/query-parameters.js';
 import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
-import { grantsOf } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
+import { readGrants } from '../setup/account-server.js';
+import { DENSE, SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -41,7 +41,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
   async function statements(): Promise<Statement[]> {
     const reads = (['rows', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
     const files = jest.spyOn(ClickHouse.prototype, 'file');
-    for (const path of operationsOf(tenant.appId)) await app.get(path, tenant.key);
+    for (const path of listOperations(tenant.appId)) await app.get(path, tenant.key);
     for (const { path, body } of queriesOf(tenant.appId)) await app.post(path, tenant.key, body);
     await app.app.get(StoreMonitor).check();
     const seen = [
@@ -61,7 +61,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
   }
 
   /** The columns of tables that the engine says a statement reads, as `table.column`. */
-  async function columnsOf({ sql, params }: Statement): Promise<string[]> {
+  async function listColumns({ sql, params }: Statement): Promise<string[]> {
     const tree = await app.store.rows<{ explain: string }>('test.tree', `EXPLAIN QUERY TREE ${sql}`, params);
     const tables = new Map<string, string>();
     for (const { explain } of tree) {
@@ -78,10 +78,12 @@ describe('what the reader of clickhouse/accounts may read', () => {
   it('is just what the API’s statements read, column by column', async () => {
     const read = new Set<string>();
     for (const statement of (await statements()).flatMap(withScalars))
-      for (const column of await columnsOf(statement)) read.add(column);
+      for (const column of await listColumns(statement)) read.add(column);
     // Asked for once, when the service starts.
     for (const column of ['name', 'value', 'created_at']) read.add(`secrets_v1.${column}`);
-    const grants = grantsOf('request_analytics_reader').filter((grant) => grant !== 'GRANT SHOW TABLES ON *');
+    const grants = readGrants('request_analytics_reader').filter(
+      (grant) => grant !== 'GRANT SHOW TABLES ON *',
+    );
     const granted = grants.flatMap((grant) => {
       const [, some, table = ''] = GRANT.exec(grant) ?? [];
       return (some?.split(', ') ?? columns.get(table) ?? [grant]).map((column) => `${table}.${column}`);

@@ -13,13 +13,13 @@ import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { Metrics } from '../../src/observability/metrics/metrics.js';
 import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
-import { aCount, aSync, anItem } from '../collector/setup/messages.js';
-import { aRequest } from '../factories/request.factory.js';
+import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
 import { ApiProcess } from '../setup/api-process.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';
-import { send } from '../setup/raw-http.js';
+import { sendRaw } from '../setup/raw-http.js';
 
 /** An account that may not: ACCESS_DENIED. */
 const DENIED = { message: 'store not available (497)' };
@@ -46,9 +46,9 @@ describe('the accounts of clickhouse/accounts', () => {
     ({ key } = await admin.createKey(team.id));
     const consumer = { identifier: 'bob', group: 'staff' };
     await new RequestsWriter(store).write(appId, [
-      aRequest({ request_uuid: SAMPLE_UUID, consumer, capture: '' }),
-      aRequest({ path: '/hidden' }),
-      ...Array.from({ length: DENSE }, () => aRequest()),
+      buildRequest({ request_uuid: SAMPLE_UUID, consumer, captured_json: '' }),
+      buildRequest({ path: '/hidden' }),
+      ...Array.from({ length: DENSE }, () => buildRequest()),
     ]);
     await admin.setExcluded(appId, 'GET', '/hidden', true);
     await store.close();
@@ -73,9 +73,9 @@ describe('the accounts of clickhouse/accounts', () => {
     });
 
     it('is enough to start the API and for each of its operations', async () => {
-      const answers = await withApi({ ...server.env, LOG_LEVEL: 'silent' }, (url) =>
-        ['/health/ready', ...operationsOf(appId)].map(async (path) => {
-          const { status, text } = await send(url, path, { headers: { 'Api-Key': key } });
+      const responses = await withApi({ ...server.env, LOG_LEVEL: 'silent' }, (url) =>
+        ['/health/ready', ...listOperations(appId)].map(async (path) => {
+          const { status, text } = await sendRaw(url, path, { headers: { 'Api-Key': key } });
           return [path, status, status === 200 ? '' : text];
         }),
       );
@@ -86,8 +86,8 @@ describe('the accounts of clickhouse/accounts', () => {
           return [path, status, ''];
         }),
       );
-      answers.push(...queries);
-      expect(answers).toEqual(answers.map(([path]) => [path, 200, '']));
+      responses.push(...queries);
+      expect(responses).toEqual(responses.map(([path]) => [path, 200, '']));
     });
 
     it('is enough to look for damage and for free space', async () => {
@@ -181,8 +181,8 @@ describe('the accounts of clickhouse/accounts', () => {
         client: 'js:fastify',
       };
       const consumers = [{ identifier: 'eve', name: 'Eve', group: 'guests' }];
-      const sync = aSync({ requests: [aCount({ consumer: 'eve' })], consumers });
-      const log = logFile([anItem({ request: { consumer: 'eve' } })]);
+      const sync = buildSync({ requests: [buildCount({ consumer: 'eve' })], consumers });
+      const log = logFile([buildLogItem({ request: { consumer: 'eve' } })]);
       for (const [kind, body] of [
         ['startup', JSON.stringify(startup)],
         ['sync', JSON.stringify(sync)],
@@ -246,7 +246,7 @@ describe('the accounts of clickhouse/accounts', () => {
       const app = await admin.createApp(id, 'Shop', 'express');
       const { identifier } = await admin.createKey(id);
       await admin.revokeKey(identifier);
-      expect(await new RequestsWriter(store).write(app.id, [aRequest()])).toHaveLength(1);
+      expect(await new RequestsWriter(store).write(app.id, [buildRequest()])).toHaveLength(1);
       await admin.setExcluded(app.id, 'GET', '/users/{id}', true);
       await admin.setExpectedError(app.id, 'GET', '/users/{id}', 404, true);
       for await (const check of checkTables(store)) expect(check).toMatchObject({ status: 'ok', damage: [] });
@@ -270,12 +270,12 @@ async function tablesOf(store: ClickHouse): Promise<string[]> {
 }
 
 /** What is asked of a server as `npm start` runs it, which then ends. */
-async function withApi<T>(env: NodeJS.ProcessEnv, ask: (url: string) => Promise<T>[]): Promise<T[]> {
+async function withApi<T>(env: NodeJS.ProcessEnv, call: (url: string) => Promise<T>[]): Promise<T[]> {
   const api = await ApiProcess.start(env);
-  const answers = await Promise.allSettled(ask(api.url));
+  const responses = await Promise.allSettled(call(api.url));
   expect(await api.stop()).toBe(0);
-  return answers.map((answer) => {
-    if (answer.status === 'rejected') throw answer.reason;
-    return answer.value;
+  return responses.map((response) => {
+    if (response.status === 'rejected') throw response.reason;
+    return response.value;
   });
 }

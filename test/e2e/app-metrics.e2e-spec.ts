@@ -503,9 +503,9 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
   describe('422', () => {
     const good = { since: '2026-11-01', metrics: ['requests'] };
     const faultsOf = async (body: unknown) => {
-      const { status, body: answer } = await tenant.post('metrics', body);
+      const { status, body: response } = await tenant.post('metrics', body);
       expect([body, status]).toEqual([body, 422]);
-      return (answer as { detail: Record<string, unknown>[] }).detail;
+      return (response as { detail: Record<string, unknown>[] }).detail;
     };
     const valueError = (loc: unknown[], msg: string, input: unknown) => ({
       type: 'value_error',
@@ -559,9 +559,9 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         until: 'x',
         format: 'xml',
       };
-      const { status, body: answer } = await app.post('/v1/apps/0/metrics', tenant.key, body);
+      const { status, body: response } = await app.post('/v1/apps/0/metrics', tenant.key, body);
       expect(status).toBe(422);
-      expect(answer.detail).toMatchObject([
+      expect(response.detail).toMatchObject([
         { type: 'greater_than_equal', loc: ['path', 'app_id'], input: '0' },
         {
           type: 'literal_error',
@@ -717,11 +717,11 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
 
     it("404 for another team's app, as if it were unknown, behind 422", async () => {
       const stranger = await Tenant.create(app);
-      const ask = (appId: number, sent: unknown) => app.post(`/v1/apps/${appId}/metrics`, tenant.key, sent);
+      const call = (appId: number, sent: unknown) => app.post(`/v1/apps/${appId}/metrics`, tenant.key, sent);
       for (const appId of [stranger.appId, 1_999_999_999]) {
-        const { status, text } = await ask(appId, body);
+        const { status, text } = await call(appId, body);
         expect([status, text]).toEqual([404, '{"detail":"App not found"}']);
-        expect((await ask(appId, {})).status).toBe(422);
+        expect((await call(appId, {})).status).toBe(422);
       }
     });
 

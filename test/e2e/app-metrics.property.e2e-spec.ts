@@ -1,8 +1,8 @@
-import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
-import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
+import fc from 'fast-check';
 import { BINS_PER_OCTAVE } from '../../src/ingestion/bins.js';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { LocalClock } from '../setup/local-clock.js';
 import { Tenant } from '../setup/tenant.js';
@@ -140,7 +140,7 @@ describe('metrics', () => {
     await app.stop();
   });
 
-  const ask = async (sql: string) =>
+  const call = async (sql: string) =>
     (await truth.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
 
   it(`are those of a naive computation from the raw requests, ${RUNS} times`, async () => {
@@ -157,7 +157,7 @@ describe('metrics', () => {
         const tenant = await Tenant.create(app);
 
         const raw = drawn.map(({ place, consumer, counted, hasKnownStatus, ...request }) =>
-          aRequest({
+          buildRequest({
             ...request,
             timestamp: Math.round(since + place * (until - since)),
             consumer: consumer === null ? null : { identifier: consumer },
@@ -220,10 +220,10 @@ describe('metrics', () => {
         const step = since >= Date.now() - 32 * DAY ? MINUTE : 15 * MINUTE;
         const inWindow = (at: number) =>
           at >= Math.floor(since / step) * step && at < Math.ceil(until / step) * step ? 'window' : undefined;
-        const ends = [since, until - 1].map((edge) => interval && clock.periodOf(edge, interval));
+        const ends = [since, until - 1].map((edge) => interval && clock.findPeriod(edge, interval));
         const periodOf = (at: number) => {
           if (!interval) return inWindow(at);
-          const period = clock.periodOf(at, interval);
+          const period = clock.findPeriod(at, interval);
           return (at >= since && at < until) || ends.includes(period) ? period : undefined;
         };
         const consumers = new Map<string | null, number | null>([[null, null]]);
@@ -277,7 +277,7 @@ describe('metrics', () => {
         const within = (factor: string) =>
           `(coalesce(sum(n) FILTER (ms <= ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'}), 0)
             + coalesce(sum(n) FILTER (ms <= 4 * ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'}), 0)) / 2`;
-        const naive = await ask(`
+        const naive = await call(`
           SELECT ${keys.join()}, sum(n)::BIGINT AS requests, sum(received)::BIGINT AS bytes_received,
             sum(sent)::BIGINT AS bytes_sent, coalesce(sum(n) FILTER (status_code IS NOT NULL), 0)::BIGINT AS known,
             ${errors(400)}::BIGINT AS client_errors, ${errors(500)}::BIGINT AS server_errors, max(slack) AS slack,
@@ -291,7 +291,7 @@ describe('metrics', () => {
         const byKey = new Map(naive.map((row) => [keyOf(row), row]));
         const labelled = rows.map((row): Record<string, unknown> => {
           const start = Date.parse(row.period_start as string);
-          return { ...row, period: interval ? clock.periodOf(start, interval) : 'window' };
+          return { ...row, period: interval ? clock.findPeriod(start, interval) : 'window' };
         });
         expect(labelled.map(keyOf).sort()).toEqual([...byKey.keys()].sort());
         for (const row of labelled) {

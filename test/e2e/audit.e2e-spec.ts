@@ -1,5 +1,5 @@
-import { userInfo } from 'node:os';
 import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, command, dataDirectory } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -7,7 +7,7 @@ import { describeEmbedded } from '../setup/store.js';
 const SECRET = 's'.repeat(32);
 
 /** What the command line says of a command to an audit. */
-function auditOf({ err }: Ended): Record<string, unknown>[] {
+function readAudit({ err }: Ended): Record<string, unknown>[] {
   return err
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -24,8 +24,8 @@ describeEmbedded('the audit of administrative commands', () => {
   /** Runs a command, holds its one line against what is expected, and gives its standard output. */
   async function audited(args: string[], expected: object, code = 0): Promise<string> {
     const ended = await run(...args);
-    expect([args, ended.code, auditOf(ended)]).toEqual([args, code, [expect.objectContaining(expected)]]);
-    expect(auditOf(ended)[0]).toMatchObject({
+    expect([args, ended.code, readAudit(ended)]).toEqual([args, code, [expect.objectContaining(expected)]]);
+    expect(readAudit(ended)[0]).toMatchObject({
       msg: 'audit',
       actor: userInfo().username,
       uid: userInfo().uid,
@@ -117,7 +117,7 @@ describeEmbedded('the audit of administrative commands', () => {
     const failed = { level: 40, outcome: 'failed', error: 'LineSourceError' };
     await audited(['import', '/nowhere', '--app', '1'], { audit: 'import', app_id: 1, ...failed }, 1);
     const misconfigured = await command(['team', 'list'], { ...data.env, PORT: 'many' });
-    expect([misconfigured.code, auditOf(misconfigured)]).toMatchObject([
+    expect([misconfigured.code, readAudit(misconfigured)]).toMatchObject([
       78,
       [{ outcome: 'failed', error: 'ConfigError' }],
     ]);
@@ -130,13 +130,13 @@ describeEmbedded('the audit of administrative commands', () => {
     ] as const) {
       const ended = await run('key', 'revoke', typed);
       expect([ended.code, ended.out]).toEqual([1, []]);
-      expect(auditOf(ended)).toMatchObject([{ audit: 'key.revoke', key, outcome: 'refused' }]);
+      expect(readAudit(ended)).toMatchObject([{ audit: 'key.revoke', key, outcome: 'refused' }]);
       expect(ended.err.join('\n')).not.toContain(SECRET);
     }
   });
 
   it('has nothing of a command that was not understood, since nothing was done', async () => {
     const ended = await run('team', 'create');
-    expect([ended.code, auditOf(ended)]).toEqual([1, []]);
+    expect([ended.code, readAudit(ended)]).toEqual([1, []]);
   });
 });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Config, ConfigError } from '../../src/config/config.js';
 import { freePort } from '../setup/free-port.js';
-import { keepProcess } from '../setup/secrets/run.js';
+import { captureProcess } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const TYPESCRIPT = pathToFileURL('test/setup/typescript.js').href;
@@ -204,7 +204,7 @@ describeEmbedded('a process with a wrong configuration', () => {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    keepProcess('configuration', child);
+    captureProcess('configuration', child);
     const said = { out: '', err: '' };
     child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()));

@@ -19,7 +19,7 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
   afterAll(() => app.stop());
 
   const names = (consumers: ConsumerBody[]) => consumers.map(({ identifier }) => identifier);
-  const requestsOf = (...identifiers: string[]) =>
+  const buildRequests = (...identifiers: string[]) =>
     tenant.write(...identifiers.map((identifier) => ({ consumer: { identifier } })));
 
   describe('200', () => {
@@ -40,7 +40,7 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
     });
 
     it('has null as the group of a consumer without one, and the identifier as the name where none was given', async () => {
-      await requestsOf('anna');
+      await buildRequests('anna');
       expect((await tenant.consumers()).data).toMatchObject([
         { identifier: 'anna', name: 'anna', group: null },
       ]);
@@ -69,7 +69,7 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
       const last = async () => (await tenant.consumers()).data[0]!.last_request_at;
       await tenant.write({ consumer, timestamp: latest - 20 * DAY });
       expect(await last()).toBe(new Date(latest - 20 * DAY).toISOString());
-      await tenant.write({ consumer, timestamp: latest, is_noise: true });
+      await tenant.write({ consumer, timestamp: latest, excluded_from_logs: true });
       await tenant.write({ consumer, timestamp: latest - 1 });
       expect(await last()).toBe(new Date(latest).toISOString());
     });
@@ -83,9 +83,9 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
 
     it('is ordered by ID, descending, and holds the consumers of this app alone', async () => {
       const sibling = await tenant.sibling();
-      await requestsOf('first', 'second');
+      await buildRequests('first', 'second');
       await sibling.write({ consumer: { identifier: 'elsewhere' } }, { consumer: { identifier: 'first' } });
-      await requestsOf('third', 'first');
+      await buildRequests('third', 'first');
       const { data } = await tenant.consumers();
       expect(names(data)).toEqual(['third', 'second', 'first']);
       expect(data.map(({ id }) => id)).toEqual(data.map(({ id }) => id).sort((a, b) => b - a));

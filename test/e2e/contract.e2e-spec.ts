@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
-import { type Answer, conforms } from '../setup/conforms.js';
+import { type HttpResponse, conforms } from '../setup/conforms.js';
 import { BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 const DAY_MS = 86_400_000;
@@ -27,29 +27,29 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
 /** Asks with a key, or without one, and holds the answer against the document on the way. */
-async function ask(
+async function call(
   path: string,
   key?: string,
   method = 'GET',
   headers: Record<string, string> = {},
-): Promise<Answer> {
-  const answer = await send(app.url, path, {
+): Promise<HttpResponse> {
+  const response = await sendRaw(app.url, path, {
     method,
     headers: { ...headers, ...(key && { 'Api-Key': key }) },
   });
-  if (method === 'GET' || method === 'HEAD') conforms(path.split('?', 1)[0]!, method)(answer);
-  return answer;
+  if (method === 'GET' || method === 'HEAD') conforms(path.split('?', 1)[0]!, method)(response);
+  return response;
 }
 
 /** A key that has used up its window. */
 async function spentKey(plan: 'free' | 'premium' = 'premium'): Promise<string> {
   const { key } = await app.team(plan);
-  for (let n = 0; n < LIMIT; n += 1) await ask('/v1/team', key);
+  for (let n = 0; n < LIMIT; n += 1) await call('/v1/team', key);
   return key;
 }
 
@@ -74,7 +74,7 @@ describe('401 (docs/contract.md#errors)', () => {
     ['a key in another header', { Authorization: `Bearer ${UNKNOWN_KEY}` }],
   ])('%s is not authenticated', async (_, headers) => {
     const expected = { status: 401, text: detail('Not authenticated'), headers: challenge };
-    expect(seen(await ask('/v1/team', undefined, 'GET', headers))).toEqual(expected);
+    expect(seen(await call('/v1/team', undefined, 'GET', headers))).toEqual(expected);
   });
 
   it.each<[string, () => string | Promise<string>]>([
@@ -86,14 +86,14 @@ describe('401 (docs/contract.md#errors)', () => {
     ['that was revoked', revokedKey],
     ['that has expired', expiredKey],
     ['that was sent twice', () => `${tenant.key}, ${tenant.key}`],
-  ])('a key %s is invalid', async (_, keyOf) => {
+  ])('a key %s is invalid', async (_, getKey) => {
     const expected = { status: 401, text: detail('Invalid API key'), headers: challenge };
-    expect(seen(await ask('/v1/team', await keyOf()))).toEqual(expected);
+    expect(seen(await call('/v1/team', await getKey()))).toEqual(expected);
   });
 
   it('takes a key that expires later', async () => {
     const { key } = await app.admin.createKey(tenant.teamId, { expiresAt: Date.now() + DAY_MS });
-    expect(await ask('/v1/team', key)).toMatchObject({ status: 200 });
+    expect(await call('/v1/team', key)).toMatchObject({ status: 200 });
   });
 });
 
@@ -105,26 +105,26 @@ describe('403 (docs/contract.md#errors)', () => {
     const ids = { app_id: tenant.appId, request_uuid: log.request_uuid };
     for (const [index, { path }] of operations.entries()) {
       const headers = { ...WITH_KEY, 'x-ratelimit-remaining': String(LIMIT - 1 - index) };
-      expect(seen(await ask(fill(path, ids), key))).toEqual({ status: 403, text, headers });
+      expect(seen(await call(fill(path, ids), key))).toEqual({ status: 403, text, headers });
     }
   });
 
   it('stands before the rate limit', async () => {
     const headers = { ...WITH_KEY, 'x-ratelimit-remaining': '0' };
-    expect(seen(await ask('/v1/team', await spentKey('free')))).toEqual({ status: 403, text, headers });
+    expect(seen(await call('/v1/team', await spentKey('free')))).toEqual({ status: 403, text, headers });
   });
 });
 
 describe('404 (docs/contract.md#errors)', () => {
   afterEach(releaseClock);
-  const answer = (text: string) => ({ status: 404, text: detail(text), headers: WITH_KEY });
+  const response = (text: string) => ({ status: 404, text: detail(text), headers: WITH_KEY });
   const below = operations.filter(({ path }) => path.includes('{app_id}'));
 
   it.each(below)('$id: an app that is unknown, or of another team', async ({ path }) => {
     const other = await Tenant.create(app);
     for (const app_id of [other.appId, 999_999, 2 ** 31, '9223372036854775808', '9'.repeat(4300)]) {
       const target = fill(path, { app_id, request_uuid: log.request_uuid });
-      expect([app_id, seen(await ask(target, tenant.key))]).toEqual([app_id, answer('App not found')]);
+      expect([app_id, seen(await call(target, tenant.key))]).toEqual([app_id, response('App not found')]);
     }
   });
 
@@ -135,26 +135,26 @@ describe('404 (docs/contract.md#errors)', () => {
       [sibling.appId, log.request_uuid],
     ]) {
       const path = `/v1/apps/${appId}/request-logs/${uuid}`;
-      expect(seen(await ask(path, tenant.key))).toEqual(answer('Request log not found'));
+      expect(seen(await call(path, tenant.key))).toEqual(response('Request log not found'));
     }
   });
 
   it('a request that is older than the retention', async () => {
     const { key } = await app.admin.createKey(tenant.teamId);
     const path = `/v1/apps/${tenant.appId}/request-logs/${log.request_uuid}`;
-    expect(await ask(path, key)).toMatchObject({ status: 200 });
+    expect(await call(path, key)).toMatchObject({ status: 200 });
     holdClock(Date.now() + 15 * DAY_MS);
-    expect(seen(await ask(path, key))).toEqual(answer('Request log not found'));
+    expect(seen(await call(path, key))).toEqual(response('Request log not found'));
   });
 });
 
 describe('422 (docs/contract.md#validation)', () => {
   it('gives every fault, path first, as FastAPI writes it', async () => {
-    const fault = '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}';
+    const issue = '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}';
     const text =
-      `{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],${fault},` +
-      `{"type":"greater_than_equal","loc":["query","limit"],${fault}]}`;
-    expect(seen(await ask(FAULTY, tenant.key))).toEqual({ status: 422, text, headers: WITH_KEY });
+      `{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],${issue},` +
+      `{"type":"greater_than_equal","loc":["query","limit"],${issue}]}`;
+    expect(seen(await call(FAULTY, tenant.key))).toEqual({ status: 422, text, headers: WITH_KEY });
   });
 });
 
@@ -162,11 +162,11 @@ describe('429 (docs/contract.md#errors, docs/contract.md#rate-limit)', () => {
   it('comes behind the 100th request of a window, with the seconds to wait', async () => {
     const { key } = await app.team();
     const before = Math.floor(Date.now() / 1000);
-    const answers: Answer[] = [];
-    for (let n = 0; n <= LIMIT; n += 1) answers.push(await ask('/v1/team', key));
-    const [first, last] = [answers[0]!, answers[LIMIT]!];
-    expect(answers.slice(0, LIMIT).map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
-    expect(answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']))).toEqual([
+    const responses: HttpResponse[] = [];
+    for (let n = 0; n <= LIMIT; n += 1) responses.push(await call('/v1/team', key));
+    const [first, last] = [responses[0]!, responses[LIMIT]!];
+    expect(responses.slice(0, LIMIT).map(({ status }) => status)).toEqual(Array(LIMIT).fill(200));
+    expect(responses.map(({ headers }) => Number(headers['x-ratelimit-remaining']))).toEqual([
       ...Array.from({ length: LIMIT }, (_, n) => LIMIT - 1 - n),
       0,
     ]);
@@ -205,7 +205,7 @@ describe('the order of judgement (docs/contract.md#order)', () => {
       [unknownApp, key, 404],
     ] as const;
     for (const [path, key, status] of judged)
-      expect([path, key, (await ask(path, key)).status]).toEqual([path, key, status]);
+      expect([path, key, (await call(path, key)).status]).toEqual([path, key, status]);
   });
 
   it('counts every request with a valid key, whatever comes of it', async () => {
@@ -221,7 +221,7 @@ describe('the order of judgement (docs/contract.md#order)', () => {
       ['/v1', 'DELETE', 404],
     ] as const;
     for (const [index, [path, method, status]] of asked.entries()) {
-      const { status: given, headers } = await ask(path, key, method);
+      const { status: given, headers } = await call(path, key, method);
       const left = String(LIMIT - 1 - index);
       expect([path, method, given, headers['x-ratelimit-remaining']]).toEqual([path, method, status, left]);
     }
@@ -229,7 +229,7 @@ describe('the order of judgement (docs/contract.md#order)', () => {
 
   it('neither counts nor marks a request without a valid key', async () => {
     for (const key of [undefined, UNKNOWN_KEY, altered(tenant.key)]) {
-      const { headers } = await ask('/v1/team', key);
+      const { headers } = await call('/v1/team', key);
       expect(Object.keys(headers).filter((name) => name.startsWith('x-ratelimit'))).toEqual([]);
     }
   });
@@ -243,8 +243,8 @@ describe('503 (docs/contract.md#errors)', () => {
     const headers = { ...BELOW_V1, 'retry-after': expect.stringMatching(/^[1-9]\d*$/) };
     const ids = { app_id: tenant.appId, request_uuid: log.request_uuid };
     for (const { path } of operations)
-      expect(seen(await ask(fill(path, ids), tenant.key))).toEqual({ status: 503, text, headers });
-    expect(await ask('/health/ready')).toMatchObject({ status: 503, text });
-    expect(await ask('/health/live')).toMatchObject({ status: 200 });
+      expect(seen(await call(fill(path, ids), tenant.key))).toEqual({ status: 503, text, headers });
+    expect(await call('/health/ready')).toMatchObject({ status: 503, text });
+    expect(await call('/health/live')).toMatchObject({ status: 200 });
   });
 });

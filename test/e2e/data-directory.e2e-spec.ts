@@ -11,7 +11,7 @@ describeEmbedded('the directory of the embedded engine', () => {
   afterEach(() => Service.endAll());
   afterAll(place.remove);
 
-  async function warningsOf(args: string[], directory: string) {
+  async function readWarnings(args: string[], directory: string) {
     const service = await Service.start(args, { DATA_DIR: directory, METRICS_PORT: '' });
     expect(await service.stop()).toBe(0);
     return service.log.filter(({ level }) => level === 40);
@@ -19,7 +19,7 @@ describeEmbedded('the directory of the embedded engine', () => {
 
   it('is made for its owner alone', async () => {
     const missing = join(existing, 'missing');
-    expect(await warningsOf(['serve'], missing)).toEqual([]);
+    expect(await readWarnings(['serve'], missing)).toEqual([]);
     expect(statSync(missing).mode & 0o777).toBe(0o700);
   });
 
@@ -27,7 +27,7 @@ describeEmbedded('the directory of the embedded engine', () => {
     'is warned of once when others have access to it, and stays as it is: %s',
     async (args) => {
       chmodSync(existing, 0o750);
-      expect(await warningsOf(args, existing)).toMatchObject([
+      expect(await readWarnings(args, existing)).toMatchObject([
         { data_dir: existing, mode: '750', msg: expect.stringContaining('chmod 700') },
       ]);
       expect(statSync(existing).mode & 0o777).toBe(0o750);

@@ -1,6 +1,6 @@
 import { ENDPOINTS_PER_READ } from '../../src/endpoints/endpoints.repository.js';
 import { TestApp } from '../setup/app.js';
-import { Tenant, type Query } from '../setup/tenant.js';
+import { type Query, Tenant } from '../setup/tenant.js';
 
 interface EndpointBody {
   id: number;
@@ -97,7 +97,7 @@ describe('GET /v1/apps/{app_id}/endpoints', () => {
     });
 
     it('keeps endpoints that are excluded, and those whose requests are counted only', async () => {
-      await tenant.write({ path: '/a' }, { path: '/healthz', is_noise: true });
+      await tenant.write({ path: '/a' }, { path: '/healthz', excluded_from_logs: true });
       await tenant.exclude('GET', '/a');
       expect(await shown()).toEqual(['GET /a', 'GET /healthz']);
     });
@@ -110,7 +110,7 @@ describe('GET /v1/apps/{app_id}/endpoints', () => {
         { env: 'prod', path: '/both' },
         { env: 'prod', path: '/prod' },
         { env: 'dev', path: '/both' },
-        { env: 'dev', path: '/dev', is_noise: true },
+        { env: 'dev', path: '/dev', excluded_from_logs: true },
         { env: 'test', method: 'POST', path: '/both' },
         { env: 'test', method: 'GET', path: '/both' },
         { env: 'test', method: 'POST', path: '/test' },

@@ -70,7 +70,7 @@ describe('an excluded endpoint', () => {
 
   it('has no request details, and has them again', async () => {
     const { data } = await tenant.logs(window);
-    const answers = async () =>
+    const responses = async () =>
       Object.fromEntries(
         await Promise.all(
           data.map(async ({ url, request_uuid }) => {
@@ -80,11 +80,11 @@ describe('an excluded endpoint', () => {
         ),
       );
     const all = { 'no path': 200, 'other method': 200, 'other path': 200, secret: 200 };
-    expect(await answers()).toEqual(all);
+    expect(await responses()).toEqual(all);
     await tenant.exclude('GET', '/secret');
-    expect(await answers()).toEqual({ ...all, secret: '{"detail":"Request log not found"}' });
+    expect(await responses()).toEqual({ ...all, secret: '{"detail":"Request log not found"}' });
     await tenant.exclude('GET', '/secret', false);
-    expect(await answers()).toEqual(all);
+    expect(await responses()).toEqual(all);
   });
 
   it.each(TRAFFIC)('is left out of the traffic in %s, and comes back', async (_, query) => {
@@ -124,7 +124,7 @@ describe('an excluded endpoint', () => {
   it('is left out of the pages that are still to come', async () => {
     await tenant.write(...Array.from({ length: 6 }, (_, n) => ({ timestamp: at - n - 1, path: '/secret' })));
     await tenant.write({ timestamp: at - 10, path: '/last', url: 'last' });
-    const records = await tenant.walk<LogBody>('request-logs', window, async (page) => {
+    const records = await tenant.readAllPages<LogBody>('request-logs', window, async (page) => {
       if (page === 2) await tenant.exclude('GET', '/secret');
       return 3;
     });

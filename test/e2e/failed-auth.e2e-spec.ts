@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { TestApp } from '../setup/app.js';
-import type { Answer } from '../setup/conforms.js';
+import type { HttpResponse } from '../setup/conforms.js';
 import { BELOW_V1, detail, seen } from '../setup/contract.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 
 const LIMIT = 3;
 const WRONG_KEY = `zzzzzzz.${'z'.repeat(32)}`;
@@ -16,7 +16,7 @@ let app: TestApp;
 afterEach(async () => {
   await app.stop();
 });
-afterAll(hangUp);
+afterAll(closeConnections);
 
 async function start(trustProxy: string) {
   app = await TestApp.start({
@@ -28,18 +28,18 @@ async function start(trustProxy: string) {
 }
 
 /** Asks with a key, forwarded as some proxy says; a path that is not served is judged just so. */
-function ask(key: string | undefined, forwardedFor?: string, path = '/v1/team'): Promise<Answer> {
+function call(key: string | undefined, forwardedFor?: string, path = '/v1/team'): Promise<HttpResponse> {
   const headers = {
     ...(key && { 'Api-Key': key }),
     ...(forwardedFor && { 'X-Forwarded-For': forwardedFor }),
   };
-  return send(app.url, path, { headers });
+  return sendRaw(app.url, path, { headers });
 }
 
 /** The statuses of wrong keys, one from each address that a proxy names. */
 async function guesses(...forwardedFor: string[]): Promise<number[]> {
   const statuses: number[] = [];
-  for (const address of forwardedFor) statuses.push((await ask(WRONG_KEY, address)).status);
+  for (const address of forwardedFor) statuses.push((await call(WRONG_KEY, address)).status);
   return statuses;
 }
 
@@ -47,52 +47,52 @@ describe('guessing keys', () => {
   it('is refused after so many wrong keys, without a word about the limit of a key', async () => {
     const key = await start('false');
     expect(await guesses('', '', '')).toEqual([401, 401, 401]);
-    expect(seen(await ask(WRONG_KEY))).toEqual(REFUSED);
-    expect(seen(await ask('no form of a key', undefined, '/v1/nothing'))).toEqual(REFUSED);
-    expect(await ask(key)).toMatchObject({ status: 200 });
+    expect(seen(await call(WRONG_KEY))).toEqual(REFUSED);
+    expect(seen(await call('no form of a key', undefined, '/v1/nothing'))).toEqual(REFUSED);
+    expect(await call(key)).toMatchObject({ status: 200 });
   });
 
   it('does not lock out a key that was never used before, nor one that is made meanwhile', async () => {
     const key = await start('false');
     expect(await guesses('', '', '', '', '')).toEqual([401, 401, 401, 429, 429]);
-    expect(await ask(key)).toMatchObject({ status: 200 });
+    expect(await call(key)).toMatchObject({ status: 200 });
     const { key: later } = await app.team();
     await setTimeout(1_100);
-    expect(await ask(later)).toMatchObject({ status: 200 });
-    expect(await ask(WRONG_KEY)).toMatchObject({ status: 429 });
+    expect(await call(later)).toMatchObject({ status: 200 });
+    expect(await call(WRONG_KEY)).toMatchObject({ status: 429 });
   });
 
   it('costs the store no query each, once it is refused', async () => {
     await start('false');
     await guesses('', '', '', '');
     const queries = jest.spyOn(app.store, 'rows');
-    const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => ask(`guess${n.toString().padStart(2)}.${'z'.repeat(32)}`)),
+    const responses = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => call(`guess${n.toString().padStart(2)}.${'z'.repeat(32)}`)),
     );
-    expect(answers.every(({ status }) => status === 429)).toBe(true);
+    expect(responses.every(({ status }) => status === 429)).toBe(true);
     expect(queries.mock.calls.length).toBeLessThan(5);
   });
 
   it('locks out nobody whose key was lately found good, and nobody without a key', async () => {
     const key = await start('false');
-    expect(await ask(key)).toMatchObject({ status: 200 });
+    expect(await call(key)).toMatchObject({ status: 200 });
     expect(await guesses('', '', '', '')).toEqual([401, 401, 401, 429]);
-    expect(await ask(key)).toMatchObject({ status: 200 });
-    expect(await ask(undefined)).toMatchObject({ status: 401, text: detail('Not authenticated') });
-    expect(await send(app.url, '/health/live')).toMatchObject({ status: 200 });
+    expect(await call(key)).toMatchObject({ status: 200 });
+    expect(await call(undefined)).toMatchObject({ status: 401, text: detail('Not authenticated') });
+    expect(await sendRaw(app.url, '/health/live')).toMatchObject({ status: 200 });
   });
 
   it('of the right identifier is a guess, also by one that knows it', async () => {
     const key = await start('false');
-    await ask(key);
+    await call(key);
     const altered = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
-    for (const status of [401, 401, 401, 429, 429]) expect((await ask(altered)).status).toBe(status);
-    expect(await ask(key)).toMatchObject({ status: 200 });
+    for (const status of [401, 401, 401, 429, 429]) expect((await call(altered)).status).toBe(status);
+    expect(await call(key)).toMatchObject({ status: 200 });
   });
 
   it('without a key is none', async () => {
     await start('false');
-    for (let n = 0; n <= LIMIT; n += 1) expect((await ask(undefined)).status).toBe(401);
+    for (let n = 0; n <= LIMIT; n += 1) expect((await call(undefined)).status).toBe(401);
   });
 });
 

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { TestApp } from '../setup/app.js';
 import { check } from '../setup/conforms.js';
 import { fill, operations } from '../setup/document.js';
-import { type FuzzedRequest, requestsOf, texts } from '../setup/fuzz.js';
-import { HOSTILE } from '../setup/malicious-inputs.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { type FuzzedRequest, arbitraryRequests, texts } from '../setup/fuzz.js';
+import { MALICIOUS_INPUTS } from '../setup/malicious-inputs.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import type { FaultBody } from '../setup/validation-errors.js';
+import type { IssueBody } from '../setup/validation-errors.js';
 
 /** Each run is a request for every operation. */
 const RUNS = Number(process.env.FUZZ_RUNS ?? 350);
@@ -23,12 +23,16 @@ beforeAll(async () => {
   process.stderr.write(`fuzz: FUZZ_SEED=${SEED} FUZZ_RUNS=${RUNS} repeats this run\n`);
   app = await TestApp.start();
   tenant = await Tenant.create(app);
-  logged = [...HOSTILE, ...HOSTILE.map((text) => `/users/${text}`), '/users', '/Users', '/users/'].map(
-    (path, n) => ({
-      method: METHODS[n % METHODS.length]!,
-      path,
-    }),
-  );
+  logged = [
+    ...MALICIOUS_INPUTS,
+    ...MALICIOUS_INPUTS.map((text) => `/users/${text}`),
+    '/users',
+    '/Users',
+    '/users/',
+  ].map((path, n) => ({
+    method: METHODS[n % METHODS.length]!,
+    path,
+  }));
   const records = await tenant.write(
     ...logged.map((one) => ({ ...one, consumer: { identifier: one.path } })),
   );
@@ -42,37 +46,37 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
-const ask = (path: string) => send(app.url, path, { headers: { 'Api-Key': tenant.key } });
+const call = (path: string) => sendRaw(app.url, path, { headers: { 'Api-Key': tenant.key } });
 
-function targetOf({ operation, values }: FuzzedRequest): string {
+function buildTarget({ operation, values }: FuzzedRequest): string {
   const inPath = values.filter((one) => one.in === 'path').map(({ name, raw }) => [name, raw]);
   const query = values.filter((one) => one.in === 'query').map(({ name, raw }) => `${name}=${raw}`);
   return `${fill(operation.path, Object.fromEntries(inPath) as Record<string, string>)}?${query.join('&')}`;
 }
 
 /** Sends one and judges the answer: valid by the document, refused where it must be, and for that alone. */
-async function judge(request: FuzzedRequest): Promise<void> {
-  const target = targetOf(request);
-  const answer = await ask(target);
-  check(request.operation, answer);
-  expect([200, 404, 422]).toContain(answer.status);
-  const faults = answer.status === 422 ? (JSON.parse(answer.text) as { detail: FaultBody[] }).detail : [];
+async function checkResponse(request: FuzzedRequest): Promise<void> {
+  const target = buildTarget(request);
+  const response = await call(target);
+  check(request.operation, response);
+  expect([200, 404, 422]).toContain(response.status);
+  const errors = response.status === 422 ? (JSON.parse(response.text) as { detail: IssueBody[] }).detail : [];
   const bad = request.values.filter(({ isValid }) => !isValid).map(({ name }) => name);
-  const refused = faults
+  const refused = errors
     .filter(({ msg }) => msg !== 'Value error, start must be before end')
     .map(({ loc }) => loc[1]);
   expect([target, refused]).toEqual([target, bad]);
 }
 
 it('answers every operation as documented, refuses what is invalid, and never fails', async () => {
-  const requests = fc.tuple(...operations.map((operation) => requestsOf(operation, known)));
+  const requests = fc.tuple(...operations.map((operation) => arbitraryRequests(operation, known)));
   await fc.assert(
     fc.asyncProperty(requests, async (some) => {
-      await Promise.all(some.map(judge));
+      await Promise.all(some.map(checkResponse));
     }),
     { numRuns: RUNS, seed: SEED },
   );
@@ -85,7 +89,7 @@ describe('a hostile text finds what it literally names, and nothing else', () =>
   /** The `method` and `path` of what a filter finds, in order. */
   async function found(resource: string, filter: string, text: string) {
     const target = `/v1/apps/${tenant.appId}/${resource}?${filter}=${encodeURIComponent(text)}&limit=1000`;
-    const { status, text: body } = await ask(target);
+    const { status, text: body } = await call(target);
     expect([target, status]).toEqual([target, 200]);
     const { data } = JSON.parse(body) as { data: { method: string; path: string }[] };
     return data.map(({ method, path }) => [method, path].join(' ')).sort();
@@ -108,7 +112,7 @@ describe('a hostile text finds what it literally names, and nothing else', () =>
   const byPath = (text: string) =>
     expectFound('path', text, ({ path }) => text === '' || matches(text).test(path));
 
-  it.each(HOSTILE.map((text) => [JSON.stringify(text), text]))('path: %s', async (_, text) => {
+  it.each(MALICIOUS_INPUTS.map((text) => [JSON.stringify(text), text]))('path: %s', async (_, text) => {
     await byPath(text);
     await byPath(`/users/${text}`);
     await byPath(`*${text}`);
@@ -121,7 +125,7 @@ describe('a hostile text finds what it literally names, and nothing else', () =>
     await fc.assert(fc.asyncProperty(usable, byPath), { numRuns: RUNS / 2, seed: SEED });
   }, 60_000);
 
-  it.each([...METHODS, ...HOSTILE].map((text) => [JSON.stringify(text), text]))(
+  it.each([...METHODS, ...MALICIOUS_INPUTS].map((text) => [JSON.stringify(text), text]))(
     'method: %s',
     async (_, text) => {
       const items = text

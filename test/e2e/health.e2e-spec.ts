@@ -1,7 +1,7 @@
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 
 const VERSIONS = { version: PRODUCT_VERSION, node: process.versions.node };
@@ -9,10 +9,10 @@ const VERSIONS = { version: PRODUCT_VERSION, node: process.versions.node };
 let app: TestApp;
 
 afterEach(() => app.stop());
-afterAll(hangUp);
+afterAll(closeConnections);
 
 async function health(probe: 'live' | 'ready') {
-  const { status, headers, text } = await send(app.url, `/health/${probe}`);
+  const { status, headers, text } = await sendRaw(app.url, `/health/${probe}`);
   expect(headers['cache-control']).toBe('no-store');
   return [status, JSON.parse(text)] as [number, Record<string, unknown>];
 }
@@ -50,9 +50,9 @@ describeWithRedisServer('health with Redis', () => {
     const { key } = await app.team();
     const away = await eventually(async () => {
       // That Redis is away is found out by counting.
-      await send(app.url, '/v1/team', { headers: { 'Api-Key': key } });
-      const answer = await health('ready');
-      return answer[1].status === 'degraded' && answer;
+      await sendRaw(app.url, '/v1/team', { headers: { 'Api-Key': key } });
+      const response = await health('ready');
+      return response[1].status === 'degraded' && response;
     });
     expect(away).toMatchObject([200, { store: app.store.kind, state: { store: 'ok', redis: 'away' } }]);
     expect(JSON.stringify(away)).not.toContain('127.0.0.1');

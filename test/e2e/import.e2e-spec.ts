@@ -169,12 +169,13 @@ describeEmbedded('import, as a command', () => {
   const data = dataDirectory();
   const run = (...args: string[]) => command(args, { ...data.env, LOG_LEVEL: 'silent' });
   const files = mkdtempSync(join(tmpdir(), 'request-analytics-files-'));
-  const fileOf = (name: string, content: string | Buffer) => {
+  const createFile = (name: string, content: string | Buffer) => {
     writeFileSync(join(files, name), content);
     return join(files, name);
   };
-  const summaryOf = ({ out }: Ended) => JSON.parse(out.join('\n')) as ImportSummary;
-  const auditOf = ({ err }: Ended) => JSON.parse(err.find((line) => line.startsWith('{"level"'))!) as object;
+  const readSummary = ({ out }: Ended) => JSON.parse(out.join('\n')) as ImportSummary;
+  const readAudit = ({ err }: Ended) =>
+    JSON.parse(err.find((line) => line.startsWith('{"level"'))!) as object;
 
   beforeAll(async () => {
     await run('team', 'create', '--name', 'Acme');
@@ -189,27 +190,27 @@ describeEmbedded('import, as a command', () => {
   it('fails when it rejected every line, and groups the reasons', async () => {
     const old = Array.from({ length: 40 }, (_, index) => logLine(index).replace(/20\d\d:/, '2019:'));
     const text = ['root:x:0:0:root:/root:/bin/sh', ...old, 'daemon:x:1:1::/:/bin/false'].join('\n');
-    const ended = await run('import', fileOf('passwd', text), '--app', '1');
+    const ended = await run('import', createFile('passwd', text), '--app', '1');
     expect(ended.code).toBe(1);
-    expect(summaryOf(ended)).toEqual({ read: 42, imported: 0, duplicates: 0, rejected: 42, logged: 0 });
+    expect(readSummary(ended)).toEqual({ read: 42, imported: 0, duplicates: 0, rejected: 42, logged: 0 });
     expect(ended.err.filter((line) => !line.startsWith('{'))).toEqual([
       '40 lines rejected: timestamp: older than the 13 months for which traffic is kept (lines 2, 3, 4, 5, 6, …)',
       '2 lines rejected: line: must begin with host, identity, user, [time] and "request" (lines 1, 42)',
       'If this is an old sample, --shift-to now moves its times.',
       'error: nothing was imported: all lines were rejected (42)',
     ]);
-    expect(auditOf(ended)).toMatchObject({ outcome: 'failed', error: 'NothingImportedError' });
+    expect(readAudit(ended)).toMatchObject({ outcome: 'failed', error: 'NothingImportedError' });
   });
 
   it('rejects no line of what is no text, and says what it is', async () => {
-    const file = fileOf('access.log.zst', Buffer.from('28b52ffd04580900', 'hex'));
+    const file = createFile('access.log.zst', Buffer.from('28b52ffd04580900', 'hex'));
     const ended = await run('import', file, '--app', '1');
     expect(ended.code).toBe(1);
-    expect(summaryOf(ended)).toMatchObject({ read: 0, rejected: 0 });
+    expect(readSummary(ended)).toMatchObject({ read: 0, rejected: 0 });
     expect(ended.err.at(-1)).toBe(
       `error: Cannot read ${file}: it is compressed with zstd; unpack it first, with zstd -d`,
     );
-    expect(auditOf(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
+    expect(readAudit(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
   });
 
   it('completes URLs, reports what it left out, and explains why a file is nothing new', async () => {
@@ -217,23 +218,23 @@ describeEmbedded('import, as a command', () => {
     const line = { timestamp, method: 'GET', url: '/a', status_code: 200, client_ip: '' };
     const args = [
       'import',
-      fileOf('lines', JSON.stringify(line)),
+      createFile('lines', JSON.stringify(line)),
       '--app',
       '1',
       '--base-url',
       'HTTPS://a.Example:443/',
     ];
     const first = await run(...args, '--source', 'web-1/access.log');
-    expect([first.code, summaryOf(first)]).toMatchObject([
+    expect([first.code, readSummary(first)]).toMatchObject([
       0,
       { imported: 1, ignored_members: { client_ip: 1 } },
     ]);
     expect(first.err).toContain('left out of requests, because they could not be read: client_ip (1)');
-    expect(auditOf(first)).toMatchObject({ outcome: 'ok', imported: 1 });
+    expect(readAudit(first)).toMatchObject({ outcome: 'ok', imported: 1 });
     const again = await run(...args, '--source', 'web-1/access.log');
-    expect([again.code, summaryOf(again)]).toMatchObject([0, { imported: 0, duplicates: 1 }]);
+    expect([again.code, readSummary(again)]).toMatchObject([0, { imported: 0, duplicates: 1 }]);
     expect(again.err.join(' ')).toContain('Name the source with --source when several nodes log for one app');
-    expect(summaryOf(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
+    expect(readSummary(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
   });
 
   it.each([

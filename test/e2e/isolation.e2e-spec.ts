@@ -1,5 +1,5 @@
+import { DENSE, SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
-import { DENSE, SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
 import { Tenant } from '../setup/tenant.js';
 
 const MARK = 'of-alpha';
@@ -30,15 +30,15 @@ describe('a team beside another one whose queries fail after their first rows', 
   afterAll(() => app.stop());
 
   it('gets exactly its own data in every operation', async () => {
-    const paths = operationsOf(beta.appId);
+    const paths = listOperations(beta.appId);
     const read = async (path: string) => {
       const { status, text } = await app.get(path, beta.key);
       return { path, status, text: withoutTokens(text) };
     };
     const fail = async () => (await app.get(`/v1/apps/${alpha.appId}/endpoints`, alpha.key)).status;
     const query = async ({ path, body }: { path: string; body: object }) => {
-      const { status, body: answer, text } = await app.post(path, beta.key, body);
-      return { path, status, answer: Buffer.isBuffer(answer) ? answer.toString('latin1') : text };
+      const { status, body: response, text } = await app.post(path, beta.key, body);
+      return { path, status, answer: Buffer.isBuffer(response) ? response.toString('latin1') : text };
     };
     const queries = queriesOf(beta.appId);
     const answered = await Promise.all(queries.map(query));

@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Server, connect } from 'node:net';
 import { Telemetry } from '../../src/observability/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
-import { aCount, aSync, anItem } from '../collector/setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
-import { type Sample, parseExposition, valueOf } from '../setup/exposition.js';
+import { type Sample, getValue, parseExposition } from '../setup/exposition.js';
 import { freePort } from '../setup/free-port.js';
-import { answerTo, hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, exchangeOne, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -25,7 +25,7 @@ let app: TestApp;
 let tenant: Tenant;
 let url: string;
 
-afterAll(hangUp);
+afterAll(closeConnections);
 
 /** The application with `/metrics`, and data. */
 async function start(env: NodeJS.ProcessEnv = {}) {
@@ -36,13 +36,13 @@ async function start(env: NodeJS.ProcessEnv = {}) {
 }
 
 async function scrape(at = url): Promise<Sample[]> {
-  const { status, headers, text } = await send(at, '/metrics');
+  const { status, headers, text } = await sendRaw(at, '/metrics');
   expect([status, headers['content-type']]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
   return parseExposition(text);
 }
 
-const ask = (path: string, key?: string, method = 'GET') =>
-  send(app.url, path, { method, headers: key ? { 'Api-Key': key } : {} });
+const call = (path: string, key?: string, method = 'GET') =>
+  sendRaw(app.url, path, { method, headers: key ? { 'Api-Key': key } : {} });
 
 describe('metrics', () => {
   beforeAll(() => start());
@@ -51,12 +51,12 @@ describe('metrics', () => {
   it('are served at one path, to GET, and nothing else is', async () => {
     await scrape();
     const nosniff = { headers: { 'x-content-type-options': 'nosniff' } };
-    expect(await send(url, '/metrics?name=x')).toMatchObject({ ...nosniff, status: 200 });
+    expect(await sendRaw(url, '/metrics?name=x')).toMatchObject({ ...nosniff, status: 200 });
     for (const path of ['/', '/metrics/', '/health/live', '/v1/team'])
-      expect([path, await send(url, path)]).toMatchObject([path, { ...nosniff, status: 404, text: '' }]);
+      expect([path, await sendRaw(url, path)]).toMatchObject([path, { ...nosniff, status: 404, text: '' }]);
     for (const method of ['POST', 'HEAD', 'DELETE'])
-      expect((await send(url, '/metrics', { method })).status).toBe(404);
-    expect((await ask('/metrics')).status).toBe(404);
+      expect((await sendRaw(url, '/metrics', { method })).status).toBe(404);
+    expect((await call('/metrics')).status).toBe(404);
   });
 
   it.each([
@@ -64,17 +64,17 @@ describe('metrics', () => {
     ['two hosts', 'GET /metrics HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n'],
     ['no host', 'GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n'],
   ])('are not given to %s', async (_, bytes) => {
-    const { status, headers } = await answerTo(url, bytes);
+    const { status, headers } = await exchangeOne(url, bytes);
     expect([status, headers['x-content-type-options']]).toEqual([400, 'nosniff']);
   });
 
   it('count requests by the pattern of their route, and by status', async () => {
     const [log] = await tenant.write({});
-    await ask('/v1/team', tenant.key);
-    await ask('/v1/team');
-    await ask(`/v1/apps/${tenant.appId}/request-logs/${log!.request_uuid}`, tenant.key);
-    await ask(`/v1/apps/${tenant.appId}/request-logs/${randomUUID()}`, tenant.key);
-    await ask(`/v1/apps/${tenant.appId}/traffic?interval=year`, tenant.key);
+    await call('/v1/team', tenant.key);
+    await call('/v1/team');
+    await call(`/v1/apps/${tenant.appId}/request-logs/${log!.request_uuid}`, tenant.key);
+    await call(`/v1/apps/${tenant.appId}/request-logs/${randomUUID()}`, tenant.key);
+    await call(`/v1/apps/${tenant.appId}/traffic?interval=year`, tenant.key);
     const details = '/v1/apps/:app_id/request-logs/:request_uuid';
     const expected = [
       ['/v1/team', '200'],
@@ -87,13 +87,13 @@ describe('metrics', () => {
       const samples = await scrape();
       return expected.every(
         ([route, status]) =>
-          valueOf(samples, REQUESTS, { method: 'GET', route: route!, status: status! }) === 1,
+          getValue(samples, REQUESTS, { method: 'GET', route: route!, status: status! }) === 1,
       );
     });
   });
 
   it('count connections that are closed because there are too many', async () => {
-    const dropped = async () => valueOf(await scrape(), `${PREFIX}http_dropped_connections_total`);
+    const dropped = async () => getValue(await scrape(), `${PREFIX}http_dropped_connections_total`);
     const server = app.app.getHttpServer() as Server;
     const { maxConnections } = server;
     expect(await dropped()).toBe(0);
@@ -109,15 +109,15 @@ describe('metrics', () => {
     await tenant.logs();
     const samples = await scrape();
     for (const query of ['api_keys.find', 'apps.find_scope', 'request_logs.page', 'requests.insert'])
-      expect([query, valueOf(samples, QUERIES, { query, outcome: 'ok' })]).toEqual([
+      expect([query, getValue(samples, QUERIES, { query, outcome: 'ok' })]).toEqual([
         query,
         expect.any(Number),
       ]);
     expect(
-      valueOf(samples, `${PREFIX}store_read_rows_total`, { query: 'request_logs.page' }),
+      getValue(samples, `${PREFIX}store_read_rows_total`, { query: 'request_logs.page' }),
     ).toBeGreaterThan(2);
     expect(
-      valueOf(samples, `${PREFIX}store_read_bytes_total`, { query: 'request_logs.page' }),
+      getValue(samples, `${PREFIX}store_read_bytes_total`, { query: 'request_logs.page' }),
     ).toBeGreaterThan(99);
   });
 
@@ -129,12 +129,12 @@ describe('metrics', () => {
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     const samples = await scrape();
-    expect(valueOf(samples, QUERIES, { query: 'test.failing', outcome: 'failed' })).toBe(1);
-    expect(valueOf(samples, QUERIES, { query: 'test.abandoned', outcome: 'abandoned' })).toBe(1);
+    expect(getValue(samples, QUERIES, { query: 'test.failing', outcome: 'failed' })).toBe(1);
+    expect(getValue(samples, QUERIES, { query: 'test.abandoned', outcome: 'abandoned' })).toBe(1);
   });
 
   it('show the queries that run and wait', async () => {
-    const running = async (state: string) => valueOf(await scrape(), `${PREFIX}store_turns`, { state });
+    const running = async (state: string) => getValue(await scrape(), `${PREFIX}store_turns`, { state });
     const limit = (await running('limit'))!;
     expect(limit).toBeGreaterThan(0);
     const slow = Array.from({ length: limit + 1 }, () => app.store.rows('test.slow', 'SELECT sleep(1)'));
@@ -145,12 +145,12 @@ describe('metrics', () => {
 
   it('tell of the process, by the names that are usual', async () => {
     const samples = await scrape();
-    expect(valueOf(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
-    expect(valueOf(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
-    expect(valueOf(samples, 'nodejs_memory_bytes', { kind: 'heap_used' })).toBeGreaterThan(1e6);
-    expect(valueOf(samples, 'nodejs_eventloop_lag_seconds', { quantile: '0.99' })).toBeGreaterThanOrEqual(0);
-    expect(valueOf(samples, `${PREFIX}build_info`, { node: process.versions.node })).toBe(1);
-    expect(valueOf(samples, `${PREFIX}rate_limit_fallback`)).toBe(0);
+    expect(getValue(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
+    expect(getValue(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
+    expect(getValue(samples, 'nodejs_memory_bytes', { kind: 'heap_used' })).toBeGreaterThan(1e6);
+    expect(getValue(samples, 'nodejs_eventloop_lag_seconds', { quantile: '0.99' })).toBeGreaterThanOrEqual(0);
+    expect(getValue(samples, `${PREFIX}build_info`, { node: process.versions.node })).toBe(1);
+    expect(getValue(samples, `${PREFIX}rate_limit_fallback`)).toBe(0);
   });
 
   it('have series for what the product does, never for what clients send', async () => {
@@ -158,12 +158,14 @@ describe('metrics', () => {
       for (let n = 0; n < count; n++) {
         const word = randomBytes(6).toString('hex');
         const method = ['GET', 'POST', 'PROPFIND', 'LOCK'][n % 4];
-        await ask(`/${word}`, undefined, method);
-        await ask(`/v1/${word}/${word}?${word}=${word}`, tenant.key, method);
-        await ask(`/v1/apps/${n}/endpoints?path=${word}`, tenant.key);
-        await ask(`/v1/apps/${tenant.appId}/consumers?${word}`, tenant.key);
-        await ask(`/docs/${word}`);
-        await send(app.url, '/v1/team', { headers: { 'Api-Key': `${word.slice(0, 7)}.${'x'.repeat(32)}` } });
+        await call(`/${word}`, undefined, method);
+        await call(`/v1/${word}/${word}?${word}=${word}`, tenant.key, method);
+        await call(`/v1/apps/${n}/endpoints?path=${word}`, tenant.key);
+        await call(`/v1/apps/${tenant.appId}/consumers?${word}`, tenant.key);
+        await call(`/docs/${word}`);
+        await sendRaw(app.url, '/v1/team', {
+          headers: { 'Api-Key': `${word.slice(0, 7)}.${'x'.repeat(32)}` },
+        });
       }
       return scrape();
     };
@@ -178,7 +180,7 @@ describe('metrics', () => {
     expect(series(after)).toEqual(before);
     const values = new Set(after.flatMap(({ labels }) => Object.values(labels)));
     for (const mine of [tenant.key, tenant.key.slice(0, 7)]) expect(values).not.toContain(mine);
-    expect(valueOf(after, REQUESTS, { method: 'other', route: 'unmatched', status: '404' })).toBeGreaterThan(
+    expect(getValue(after, REQUESTS, { method: 'other', route: 'unmatched', status: '404' })).toBeGreaterThan(
       50,
     );
   });
@@ -189,10 +191,10 @@ describe('metrics of the limits', () => {
   afterAll(() => app.stop());
 
   it('count what they let pass and what they refused', async () => {
-    for (let n = 0; n < 5; n++) await ask('/v1/team', tenant.key);
-    for (let n = 0; n < 5; n++) await ask('/v1/team', WRONG_KEY);
+    for (let n = 0; n < 5; n++) await call('/v1/team', tenant.key);
+    for (let n = 0; n < 5; n++) await call('/v1/team', WRONG_KEY);
     const samples = await scrape();
-    const decided = (limit: string, decision: string) => valueOf(samples, DECISIONS, { limit, decision });
+    const decided = (limit: string, decision: string) => getValue(samples, DECISIONS, { limit, decision });
     expect([decided('api_key', 'allowed'), decided('api_key', 'refused')]).toEqual([2, 3]);
     expect([decided('guess', 'allowed'), decided('guess', 'refused')]).toEqual([3, 2]);
   });
@@ -202,7 +204,7 @@ describe('without a port', () => {
   it('nothing is measured', async () => {
     await start({ METRICS_PORT: '' });
     expect(app.app.get(Telemetry)).toEqual(Telemetry.none);
-    await expect(send(url, '/metrics')).rejects.toThrow('ECONNREFUSED');
+    await expect(sendRaw(url, '/metrics')).rejects.toThrow('ECONNREFUSED');
     await app.stop();
   });
 });
@@ -211,11 +213,11 @@ describeWithRedisServer('metrics of Redis', () => {
   it('say while it is away that this process counts by itself', async () => {
     const redis = await RedisServer.start();
     await start({ REDIS_URL: redis.url });
-    const fallback = async () => valueOf(await scrape(), `${PREFIX}rate_limit_fallback`);
+    const fallback = async () => getValue(await scrape(), `${PREFIX}rate_limit_fallback`);
     expect(await fallback()).toBe(0);
     await redis.kill();
     await eventually(async () => {
-      await ask('/v1/team', tenant.key);
+      await call('/v1/team', tenant.key);
       return (await fallback()) === 1;
     });
     await redis.launch();
@@ -239,10 +241,10 @@ describeEmbedded('metrics of a process', () => {
   it('count by name what the collector leaves out', async () => {
     const service = await Service.start(['collector'], data.env);
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
-    const count = aCount({ consumer: true, request_size_sum: -1 });
-    const requests = [count, aCount({ request_count: -1 }), count];
-    await post(`${path}/sync`, JSON.stringify(aSync({ requests, consumers: 'bob' })));
-    const odd = anItem({ request: { size: 2 ** 53 }, exception: { message: 'm' } });
+    const count = buildCount({ consumer: true, request_size_sum: -1 });
+    const requests = [count, buildCount({ request_count: -1 }), count];
+    await post(`${path}/sync`, JSON.stringify(buildSync({ requests, consumers: 'bob' })));
+    const odd = buildLogItem({ request: { size: 2 ** 53 }, exception: { message: 'm' } });
     await post(`${path}/log?uuid=${randomUUID()}`, logFile([odd, '{}']));
     await post(`${path}/sync`, '[]');
     const rejected = (await scrape(service.metricsUrl)).filter(
@@ -265,24 +267,24 @@ describeEmbedded('metrics of a process', () => {
   it.each(['serve --collector', 'collector'])('are one server: %s', async (line) => {
     const service = await Service.start(line.split(' '), data.env);
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
-    const message = JSON.stringify(aSync());
+    const message = JSON.stringify(buildSync());
     for (const body of [message, message, '{}']) await post(`${path}/sync`, body);
     await post(`${service.collectorUrl}/v2/${randomUUID()}/prod/sync`, message);
     const samples = await scrape(service.metricsUrl);
     const messages = (outcome: string) =>
-      valueOf(samples, `${PREFIX}collector_messages_total`, { kind: 'sync', outcome });
+      getValue(samples, `${PREFIX}collector_messages_total`, { kind: 'sync', outcome });
     expect([messages('accepted'), messages('invalid'), messages('unknown_client')]).toEqual([2, 1, 1]);
     const commits = `${PREFIX}collector_commit_duration_seconds_count`;
-    expect(valueOf(samples, commits, { outcome: 'ok' })).toBeGreaterThan(0);
-    expect(valueOf(samples, `${PREFIX}collector_group_messages_sum`)).toBe(2);
-    expect(valueOf(samples, `${PREFIX}collector_queued_messages`)).toBe(0);
-    expect(valueOf(samples, `${PREFIX}collector_in_flight_bytes`)).toBe(0);
-    expect(valueOf(samples, DECISIONS, { limit: 'client_id', decision: 'allowed' })).toBe(3);
+    expect(getValue(samples, commits, { outcome: 'ok' })).toBeGreaterThan(0);
+    expect(getValue(samples, `${PREFIX}collector_group_messages_sum`)).toBe(2);
+    expect(getValue(samples, `${PREFIX}collector_queued_messages`)).toBe(0);
+    expect(getValue(samples, `${PREFIX}collector_in_flight_bytes`)).toBe(0);
+    expect(getValue(samples, DECISIONS, { limit: 'client_id', decision: 'allowed' })).toBe(3);
     const route = '/v2/:client_id/:env/sync';
-    expect(valueOf(samples, REQUESTS, { method: 'POST', route, status: '202' })).toBe(2);
+    expect(getValue(samples, REQUESTS, { method: 'POST', route, status: '202' })).toBe(2);
     expect(JSON.stringify(samples)).not.toContain(prepared.clientId);
     expect(await service.stop()).toBe(0);
-    await expect(send(service.metricsUrl, '/metrics')).rejects.toThrow('ECONNREFUSED');
+    await expect(sendRaw(service.metricsUrl, '/metrics')).rejects.toThrow('ECONNREFUSED');
   });
 
   it('keep a process from starting whose port they cannot have, with one line', async () => {

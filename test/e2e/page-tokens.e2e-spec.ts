@@ -6,8 +6,8 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
-const hourOf = (epochMs: number) => Math.floor(epochMs / HOUR) * HOUR;
-const end = hourOf(Date.now());
+const floorToHour = (epochMs: number) => Math.floor(epochMs / HOUR) * HOUR;
+const end = floorToHour(Date.now());
 const INVALID_TOKEN = {
   type: 'value_error',
   loc: ['query', 'next_token'],
@@ -64,7 +64,7 @@ describe('next_token', () => {
 
     it('fixes a window that was left to the defaults: "now" does not slide', async () => {
       const now = holdClock();
-      const first = hourOf(now - DAY) + (resource === 'traffic' ? 0 : HOUR);
+      const first = floorToHour(now - DAY) + (resource === 'traffic' ? 0 : HOUR);
       const written = [first, first + HOUR, first + 2 * HOUR];
       await tenant.write(...written.map((timestamp) => ({ timestamp })));
       const begun = await tenant.page<object>(resource, { limit: 1 });
@@ -74,8 +74,8 @@ describe('next_token', () => {
       expect(rest.has_more).toBe(false);
       expect(times([begun, rest])).toEqual(written);
       // A walk that begins now sees the new one, and no longer what is out of its own window.
-      const edge = resource === 'traffic' ? hourOf(now + 3 * HOUR - DAY) : now + 3 * HOUR - DAY;
-      const added = resource === 'traffic' ? hourOf(now + 2 * HOUR) : now + 2 * HOUR;
+      const edge = resource === 'traffic' ? floorToHour(now + 3 * HOUR - DAY) : now + 3 * HOUR - DAY;
+      const added = resource === 'traffic' ? floorToHour(now + 2 * HOUR) : now + 2 * HOUR;
       expect(times([await tenant.page<object>(resource)])).toEqual([
         ...written.filter((at) => at >= edge),
         added,

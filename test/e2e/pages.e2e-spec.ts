@@ -47,7 +47,7 @@ describe.each<[resource: string, query: Query, filters: Query]>([
       consumer: { identifier: `consumer ${n}` },
     }));
   const page = (more: Query = {}, of = tenant) => of.page<object>(resource, { ...query, ...more });
-  const tokenOf = async (more: Query = {}, of = tenant) =>
+  const getToken = async (more: Query = {}, of = tenant) =>
     (await page({ limit: 3, ...more }, of)).next_token!;
   const refusal = async (more: Query, of = tenant) => {
     const { status, body } = await of.get(resource, { ...query, ...more });
@@ -77,19 +77,19 @@ describe.each<[resource: string, query: Query, filters: Query]>([
   });
 
   it.each([0, 1001, -1, 'many', '', '1.5'])('are a 422 with the limit %j', async (limit) => {
-    const [status, fault] = await refusal({ limit });
-    expect([status, fault.loc]).toEqual([422, ['query', 'limit']]);
+    const [status, issue] = await refusal({ limit });
+    expect([status, issue.loc]).toEqual([422, ['query', 'limit']]);
   });
 
   it('join up to the whole, whatever the limits, which may change from page to page', async () => {
     const { data } = await page({ limit: 1000 });
     const limits = [1, 50, 2, 7, 1000];
-    expect(await tenant.walk(resource, query, (n) => limits[n]!)).toEqual(data);
-    expect(await tenant.walk(resource, query, () => 20)).toEqual(data);
+    expect(await tenant.readAllPages(resource, query, (n) => limits[n]!)).toEqual(data);
+    expect(await tenant.readAllPages(resource, query, () => 20)).toEqual(data);
   });
 
   it('can be asked for again, and with another key of the team', async () => {
-    const next_token = await tokenOf();
+    const next_token = await getToken();
     const first = await page({ next_token });
     expect(await page({ next_token })).toEqual(first);
     const { key } = await app.admin.createKey(tenant.teamId);
@@ -109,12 +109,12 @@ describe.each<[resource: string, query: Query, filters: Query]>([
     );
 
     it('longer than 1,024 characters: 422', async () => {
-      const [status, fault] = await refusal({ next_token: 'A'.repeat(1025) });
-      expect([status, fault.type, fault.loc]).toEqual([422, 'string_too_long', ['query', 'next_token']]);
+      const [status, issue] = await refusal({ next_token: 'A'.repeat(1025) });
+      expect([status, issue.type, issue.loc]).toEqual([422, 'string_too_long', ['query', 'next_token']]);
     });
 
     it('altered in any one character, lengthened or shortened: 422', async () => {
-      const token = await tokenOf();
+      const token = await getToken();
       const characters = fc.constantFrom(
         ...Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=.'),
       );
@@ -139,7 +139,7 @@ describe.each<[resource: string, query: Query, filters: Query]>([
     });
 
     it.each(Object.entries(filters))('of another query, but for %s: 422', async (name, value) => {
-      expect(await refusal({ next_token: await tokenOf(), [name]: value })).toMatchObject([
+      expect(await refusal({ next_token: await getToken(), [name]: value })).toMatchObject([
         422,
         INVALID_TOKEN,
       ]);
@@ -148,14 +148,14 @@ describe.each<[resource: string, query: Query, filters: Query]>([
     it('of another app of the team: 422', async () => {
       const sibling = await tenant.sibling();
       await sibling.write(...records());
-      expect(await refusal({ next_token: await tokenOf() }, sibling)).toMatchObject([422, INVALID_TOKEN]);
-      expect(await refusal({ next_token: await tokenOf({}, sibling) })).toMatchObject([422, INVALID_TOKEN]);
+      expect(await refusal({ next_token: await getToken() }, sibling)).toMatchObject([422, INVALID_TOKEN]);
+      expect(await refusal({ next_token: await getToken({}, sibling) })).toMatchObject([422, INVALID_TOKEN]);
     });
 
     it('of another team, sent to our app or to theirs: 422', async () => {
       const stranger = await Tenant.create(app);
       await stranger.write(...records());
-      const next_token = await tokenOf({}, stranger);
+      const next_token = await getToken({}, stranger);
       expect(await refusal({ next_token })).toMatchObject([422, INVALID_TOKEN]);
       const path = `/v1/apps/${stranger.appId}/${resource}`;
       const { status, body } = await app.get(path, tenant.key, { ...query, next_token });
@@ -207,8 +207,8 @@ it('visits a request once that is in the store twice, whatever the limit', async
   const written = await tenant.write(...Array.from({ length: 20 }, (_, n) => ({ timestamp: end - n - 1 })));
   // As a store had them that was written without the ledger: the same rows under no token.
   await app.store.command(`
-    INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record)
-    SELECT app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record
+    INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json)
+    SELECT app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json
     FROM request_logs_v1 WHERE app_id = ${tenant.appId}`);
   for (const limit of [1, 2, 3, 7, 39, 40, 1000]) {
     const uuids: string[] = [];

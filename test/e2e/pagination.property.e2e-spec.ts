@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { aRequest } from '../factories/request.factory.js';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { type ConsumerBody, type LogBody, Tenant, type TrafficBody } from '../setup/tenant.js';
 
@@ -65,7 +65,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
     query: Record<string, string>,
     drawn: { limit: number; arriving: Partial<RequestRecord>[] }[],
   ) =>
-    tenant.walk<Item>(resource, query, async (page) => {
+    tenant.readAllPages<Item>(resource, query, async (page) => {
       const { limit, arriving } = drawn[page % drawn.length]!;
       // Not before the first: what arrives there was there when the walk began.
       if (page > 0 && page <= drawn.length && arriving.length > 0) await tenant.write(...arriving);
@@ -76,7 +76,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
     await fc.assert(
       fc.asyncProperty(records(60), pages(12), async (initial, drawn) => {
         const tenant = await Tenant.create(app);
-        const written = initial.map(aRequest);
+        const written = initial.map(buildRequest);
         await tenant.write(...written);
         const before = (await tenant.logs({ ...WINDOW, limit: 1000 })).data;
         const inWindow = written.filter(({ timestamp }) => timestamp >= base && timestamp < base + 12 * HOUR);

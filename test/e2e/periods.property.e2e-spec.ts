@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { LocalClock, expectTraffic } from '../setup/local-clock.js';
 import { Tenant, type TrafficBody } from '../setup/tenant.js';
@@ -56,7 +56,7 @@ describe('periods of Get Traffic', () => {
       fc.asyncProperty(windows, requests, async ([{ zone, at }, shape, early, late], drawn) => {
         const [start, end] = [at - shape.before - early, at + shape.after + late];
         const records = drawn.map(([place, request_size_bytes, response_size_bytes]) =>
-          aRequest({
+          buildRequest({
             timestamp: Math.round(start + place * (end - start)),
             request_size_bytes,
             response_size_bytes,
@@ -66,12 +66,12 @@ describe('periods of Get Traffic', () => {
         await tenant.write(...records);
         const query = { start: iso(start), end: iso(end), interval: shape.interval, timezone: zone };
         const limit = 10 + (early % 50);
-        const found = await tenant.walk<TrafficBody>('traffic', query, () => limit);
+        const found = await tenant.readAllPages<TrafficBody>('traffic', query, () => limit);
 
         const clock = new LocalClock(zone, start - 3 * DAY, end + 3 * DAY);
-        const [first, last] = [start, end - 1].map((edge) => clock.periodOf(edge, shape.interval));
+        const [first, last] = [start, end - 1].map((edge) => clock.findPeriod(edge, shape.interval));
         const counted = records.filter(({ timestamp }) => {
-          const period = clock.periodOf(timestamp, shape.interval);
+          const period = clock.findPeriod(timestamp, shape.interval);
           return (start <= timestamp && timestamp < end) || period === first || period === last;
         });
         expectTraffic(found, counted, clock, shape.interval);

@@ -4,7 +4,7 @@ import type { Application } from 'express';
 import { PUBLIC } from '../../src/common/public.decorator.js';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, detail, seen } from '../setup/contract.js';
-import { send } from '../setup/raw-http.js';
+import { sendRaw } from '../setup/raw-http.js';
 
 /** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
 const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
@@ -66,7 +66,7 @@ it('every other route of the server, whatever registered it, asks for a key', as
   for (const path of [...paths].filter((path) => path.startsWith('/v1'))) {
     const example = path.replaceAll(/:\w+/g, '1').replace('{*path}', 'x');
     for (const method of ['GET', 'POST'])
-      expect([example, (await send(app.url, example, { method })).status]).toEqual([example, 401]);
+      expect([example, (await sendRaw(app.url, example, { method })).status]).toEqual([example, 401]);
   }
 });
 
@@ -74,7 +74,7 @@ it('with DOCS=off neither the document nor its page is served, and / leads to ne
   await app.stop();
   app = await TestApp.start({ DOCS: 'off' });
   for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
-    expect([path, seen(await send(app.url, path))]).toEqual([
+    expect([path, seen(await sendRaw(app.url, path))]).toEqual([
       path,
       { status: 404, text: detail('Not Found'), headers: ALWAYS },
     ]);

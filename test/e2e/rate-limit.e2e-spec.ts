@@ -1,7 +1,7 @@
 import { createApiKey } from '../../src/auth/api-key.js';
-import type { Answer } from '../setup/conforms.js';
+import type { HttpResponse } from '../setup/conforms.js';
 import { eventually } from '../setup/eventually.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { ServerProcess } from '../setup/server.js';
 
@@ -15,12 +15,12 @@ const RETURNED = 'Redis counts again';
 const keys = Array.from({ length: 12 }, createApiKey);
 const nextKey = () => keys.pop()!;
 
-const passed = (answers: readonly Answer[]) => answers.filter(({ status }) => status === 200);
-const ask = (url: string, key: string) => send(url, '/v1/team', { headers: { 'Api-Key': key } });
+const passed = (responses: readonly HttpResponse[]) => responses.filter(({ status }) => status === 200);
+const call = (url: string, key: string) => sendRaw(url, '/v1/team', { headers: { 'Api-Key': key } });
 
 /** So many requests at once with one key, taking turns between the servers. */
-function fire(count: number, key: string, ...servers: ServerProcess[]): Promise<Answer[]> {
-  return Promise.all(Array.from({ length: count }, (_, n) => ask(servers[n % servers.length]!.url, key)));
+function fire(count: number, key: string, ...servers: ServerProcess[]): Promise<HttpResponse[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => call(servers[n % servers.length]!.url, key)));
 }
 
 /** The value that so large a share of the values does not pass. */
@@ -29,7 +29,7 @@ function percentile(values: readonly number[], share: number): number {
 }
 
 /** The numbers of an answer's `X-RateLimit-*` headers: limit, remaining, reset. */
-function numbers({ headers }: Answer): number[] {
+function numbers({ headers }: HttpResponse): number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 }
 
@@ -41,7 +41,7 @@ function load(url: string, key: string) {
   const loop = (async () => {
     while (!stopped.signal.aborted) {
       const begun = performance.now();
-      statuses.add((await ask(url, key)).status);
+      statuses.add((await call(url, key)).status);
       waitsMs.push(performance.now() - begun);
     }
   })();
@@ -70,20 +70,20 @@ describeWithRedisServer('two servers with one Redis', () => {
   }, 60_000);
 
   afterAll(async () => {
-    hangUp();
+    closeConnections();
     await Promise.all(servers.map((server) => server.stop()));
     await redis.stop();
   });
 
   it('let exactly 100 of 1,000 requests pass that are sent at once', async () => {
-    const answers = await fire(1_000, nextKey(), ...servers);
-    const [good, refused] = [passed(answers), answers.filter(({ status }) => status === 429)];
+    const responses = await fire(1_000, nextKey(), ...servers);
+    const [good, refused] = [passed(responses), responses.filter(({ status }) => status === 429)];
     expect([good.length, refused.length]).toEqual([LIMIT, 900]);
-    const remaining = good.map((answer) => numbers(answer)[1]!).sort((one, other) => one - other);
+    const remaining = good.map((response) => numbers(response)[1]!).sort((one, other) => one - other);
     expect(remaining).toEqual(Array.from({ length: LIMIT }, (_, n) => n));
-    expect(new Set(answers.map((answer) => numbers(answer)[0]))).toEqual(new Set([LIMIT]));
-    expect(new Set(answers.map((answer) => numbers(answer)[2])).size).toBe(1);
-    expect(new Set(refused.map((answer) => numbers(answer)[1]))).toEqual(new Set([0]));
+    expect(new Set(responses.map((response) => numbers(response)[0]))).toEqual(new Set([LIMIT]));
+    expect(new Set(responses.map((response) => numbers(response)[2])).size).toBe(1);
+    expect(new Set(refused.map((response) => numbers(response)[1]))).toEqual(new Set([0]));
     for (const { headers } of refused) expect(headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
     for (const { headers } of good) expect(headers).not.toHaveProperty('retry-after');
   });
@@ -114,7 +114,7 @@ describeWithRedisServer('two servers with one Redis', () => {
     const together = await fire(200, nextKey(), ...servers);
     const statuses = await Promise.all(loads.map(({ stop }) => stop()));
     expect([200, 429]).toEqual(expect.arrayContaining(statuses.flat()));
-    expect(meanwhile.map((answers) => passed(answers).length)).toEqual([LIMIT, LIMIT]);
+    expect(meanwhile.map((responses) => passed(responses).length)).toEqual([LIMIT, LIMIT]);
     expect(passed(together)).toHaveLength(LIMIT);
     // One request of each server may have found out; those behind it must not wait.
     expect(percentile(waitsMs, 0.9)).toBeLessThan(LONGEST_WAIT_MS);

@@ -1,6 +1,14 @@
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
-import { type Asked, answerTo, answersIn, exchange, hangUp, requestText, send } from '../setup/raw-http.js';
+import {
+  type RawRequest,
+  closeConnections,
+  exchangeBytes,
+  exchangeOne,
+  formatRequest,
+  parseResponses,
+  sendRaw,
+} from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 const MEGABYTE = 2 ** 20;
@@ -14,13 +22,13 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
-const answer = (bytes: string) => answerTo(app.url, bytes);
-const ask = (target: string, asked: Asked = {}, version?: string) =>
-  answerTo(app.url, requestText(target, asked, version), asked.method);
+const response = (bytes: string) => exchangeOne(app.url, bytes);
+const call = (target: string, request: RawRequest = {}, version?: string) =>
+  exchangeOne(app.url, formatRequest(target, request, version), request.method);
 
 describe('X-Request-Id', () => {
   const longest = `${'~'.repeat(127)}!`;
@@ -42,11 +50,11 @@ describe('X-Request-Id', () => {
   it.each(targets)('is on %s, kept or made', async (target) => {
     for (const method of ['GET', 'HEAD', 'POST']) {
       for (const kept of ['a', 'R-1/2;=', longest]) {
-        const { headers } = await ask(target, { method, headers: { 'X-Request-Id': kept } });
+        const { headers } = await call(target, { method, headers: { 'X-Request-Id': kept } });
         expect(headers['x-request-id']).toBe(kept);
       }
       for (const refused of ['', 'a b', `${longest}a`, '\xe9', 'a\tb']) {
-        const { headers } = await ask(target, { method, headers: { 'X-Request-Id': refused } });
+        const { headers } = await call(target, { method, headers: { 'X-Request-Id': refused } });
         expect([refused, headers['x-request-id']]).toEqual([refused, ALWAYS['x-request-id']]);
       }
     }
@@ -54,16 +62,16 @@ describe('X-Request-Id', () => {
 
   it('is on what the parser of HTTP refuses, kept where it could be read', async () => {
     const broken = 'GET /v1/team HTTP/1.1\r\nX-Request-Id: mine\r\nno header\r\n\r\n';
-    expect(await answer(broken)).toMatchObject({ status: 400, headers: { 'x-request-id': 'mine' } });
-    const long = requestText('/', { headers: { 'X-Request-Id': 'mine', Long: 'x'.repeat(MEGABYTE) } });
-    expect(await answer(long)).toMatchObject({
+    expect(await response(broken)).toMatchObject({ status: 400, headers: { 'x-request-id': 'mine' } });
+    const long = formatRequest('/', { headers: { 'X-Request-Id': 'mine', Long: 'x'.repeat(MEGABYTE) } });
+    expect(await response(long)).toMatchObject({
       status: 431,
       headers: { 'x-request-id': expect.any(String) },
     });
   });
 
   it('is a new one when two were sent', async () => {
-    const { headers } = await answer('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
+    const { headers } = await response('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
     expect(headers['x-request-id']).toEqual(ALWAYS['x-request-id']);
   });
 });
@@ -76,29 +84,32 @@ describe('what is still a request', () => {
   });
 
   it.each<[string, () => string]>([
-    ['the absolute form', () => requestText('http://elsewhere:8080/v1/team?x=1', keyed())],
-    ['a fragment', () => requestText('/v1/team#/nothing', keyed())],
+    ['the absolute form', () => formatRequest('http://elsewhere:8080/v1/team?x=1', keyed())],
+    ['a fragment', () => formatRequest('/v1/team#/nothing', keyed())],
     [
       'a query that no parser could read',
-      () => requestText('/v1/team?%&=&&%ff=%ff&a[b=c&__proto__[x]=1', keyed()),
+      () => formatRequest('/v1/team?%&=&&%ff=%ff&a[b=c&__proto__[x]=1', keyed()),
     ],
-    ['HTTP/1.0', () => requestText('/v1/team', keyed(), '1.0')],
+    ['HTTP/1.0', () => formatRequest('/v1/team', keyed(), '1.0')],
     ['HTTP/1.0 without a host', () => `GET /v1/team HTTP/1.0\r\nApi-Key: ${tenant.key}\r\n\r\n`],
-    ['a host with a port', () => requestText('/v1/team', keyed({ Host: 'a.example:8080' }))],
-    ['an address as host', () => requestText('/v1/team', keyed({ Host: '[::1]:3000' }))],
-    ['an empty host', () => requestText('/v1/team', keyed({ Host: '' }))],
-    ['a header in another case', () => requestText('/v1/team', { headers: { 'API-KEY': tenant.key } })],
-    ['blanks around the key', () => requestText('/v1/team', { headers: { 'Api-Key': `  ${tenant.key}\t` } })],
-    ['an expectation that nobody knows', () => requestText('/v1/team', keyed({ Expect: 'a-miracle' }))],
-    ['a wish to talk another protocol', () => requestText('/v1/team', keyed({ Upgrade: 'websocket' }))],
-    ['a body', () => `${requestText('/v1/team', keyed({ 'Content-Length': '5' }))}{"a":`],
+    ['a host with a port', () => formatRequest('/v1/team', keyed({ Host: 'a.example:8080' }))],
+    ['an address as host', () => formatRequest('/v1/team', keyed({ Host: '[::1]:3000' }))],
+    ['an empty host', () => formatRequest('/v1/team', keyed({ Host: '' }))],
+    ['a header in another case', () => formatRequest('/v1/team', { headers: { 'API-KEY': tenant.key } })],
+    [
+      'blanks around the key',
+      () => formatRequest('/v1/team', { headers: { 'Api-Key': `  ${tenant.key}\t` } }),
+    ],
+    ['an expectation that nobody knows', () => formatRequest('/v1/team', keyed({ Expect: 'a-miracle' }))],
+    ['a wish to talk another protocol', () => formatRequest('/v1/team', keyed({ Upgrade: 'websocket' }))],
+    ['a body', () => `${formatRequest('/v1/team', keyed({ 'Content-Length': '5' }))}{"a":`],
     [
       'a body in chunks',
-      () => `${requestText('/v1/team', keyed({ 'Transfer-Encoding': 'chunked' }))}1\r\n{\r\n0\r\n\r\n`,
+      () => `${formatRequest('/v1/team', keyed({ 'Transfer-Encoding': 'chunked' }))}1\r\n{\r\n0\r\n\r\n`,
     ],
-    ['a URL of 60 KB', () => requestText(`/v1/team?x=${'x'.repeat(60_000)}`, keyed())],
+    ['a URL of 60 KB', () => formatRequest(`/v1/team?x=${'x'.repeat(60_000)}`, keyed())],
   ])('%s', async (_, bytes) => {
-    expect(seen(await answer(bytes()))).toEqual(team());
+    expect(seen(await response(bytes()))).toEqual(team());
   });
 
   const keyed = (headers: Record<string, string> = {}) => ({
@@ -108,23 +119,23 @@ describe('what is still a request', () => {
   it('a POST with a megabyte that nobody reads, and the next request on the same connection', async () => {
     for (let n = 0; n < 3; n += 1)
       expect(
-        await send(app.url, '/v1/team', { method: 'POST', body: 'x'.repeat(MEGABYTE), ...keyed() }),
+        await sendRaw(app.url, '/v1/team', { method: 'POST', body: 'x'.repeat(MEGABYTE), ...keyed() }),
       ).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
   });
 
   it('several at once on a connection, answered in order, also before what is none', async () => {
     const open = { Connection: 'keep-alive', 'Api-Key': tenant.key };
-    const received = await exchange(
+    const received = await exchangeBytes(
       app.url,
-      requestText('/v1/apps', { headers: { ...open, 'X-Request-Id': 'first' } }) +
-        requestText('/v1/team', { method: 'HEAD', headers: open }) +
-        requestText('/v1/nothing', { headers: { Connection: 'keep-alive' } }) +
-        requestText('/v1/team', { headers: open }) +
+      formatRequest('/v1/apps', { headers: { ...open, 'X-Request-Id': 'first' } }) +
+        formatRequest('/v1/team', { method: 'HEAD', headers: open }) +
+        formatRequest('/v1/nothing', { headers: { Connection: 'keep-alive' } }) +
+        formatRequest('/v1/team', { headers: open }) +
         'garbage\r\n\r\n',
     );
-    const answers = answersIn(received, ['GET', 'HEAD']);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 401, 200, 400]);
-    expect(answers.map(({ headers }) => headers['x-request-id'] === 'first')).toEqual([
+    const responses = parseResponses(received, ['GET', 'HEAD']);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 401, 200, 400]);
+    expect(responses.map(({ headers }) => headers['x-request-id'] === 'first')).toEqual([
       true,
       false,
       false,
@@ -139,27 +150,27 @@ describe('what is no request', () => {
   const tooLarge = { status: 431, text: detail('Request Header Fields Too Large'), headers: ALWAYS };
 
   it.each<[string, string]>([
-    ['a NUL in the path', requestText('/v1/te\0am')],
-    ['a NUL in the query', requestText('/v1/team?x=\0')],
-    ['raw UTF-8 in the path', requestText('/v1/apps/\xc3\xa9')],
-    ['a blank in the path', requestText('/v1/te am')],
-    ['a relative path', requestText('v1/team')],
-    ['a query alone', requestText('?x')],
-    ['a method that nobody knows', requestText('/v1/team', { method: 'FETCH' })],
-    ['a method in lower case', requestText('/v1/team', { method: 'get' })],
-    ['another version', requestText('/v1/team', {}, '3.0')],
+    ['a NUL in the path', formatRequest('/v1/te\0am')],
+    ['a NUL in the query', formatRequest('/v1/team?x=\0')],
+    ['raw UTF-8 in the path', formatRequest('/v1/apps/\xc3\xa9')],
+    ['a blank in the path', formatRequest('/v1/te am')],
+    ['a relative path', formatRequest('v1/team')],
+    ['a query alone', formatRequest('?x')],
+    ['a method that nobody knows', formatRequest('/v1/team', { method: 'FETCH' })],
+    ['a method in lower case', formatRequest('/v1/team', { method: 'get' })],
+    ['another version', formatRequest('/v1/team', {}, '3.0')],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a control character in a header', requestText('/v1/team', { headers: { X: 'a\x01b' } })],
+    ['a control character in a header', formatRequest('/v1/team', { headers: { X: 'a\x01b' } })],
     ['a header without a name', 'GET /v1/team HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n'],
     ['a folded header', 'GET /v1/team HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n'],
     [
       'two lengths',
-      requestText('/', { method: 'POST', headers: { 'Content-Length': '1', 'content-length': '2' } }),
+      formatRequest('/', { method: 'POST', headers: { 'Content-Length': '1', 'content-length': '2' } }),
     ],
-    ['a length below zero', requestText('/', { method: 'POST', headers: { 'Content-Length': '-1' } })],
+    ['a length below zero', formatRequest('/', { method: 'POST', headers: { 'Content-Length': '-1' } })],
   ])('400: %s', async (_, bytes) => {
-    expect(seen(await answer(bytes))).toEqual(bad);
+    expect(seen(await response(bytes))).toEqual(bad);
   });
 
   it.each<[string, string]>([
@@ -171,27 +182,27 @@ describe('what is no request', () => {
     ['two hosts in one', 'Host: a.example, b.example\r\n'],
     ['a host with a port that is none', 'Host: a.example:http\r\n'],
   ])('400: %s', async (_, hosts) => {
-    const found = await answer(`GET /v1/team HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    const found = await response(`GET /v1/team HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
     expect(seen(found)).toEqual({ ...bad, headers: BELOW_V1 });
   });
 
   it('400: two hosts in HTTP/1.0', async () => {
-    const found = await answer('GET /nothing HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n');
+    const found = await response('GET /nothing HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n');
     expect(seen(found)).toEqual(bad);
   });
 
   it.each<[string, string]>([
-    ['a URL of 10 MB', requestText(`/v1/team?x=${'x'.repeat(10 * MEGABYTE)}`)],
-    ['a path of 10 MB', requestText(`/v1/${'x'.repeat(10 * MEGABYTE)}`)],
-    ['a parameter of 10 MB', requestText(`/v1/apps/${'1'.repeat(10 * MEGABYTE)}/traffic`)],
-    ['a URL a little too long', requestText(`/v1/team?x=${'x'.repeat(66_000)}`)],
-    ['a header of 10 MB', requestText('/v1/team', { headers: { 'Api-Key': 'x'.repeat(10 * MEGABYTE) } })],
+    ['a URL of 10 MB', formatRequest(`/v1/team?x=${'x'.repeat(10 * MEGABYTE)}`)],
+    ['a path of 10 MB', formatRequest(`/v1/${'x'.repeat(10 * MEGABYTE)}`)],
+    ['a parameter of 10 MB', formatRequest(`/v1/apps/${'1'.repeat(10 * MEGABYTE)}/traffic`)],
+    ['a URL a little too long', formatRequest(`/v1/team?x=${'x'.repeat(66_000)}`)],
+    ['a header of 10 MB', formatRequest('/v1/team', { headers: { 'Api-Key': 'x'.repeat(10 * MEGABYTE) } })],
   ])('431: %s', async (_, bytes) => {
-    expect(seen(await answer(bytes))).toEqual(tooLarge);
+    expect(seen(await response(bytes))).toEqual(tooLarge);
   });
 
   it('405: a tunnel', async () => {
-    const found = await ask('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
+    const found = await call('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
     const headers = { ...ALWAYS, allow: 'GET, HEAD', 'x-request-id': 'mine' };
     expect(seen(found)).toEqual({ status: 405, text: detail('Method Not Allowed'), headers });
   });

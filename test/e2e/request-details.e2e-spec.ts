@@ -3,7 +3,7 @@ import { ABSENT } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
-const NOTHING_CAPTURED =
+const EMPTY_CAPTURE_JSON =
   '"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null,' +
   '"trace_id":null,"exception":null,"logs":[],"spans":[]';
 
@@ -39,7 +39,7 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
   afterAll(() => app.stop());
 
   const details = (uuid: string, of = tenant) => of.get(`request-logs/${uuid}`);
-  const logOf = async (uuid: string) => {
+  const findLog = async (uuid: string) => {
     const { text } = await tenant.get('request-logs', { limit: 1000 });
     return /\{"timestamp":.*?"client_country_iso_code":[^}]*/.exec(
       text.slice(text.lastIndexOf('{"timestamp"', text.indexOf(uuid))),
@@ -52,12 +52,12 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
         consumer: { identifier: 'bob@example.com' },
         status_code: 500,
         request_size_bytes: 51,
-        capture: `{${CAPTURE}}`,
+        captured_json: `{${CAPTURE}}`,
       });
       const { status, text, headers } = await details(record!.request_uuid);
       expect(status).toBe(200);
       expect(headers['content-type']).toMatch(/^application\/json/);
-      expect(text).toBe(`${await logOf(record!.request_uuid)},${CAPTURE}}`);
+      expect(text).toBe(`${await findLog(record!.request_uuid)},${CAPTURE}}`);
       expect(text).toContain('"start_time_ns":1735689600050000001,');
       expect(() => JSON.parse(text) as unknown).not.toThrow();
     });
@@ -81,7 +81,7 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
         `{"timestamp":"${new Date(record!.timestamp).toISOString()}","request_uuid":"${record!.request_uuid}",` +
           '"env":"prod","consumer":"anna","method":"PUT","path":"/a/{b}","url":"https://x/a/b","status_code":201,' +
           '"request_size_bytes":5,"response_size_bytes":7,"response_time_ms":9,"client_ip":"198.51.100.7",' +
-          `"client_country_iso_code":"US",${NOTHING_CAPTURED}}`,
+          `"client_country_iso_code":"US",${EMPTY_CAPTURE_JSON}}`,
       );
     });
 
@@ -115,7 +115,7 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
 
     it('is not led astray by text that looks like its own parts', async () => {
       const trap = String.raw`","capture":"{}","capture":{} \",\"capture\":\" {x:String}`;
-      const capture = NOTHING_CAPTURED.replace(
+      const capture = EMPTY_CAPTURE_JSON.replace(
         '"request_body_json":null',
         `"request_body_json":${JSON.stringify(trap)}`,
       ).replace(
@@ -126,7 +126,7 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       const [record] = await tenant.write({
         url: trap,
         client_country_iso_code: 'DE',
-        capture: `{${capture}}`,
+        captured_json: `{${capture}}`,
       });
       const { text, body } = await details(record!.request_uuid);
       expect(text.endsWith(`"client_country_iso_code":"DE",${capture}}`)).toBe(true);
@@ -135,11 +135,11 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
 
     it('gives back bodies of a megabyte', async () => {
       const body = JSON.stringify({ text: 'ä"\\'.repeat(250_000) });
-      const capture = NOTHING_CAPTURED.replace(
+      const capture = EMPTY_CAPTURE_JSON.replace(
         '"response_body_json":null',
         `"response_body_json":${JSON.stringify(body)}`,
       );
-      const [record] = await tenant.write({ capture: `{${capture}}` });
+      const [record] = await tenant.write({ captured_json: `{${capture}}` });
       expect((await details(record!.request_uuid)).body.response_body_json).toBe(body);
     });
 
@@ -168,8 +168,8 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       const sibling = await tenant.sibling();
       const [record] = await tenant.write({ url: 'mine' });
       await sibling.write({ request_uuid: record!.request_uuid, url: 'theirs' });
-      const answers = [await details(record!.request_uuid), await details(record!.request_uuid, sibling)];
-      expect(answers.map(({ body }) => body.url)).toEqual(['mine', 'theirs']);
+      const responses = [await details(record!.request_uuid), await details(record!.request_uuid, sibling)];
+      expect(responses.map(({ body }) => body.url)).toEqual(['mine', 'theirs']);
     });
   });
 
@@ -193,7 +193,7 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
     });
 
     it('for a request that was counted only', async () => {
-      const [record] = await tenant.write({ path: '/healthz', is_noise: true });
+      const [record] = await tenant.write({ path: '/healthz', excluded_from_logs: true });
       expect(await answer(record!.request_uuid)).toEqual(NOT_FOUND);
     });
 

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { type Query, Tenant } from '../setup/tenant.js';
 
@@ -43,8 +43,8 @@ describe('filters of GET /v1/apps/{app_id}/request-logs', () => {
           { ...wanted, url: 'path', path: '/orders' },
           { ...wanted, url: 'no path', path: null },
           { ...wanted, url: 'status', status_code: 200 },
-        ].map((one) => aRequest({ ...one, timestamp: start })),
-        aRequest({ ...wanted, url: 'window', timestamp: start - 1 }),
+        ].map((one) => buildRequest({ ...one, timestamp: start })),
+        buildRequest({ ...wanted, url: 'window', timestamp: start - 1 }),
       );
       ids = { app_env_id: await tenant.envId('prod'), consumer_id: await tenant.consumerId('anna') };
     });

@@ -83,7 +83,7 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
     it('leaves out requests that are counted only, and those of other apps', async () => {
       await (await tenant.sibling()).write({ url: 'of the sibling' });
       await (await Tenant.create(app)).write({ url: 'of a stranger' });
-      await tenant.write({ url: 'mine' }, { url: 'a health check', is_noise: true });
+      await tenant.write({ url: 'mine' }, { url: 'a health check', excluded_from_logs: true });
       expect(urls((await tenant.logs()).data)).toEqual(['mine']);
     });
 
@@ -95,7 +95,7 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
       const { data } = await tenant.logs();
       const times = data.map(({ timestamp }) => Date.parse(timestamp));
       expect(times).toEqual([...ages, ...ages].map((age) => base - age).sort((a, b) => b - a));
-      const oneByOne = await tenant.walk<LogBody>('request-logs', {}, () => 1);
+      const oneByOne = await tenant.readAllPages<LogBody>('request-logs', {}, () => 1);
       expect(oneByOne).toEqual(data);
     });
   });

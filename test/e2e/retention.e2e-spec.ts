@@ -1,7 +1,7 @@
 import { DateTime } from 'luxon';
 import { trafficRetainedFrom } from '../../src/common/time/retention.js';
-import { loggedRow } from '../../src/ingestion/row-encoder.js';
-import { aRequest } from '../factories/request.factory.js';
+import { toLogRow } from '../../src/ingestion/row-encoder.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
@@ -56,13 +56,17 @@ describe('retention', () => {
     /** Past the landing table, which does not log what is too old; resolves to the UUIDs, by age. */
     const store = async (...ages: number[]) => {
       const ids = { app_env_id: 1, endpoint_id: 0, consumer_id: 0 };
-      const requests = ages.map((age) => aRequest({ timestamp: now - age, url: String(age) }));
-      const rows = requests.map((request) => loggedRow(tenant.appId, request, ids));
+      const requests = ages.map((age) => buildRequest({ timestamp: now - age, url: String(age) }));
+      const rows = requests.map((request) => toLogRow(tenant.appId, request, ids));
       for (const table of LOG_TABLES) {
-        const values = rows.map(({ app_id, timestamp, request_uuid, capture, ...others }) => {
-          const found = { app_id, timestamp, request_uuid };
-          return JSON.stringify(table.includes('details') ? { ...found, capture } : { ...found, ...others });
-        });
+        const values = rows.map(
+          ({ app_id, timestamp, request_uuid, captured_json: captured_json, ...others }) => {
+            const found = { app_id, timestamp, request_uuid };
+            return JSON.stringify(
+              table.includes('details') ? { ...found, captured_json } : { ...found, ...others },
+            );
+          },
+        );
         await app.store.insert(table, values);
         expect(await rowsIn(table)).toBe(ages.length);
       }
@@ -125,7 +129,7 @@ describe('retention', () => {
     ];
     const traffic = async ({ consumer: one = false, ...query }: (typeof QUERIES)[number], start: string) => {
       const consumer_id: Query = one ? { consumer_id: await tenant.consumerId('anna') } : {};
-      return tenant.walk<TrafficBody>('traffic', { ...query, ...consumer_id, start }, () => 1000);
+      return tenant.readAllPages<TrafficBody>('traffic', { ...query, ...consumer_id, start }, () => 1000);
     };
 
     it.each(QUERIES)('shows nothing older in %j, and all that is younger', async (query) => {

@@ -6,7 +6,7 @@ import { startServer } from '../collector/setup/server.js';
 import { ApiProcess } from '../setup/api-process.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { detail } from '../setup/contract.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 import { command, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -51,7 +51,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   }, 60_000);
 
   afterAll(async () => {
-    hangUp();
+    closeConnections();
     for (const instance of instances) expect(await instance.stop()).toBe(0);
     await store.close();
     await server.stop();
@@ -63,7 +63,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     const all: Said[] = [];
     const deadline = performance.now() + WITHIN_MS + 2 * AFTER_MS;
     for (let since = Infinity; performance.now() < Math.min(deadline, since + AFTER_MS);) {
-      const { status, text } = await send(url, '/v1/team', { headers: { 'Api-Key': key } });
+      const { status, text } = await sendRaw(url, '/v1/team', { headers: { 'Api-Key': key } });
       const at = performance.now();
       all.push({ at, what: status === 200 ? '200' : `${status} ${text}` });
       if (all.at(-1)?.what === last) since = Math.min(since, at);

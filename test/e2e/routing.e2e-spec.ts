@@ -3,7 +3,14 @@ import { METHODS } from 'node:http';
 import { TestApp } from '../setup/app.js';
 import { ALWAYS, WITH_KEY, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
-import { type Asked, answerTo, exchange, hangUp, requestText, send } from '../setup/raw-http.js';
+import {
+  type RawRequest,
+  closeConnections,
+  exchangeBytes,
+  exchangeOne,
+  formatRequest,
+  sendRaw,
+} from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** The files of Swagger's package that the page needs, and the licences of two of them. */
@@ -29,14 +36,14 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
-const ask = (target: string, asked: Asked = {}) =>
-  answerTo(app.url, requestText(target, asked), asked.method);
-const withKey = (target: string, asked: Asked = {}) =>
-  ask(target, { ...asked, headers: { 'Api-Key': tenant.key, ...asked.headers } });
+const call = (target: string, request: RawRequest = {}) =>
+  exchangeOne(app.url, formatRequest(target, request), request.method);
+const withKey = (target: string, request: RawRequest = {}) =>
+  call(target, { ...request, headers: { 'Api-Key': tenant.key, ...request.headers } });
 
 describe('HEAD', () => {
   const NOT_COMPARED = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'keep-alive': '' };
@@ -47,11 +54,14 @@ describe('HEAD', () => {
     const faulty = fill(path, { app_id: 0, request_uuid: 'x' });
     for (const target of [existing, missing, faulty])
       for (const headers of [{}, { 'Api-Key': tenant.key }] as Record<string, string>[]) {
-        const [get, head] = [await ask(target, { headers }), await ask(target, { method: 'HEAD', headers })];
+        const [get, head] = [
+          await call(target, { headers }),
+          await call(target, { method: 'HEAD', headers }),
+        ];
         expect(head.status).toBe(get.status);
         expect({ ...head.headers, ...NOT_COMPARED }).toEqual({ ...get.headers, ...NOT_COMPARED });
         expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.text, 'latin1')));
-        expect(await exchange(app.url, requestText(target, { method: 'HEAD', headers }))).toMatch(
+        expect(await exchangeBytes(app.url, formatRequest(target, { method: 'HEAD', headers }))).toMatch(
           /\r\n\r\n$/,
         );
       }
@@ -67,8 +77,8 @@ describe('404 and 405', () => {
     for (const { path } of operations)
       for (const method of OTHERS) {
         const target = fill(path, { app_id: 'x', request_uuid: 'x' });
-        const answer = seen(await send(app.url, target, { method, headers: { 'Api-Key': tenant.key } }));
-        expect([target, method, answer]).toEqual([
+        const response = seen(await sendRaw(app.url, target, { method, headers: { 'Api-Key': tenant.key } }));
+        expect([target, method, response]).toEqual([
           target,
           method,
           { ...notAllowed, headers: { ...WITH_KEY, ...allow } },
@@ -80,7 +90,7 @@ describe('404 and 405', () => {
     '405: another method on %s',
     async (path) => {
       for (const method of OTHERS)
-        expect(seen(await send(app.url, path, { method }))).toEqual({
+        expect(seen(await sendRaw(app.url, path, { method }))).toEqual({
           ...notAllowed,
           headers: { ...ALWAYS, ...allow },
         });
@@ -115,7 +125,10 @@ describe('404 and 405', () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
       const found = await withKey(target, { method });
       expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });
-      expect(await ask(target, { method })).toMatchObject({ status: 401, text: detail('Not authenticated') });
+      expect(await call(target, { method })).toMatchObject({
+        status: 401,
+        text: detail('Not authenticated'),
+      });
     }
   });
 
@@ -155,7 +168,7 @@ describe('404 and 405', () => {
     'http://test//',
   ])('404: %s, key or none', async (target) => {
     for (const method of ['GET', 'DELETE', 'OPTIONS'])
-      for (const asked of [ask, withKey])
+      for (const asked of [call, withKey])
         expect(seen(await asked(target, { method }))).toEqual({
           status: 404,
           text: detail('Not Found'),
@@ -168,7 +181,7 @@ describe('GET /', () => {
   it.each(['/', '/?x=/v1/team', 'http://test', 'http://test/', 'http://test?x=/v1/team'])(
     'redirects to /docs when %s is requested, with a key or without',
     async (target) => {
-      for (const asked of [ask, withKey])
+      for (const asked of [call, withKey])
         for (const method of ['GET', 'HEAD']) {
           const { status, headers } = await asked(target, { method });
           expect([method, status, headers.location, headers['x-ratelimit-limit']]).toEqual([
@@ -188,7 +201,7 @@ describe('GET /', () => {
 
 describe('the files of /docs', () => {
   it.each([...PAGE])('%s is served', async (file) => {
-    const found = await ask(`/docs/${file}`);
+    const found = await call(`/docs/${file}`);
     expect([found.status, found.headers['x-content-type-options']]).toEqual([200, 'nosniff']);
   });
 });

@@ -5,12 +5,12 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { aSync } from '../collector/setup/messages.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
-import { exchange, hangUp, requestText, send } from '../setup/raw-http.js';
+import { closeConnections, exchangeBytes, formatRequest, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
-import { mustNotAppear } from '../setup/secrets/run.js';
+import { forbidInOutput } from '../setup/secrets/run.js';
 import { SecretScanner } from '../setup/secrets/scanner.js';
 import { type Ended, type Prepared, Service, command, prepare } from '../setup/service.js';
 import { TraceReceiver } from '../setup/trace-receiver.js';
@@ -62,12 +62,12 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     const [kept] = await store.rows<{ value: string }>('test.secret', 'SELECT value FROM secrets_v1');
     secrets.push(kept!.value);
     note(prepared.key);
-    mustNotAppear(...secrets);
+    forbidInOutput(...secrets);
     service = await Service.start(['serve', '--collector'], env);
   }, 60_000);
 
   afterAll(async () => {
-    hangUp();
+    closeConnections();
     await store.close();
     await server.stop();
     await redis.stop();
@@ -90,11 +90,11 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     return ended;
   }
 
-  async function ask(path: string, headers: Record<string, string>, method = 'GET', body?: string) {
+  async function call(path: string, headers: Record<string, string>, method = 'GET', body?: string) {
     const base = path.startsWith('/v2') ? service.collectorUrl : service.apiUrl;
-    const answer = await send(base, path, { method, headers, ...(body !== undefined && { body }) });
-    said.push(`${JSON.stringify(answer.headers)} ${answer.text}`);
-    return answer.status;
+    const response = await sendRaw(base, path, { method, headers, ...(body !== undefined && { body }) });
+    said.push(`${JSON.stringify(response.headers)} ${response.text}`);
+    return response.status;
   }
 
   it('are in no answer, whatever was done with a key', async () => {
@@ -123,7 +123,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
       [404, `/${key}`, {}],
       [405, '/v1/team', { 'Api-Key': key }, 'POST', key],
       [422, `${at}/traffic?interval=week`, { 'Api-Key': key }],
-      [202, `/v2/${prepared.clientId}/prod/sync`, { 'Api-Key': key }, 'POST', JSON.stringify(aSync())],
+      [202, `/v2/${prepared.clientId}/prod/sync`, { 'Api-Key': key }, 'POST', JSON.stringify(buildSync())],
       [404, `/v2/${key}/prod/sync`, {}, 'POST', '{}'],
       [422, `/v2/${prepared.clientId}/prod/sync`, {}, 'POST', `{"${key}"`],
       [200, '/docs', { 'Api-Key': key }],
@@ -131,18 +131,18 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
       [200, '/health/ready', {}],
     ];
     for (const [status, path, headers, method, body] of asked)
-      expect([path, await ask(path, headers, method, body)]).toEqual([path, status]);
+      expect([path, await call(path, headers, method, body)]).toEqual([path, status]);
     const broken = [
-      requestText('/v1/team', { headers: { 'Api-Key': key, 'no colon\r\nx': '' } }),
-      requestText(`/v1/team HTTP/9 ${key}`, { headers: { 'Api-Key': key } }),
-      requestText('/v1/team', { headers: { 'Api-Key': key, Host: '', 'X-Long': 'x'.repeat(70_000) } }),
+      formatRequest('/v1/team', { headers: { 'Api-Key': key, 'no colon\r\nx': '' } }),
+      formatRequest(`/v1/team HTTP/9 ${key}`, { headers: { 'Api-Key': key } }),
+      formatRequest('/v1/team', { headers: { 'Api-Key': key, Host: '', 'X-Long': 'x'.repeat(70_000) } }),
     ];
-    for (const bytes of broken) said.push(await exchange(service.apiUrl, bytes, 10_000));
+    for (const bytes of broken) said.push(await exchangeBytes(service.apiUrl, bytes, 10_000));
     expectClean(...said);
   });
 
   it('are not in the metrics, and not in the traces', async () => {
-    const { text } = await send(service.metricsUrl, '/metrics');
+    const { text } = await sendRaw(service.metricsUrl, '/metrics');
     expect(text).toContain('request_analytics_http_request_duration_seconds_count');
     await eventually(() => receiver.text.includes('api_keys.find'));
     expect(receiver.sent[0]?.headers.authorization).toBe(CONFIGURED.traces);
@@ -191,16 +191,16 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
       ...env,
       REDIS_URL: redis.url.replace('//', '//:not-the-password@'),
     });
-    await send(wrong.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
+    await sendRaw(wrong.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
     await eventually(() => wrong.written.includes('Redis does not count'));
     await wrong.stop();
     await server.fail({ kind: 'exception', code: 241 });
-    await ask('/v1/team', { 'Api-Key': prepared.key });
+    await call('/v1/team', { 'Api-Key': prepared.key });
     await server.heal();
     await redis.kill();
-    await ask('/v1/team', { 'Api-Key': prepared.key });
+    await call('/v1/team', { 'Api-Key': prepared.key });
     await server.refuse();
-    expect(await ask('/v1/team', { 'Api-Key': prepared.key })).toBe(503);
+    expect(await call('/v1/team', { 'Api-Key': prepared.key })).toBe(503);
     await server.accept();
     await service.stop();
     const line = service.log.find(({ route }) => route === '/v1/team');
@@ -214,11 +214,11 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
 function processes(): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
-    .map((pid) => argumentsOf(pid))
+    .map((pid) => readArguments(pid))
     .filter((line) => !line.includes(OF_THE_TESTS));
 }
 
-function argumentsOf(pid: string): string {
+function readArguments(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
   } catch {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
-import { keepProcess } from '../setup/secrets/run.js';
+import { captureProcess } from '../setup/secrets/run.js';
 import { dataDirectory } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -40,7 +40,7 @@ describeEmbedded('SIGTERM', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     child = process_;
-    keepProcess('stop', process_, { shown: true });
+    captureProcess('stop', process_, { shown: true });
     const lines: string[] = [];
     createInterface(process_.stdout).on('line', (line) => lines.push(line));
     const ended = once(process_, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;

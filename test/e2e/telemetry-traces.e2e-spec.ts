@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { aSync } from '../collector/setup/messages.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { eventually } from '../setup/eventually.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   data.remove();
-  hangUp();
+  closeConnections();
 });
 
 /** A caller's trace. */
@@ -39,8 +39,10 @@ function variables(receiver: TraceReceiver, env: NodeJS.ProcessEnv = {}): NodeJS
 }
 
 /** Asks as part of a trace; resolves to the answer's status. */
-async function ask(service: Service, path: string, headers: Record<string, string>) {
-  const { status } = await send(service.apiUrl, path, { headers: { 'Api-Key': prepared.key, ...headers } });
+async function call(service: Service, path: string, headers: Record<string, string>) {
+  const { status } = await sendRaw(service.apiUrl, path, {
+    headers: { 'Api-Key': prepared.key, ...headers },
+  });
   return status;
 }
 
@@ -67,7 +69,7 @@ describeEmbedded('traces', () => {
     const { traceId, spanId, traceparent } = caller();
     const secret = randomUUID();
     const path = `/v1/apps/${prepared.appId}/request-logs?method=GET&path=${secret}`;
-    expect(await ask(service, path, { traceparent, 'X-Request-Id': 'mine' })).toBe(200);
+    expect(await call(service, path, { traceparent, 'X-Request-Id': 'mine' })).toBe(200);
     const [server, ...statements] = (await receiver.trace(traceId)).sort((a, b) => a.kind - b.kind);
     expect(server).toMatchObject({
       name: 'GET /v1/apps/:app_id/request-logs',
@@ -111,8 +113,8 @@ describeEmbedded('traces', () => {
     const service = await Service.start(['serve'], variables(receiver));
     const [unmatched, invalid] = [caller(), caller()];
     const word = randomUUID();
-    await ask(service, `/${word}?${word}`, unmatched);
-    await ask(service, `/v1/apps/${word}/traffic`, invalid);
+    await call(service, `/${word}?${word}`, unmatched);
+    await call(service, `/v1/apps/${word}/traffic`, invalid);
     const [first] = await receiver.trace(unmatched.traceId);
     expect(first).toMatchObject({ name: 'GET unmatched', attributes: { 'http.response.status_code': 404 } });
     // A client's mistake is no error of the server's (semantic conventions of HTTP).
@@ -126,9 +128,9 @@ describeEmbedded('traces', () => {
     const env = { OTEL_BSP_SCHEDULE_DELAY: '600000', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
     const service = await Service.start(['serve'], variables(receiver, env));
     const [kept, dropped] = [caller(), caller(false)];
-    await ask(service, '/v1/team', kept);
-    await ask(service, '/v1/team', dropped);
-    await ask(service, '/v1/team', {});
+    await call(service, '/v1/team', kept);
+    await call(service, '/v1/team', dropped);
+    await call(service, '/v1/team', {});
     expect(receiver.sent).toEqual([]);
     expect(await service.stop()).toBe(0);
     expect(new Set(receiver.spans.map(({ traceId }) => traceId))).toEqual(new Set([kept.traceId]));
@@ -140,7 +142,7 @@ describeEmbedded('traces', () => {
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20token',
     };
     const service = await Service.start(['serve'], variables(receiver, env));
-    await ask(service, '/v1/team', {});
+    await call(service, '/v1/team', {});
     await service.stop();
     expect(receiver.sent[0]).toMatchObject({
       path: '/v1/traces',
@@ -153,7 +155,7 @@ describeEmbedded('traces', () => {
   it('have a span for a message of the collector, and a trace for the group in which it is written', async () => {
     const service = await Service.start(['serve', '--collector'], variables(receiver));
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod/sync`;
-    expect(await post(path, JSON.stringify(aSync()))).toMatchObject({ status: 202 });
+    expect(await post(path, JSON.stringify(buildSync()))).toMatchObject({ status: 202 });
     await service.stop();
     const server = receiver.spans.find(({ name }) => name === 'POST /v2/:client_id/:env/sync');
     const below = (parent?: ReceivedSpan) =>
@@ -171,11 +173,11 @@ describeEmbedded('traces', () => {
   it('that nobody takes hold up no request, and the stop for a few seconds at most', async () => {
     const silent = await TraceReceiver.start({ answers: false });
     const service = await Service.start(['serve'], variables(silent));
-    await ask(service, '/v1/team', {});
+    await call(service, '/v1/team', {});
     expect(await service.stop()).toBe(0);
     await silent.stop();
     const away = await Service.start(['serve'], variables(silent));
-    expect(await ask(away, '/v1/team', {})).toBe(200);
+    expect(await call(away, '/v1/team', {})).toBe(200);
     expect(await away.stop()).toBe(0);
     expect(away.written).not.toContain(silent.url.slice('http://'.length));
   });
@@ -184,7 +186,7 @@ describeEmbedded('traces', () => {
     'are not made with %j',
     async (env) => {
       const service = await Service.start(['serve'], variables(receiver, env));
-      await ask(service, '/v1/team', { ...caller(), 'X-Request-Id': 'untraced' });
+      await call(service, '/v1/team', { ...caller(), 'X-Request-Id': 'untraced' });
       expect(await service.line('untraced')).not.toHaveProperty('trace_id');
       await service.stop();
       expect(receiver.sent).toEqual([]);
@@ -208,7 +210,7 @@ describeWithRedisServer('traces of Redis', () => {
     if (process.env.CLICKHOUSE_URL) return;
     const service = await Service.start(['serve'], variables(receiver, { REDIS_URL: redis.url }));
     const { traceId, traceparent } = caller();
-    await ask(service, '/v1/team', { traceparent });
+    await call(service, '/v1/team', { traceparent });
     const questions = (await receiver.trace(traceId)).filter(
       ({ attributes }) => attributes['db.system.name'] === 'redis',
     );
@@ -217,7 +219,7 @@ describeWithRedisServer('traces of Redis', () => {
     // The probes that a request's failure began go on after it, and are not of its trace.
     await redis.kill();
     const failed = caller();
-    await ask(service, '/v1/team', { traceparent: failed.traceparent });
+    await call(service, '/v1/team', { traceparent: failed.traceparent });
     await redis.launch();
     await eventually(() => service.log.some(({ msg }) => String(msg).startsWith('Redis counts again')));
     await service.stop();

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { TestApp } from '../setup/app.js';
-import { type Answer, check } from '../setup/conforms.js';
+import { type HttpResponse, check } from '../setup/conforms.js';
 import { type Operation, fill, operations } from '../setup/document.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** Stands in every text of the foreigner's data. */
@@ -25,7 +25,7 @@ interface Identifiers {
   app_env_id: string;
   consumer_id: string;
 }
-type Named = keyof Identifiers | 'next_token';
+type NamedValue = keyof Identifiers | 'next_token';
 
 const NOBODYS: Identifiers = {
   app_id: '2000000000',
@@ -47,7 +47,7 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
     path: `/${mark}`,
     url: `https://example.com/${mark}`,
     consumer,
-    capture: CAPTURE,
+    captured_json: CAPTURE,
   };
   const hour = 3_600_000;
   const records = await tenant.write(
@@ -81,28 +81,30 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
-type Values = Readonly<Partial<Record<Named, string>>>;
+type Values = Readonly<Partial<Record<NamedValue, string>>>;
 
 /** Asks with a key and one value for each name; what is not given is ours, or left out of the query. */
-async function ask(operation: Operation, key: string, values: Values): Promise<Answer> {
+async function call(operation: Operation, key: string, values: Values): Promise<HttpResponse> {
   const query = operation.parameters
-    .filter(({ in: place, name }) => place === 'query' && values[name as Named] !== undefined)
-    .map(({ name }) => `${name}=${values[name as Named]}`);
+    .filter(({ in: place, name }) => place === 'query' && values[name as NamedValue] !== undefined)
+    .map(({ name }) => `${name}=${values[name as NamedValue]}`);
   const path = fill(operation.path, { ...ids, ...values });
-  const answer = await send(app.url, `${path}?limit=1&${query.join('&')}`, { headers: { 'Api-Key': key } });
-  check(operation, answer);
-  return answer;
+  const response = await sendRaw(app.url, `${path}?limit=1&${query.join('&')}`, {
+    headers: { 'Api-Key': key },
+  });
+  check(operation, response);
+  return response;
 }
 
 /** Differ from one request to the next, whatever it asks. */
 const PASSING = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'content-length': '' };
 
 /** All of an answer but what passes; a token that was refused stands in it as it was sent. */
-function comparable({ status, headers, text }: Answer, { next_token = '<none>' }: Values) {
+function comparable({ status, headers, text }: HttpResponse, { next_token = '<none>' }: Values) {
   return { status, text: text.replace(next_token, '<token>'), headers: { ...headers, ...PASSING } };
 }
 
@@ -110,17 +112,17 @@ function subsets<Item>(items: readonly Item[]): Item[][] {
   return items.reduce<Item[][]>((all, item) => [...all, ...all.map((some) => [...some, item])], [[]]);
 }
 
-const isNamed = (name: string): name is Named => name === 'next_token' || Object.hasOwn(NOBODYS, name);
-const namesOf = ({ parameters }: Operation) => parameters.map(({ name }) => name).filter(isNamed);
+const isNamed = (name: string): name is NamedValue => name === 'next_token' || Object.hasOwn(NOBODYS, name);
+const listNames = ({ parameters }: Operation) => parameters.map(({ name }) => name).filter(isNamed);
 
 /** Every operation with every way to name something foreign in it. */
-const matrixOf = (foreign: readonly Named[]) =>
+const buildMatrix = (foreign: readonly NamedValue[]) =>
   operations.flatMap((operation) =>
-    subsets(namesOf(operation).filter((name) => foreign.includes(name)))
+    subsets(listNames(operation).filter((name) => foreign.includes(name)))
       .filter((names) => names.length > 0)
       .map((names) => [operation.id, names.join(', '), operation, names] as const),
   );
-const INSIDE_AN_APP: Named[] = ['request_uuid', 'app_env_id', 'consumer_id', 'next_token'];
+const INSIDE_AN_APP: NamedValue[] = ['request_uuid', 'app_env_id', 'consumer_id', 'next_token'];
 
 it('knows every parameter that names something', () => {
   const all = operations.flatMap(({ parameters }) => parameters.map(({ name }) => name));
@@ -129,7 +131,7 @@ it('knows every parameter that names something', () => {
   expect(new Set(telling)).toEqual(new Set([...Object.keys(NOBODYS), 'next_token']));
 });
 
-describe.each<[string, Named[]]>([
+describe.each<[string, NamedValue[]]>([
   ['another team', ['app_id', ...INSIDE_AN_APP]],
   // Which the key may read: only what is inside belongs nowhere else.
   ['another app of the team', INSIDE_AN_APP],
@@ -137,11 +139,11 @@ describe.each<[string, Named[]]>([
   /** A token that is good for the other, of the same query. */
   async function foreignToken(operation: Operation, values: Values): Promise<string> {
     const { tenant, ids } = others[whose]!;
-    const { text } = await ask(operation, tenant.key, { ...values, app_id: ids.app_id });
+    const { text } = await call(operation, tenant.key, { ...values, app_id: ids.app_id });
     return (JSON.parse(text) as { next_token?: string }).next_token ?? '';
   }
 
-  it.each(matrixOf(names))('%s: %s looks like nothing', async (_id, _names, operation, names) => {
+  it.each(buildMatrix(names))('%s: %s looks like nothing', async (_id, _names, operation, names) => {
     const other = others[whose]!;
     const pick = (from: Identifiers): Record<string, string> =>
       Object.fromEntries(names.flatMap((name) => (name === 'next_token' ? [] : [[name, from[name]]])));
@@ -152,7 +154,7 @@ describe.each<[string, Named[]]>([
       Object.assign(foreign, { next_token: token });
       Object.assign(absent, { next_token: token.replace(/^./, (first) => (first === 'x' ? 'y' : 'x')) });
     }
-    const [seen, nothing] = [await ask(operation, own.key, foreign), await ask(operation, own.key, absent)];
+    const [seen, nothing] = [await call(operation, own.key, foreign), await call(operation, own.key, absent)];
     expect(comparable(seen, foreign)).toEqual(comparable(nothing, absent));
     expect(seen.text).not.toContain(MARK);
   });
@@ -160,7 +162,7 @@ describe.each<[string, Named[]]>([
   it('is there for the one it belongs to, so that this says something', async () => {
     const { tenant, ids } = others[whose]!;
     for (const operation of operations) {
-      const { status, text } = await ask(operation, tenant.key, ids);
+      const { status, text } = await call(operation, tenant.key, ids);
       expect([operation.id, status]).toEqual([operation.id, 200]);
       if (operation.parameters.length > 0 && operation.id !== 'getTraffic') expect(text).toContain(MARK);
     }
@@ -171,7 +173,7 @@ it('nothing of another team is in any answer, whatever is asked of our own', asy
   const { key, appId } = await Tenant.create(app);
   for (const operation of operations)
     for (const app_id of [appId, ...Object.values(others).map(({ ids }) => ids.app_id)]) {
-      const { text } = await ask(operation, key, { app_id: String(app_id) });
+      const { text } = await call(operation, key, { app_id: String(app_id) });
       expect(text).not.toContain(MARK);
     }
 });

@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { type ClockChange, LocalClock, expectTraffic } from '../setup/local-clock.js';
@@ -12,11 +12,11 @@ const DAY = 24 * HOUR;
 
 const now = Date.now();
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
-const lengthOf = ({ period_start, period_end }: TrafficBody) =>
+const getLength = ({ period_start, period_end }: TrafficBody) =>
   Date.parse(period_end) - Date.parse(period_start);
 
 /** Over a year, yet well inside the 13 months for which traffic is kept: each yearly change is in it. */
-function clockOf(zone: string): LocalClock {
+function createClock(zone: string): LocalClock {
   return new LocalClock(zone, now - 385 * DAY, now - 3 * DAY);
 }
 
@@ -26,7 +26,7 @@ function requestsBetween(from: number, to: number) {
   return quarters
     .flatMap((at) => [at, at + QUARTER - 1])
     .map((timestamp, n) =>
-      aRequest({ timestamp, request_size_bytes: n + 1, response_size_bytes: 1_000 * n }),
+      buildRequest({ timestamp, request_size_bytes: n + 1, response_size_bytes: 1_000 * n }),
     );
 }
 
@@ -41,7 +41,7 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
   afterEach(releaseClock);
   afterAll(() => app.stop());
 
-  const walk = (query: Query) => tenant.walk<TrafficBody>('traffic', query, () => 50);
+  const walk = (query: Query) => tenant.readAllPages<TrafficBody>('traffic', query, () => 50);
 
   describe.each([
     ['Europe/Berlin', 'forward', 23, 23],
@@ -53,7 +53,7 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
     ['Pacific/Chatham', 'forward', 23, 24],
     ['Pacific/Chatham', 'back', 25, 26],
   ])('%s, its clock put %s', (timezone, direction, hours, periods) => {
-    const clock = clockOf(timezone);
+    const clock = createClock(timezone);
     const change = clock.changes.findLast(
       ({ before, after }) => after > before === (direction === 'forward'),
     )!;
@@ -77,13 +77,13 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
       const data = await walk(query);
       expectTraffic(data, requests, clock, 'hour');
       expect(data).toHaveLength(24 + periods + 24);
-      expect(data.reduce((sum, one) => sum + lengthOf(one), 0)).toBe((24 + hours + 24) * HOUR);
+      expect(data.reduce((sum, one) => sum + getLength(one), 0)).toBe((24 + hours + 24) * HOUR);
     });
 
     it(`has a day of ${hours} hours`, async () => {
       const data = await walk({ ...query, interval: 'day' });
       expectTraffic(data, requests, clock, 'day');
-      expect(data.map((one) => lengthOf(one) / HOUR)).toEqual([24, hours, 24]);
+      expect(data.map((one) => getLength(one) / HOUR)).toEqual([24, hours, 24]);
     });
 
     it('sums up to the requests', async () => {
@@ -106,7 +106,7 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
     ['UTC', 0],
     ['Pacific/Kiritimati', 0],
   ])('%s, whose clock never changes', (timezone, minute) => {
-    const clock = clockOf(timezone);
+    const clock = createClock(timezone);
     const start = clock.at(now - 20 * DAY).startOf('day');
     const requests = requestsBetween(start.toMillis(), start.toMillis() + 2 * DAY);
     const query = { timezone, start: start.toISODate()!, end: start.plus({ days: 2 }).toISODate()! };
@@ -122,14 +122,14 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
       expect(new Set(data.map(({ period_start }) => new Date(period_start).getUTCMinutes()))).toEqual(
         new Set([minute]),
       );
-      expect(data.map(lengthOf)).toEqual(Array.from({ length: 48 }, () => HOUR));
+      expect(data.map(getLength)).toEqual(Array.from({ length: 48 }, () => HOUR));
     });
 
     it('has days that begin at its midnight', async () => {
       const data = await walk({ ...query, interval: 'day' });
       expectTraffic(data, requests, clock, 'day');
       expect(Date.parse(data[0]!.period_start)).toBe(start.toMillis());
-      expect(data.map(lengthOf)).toEqual([DAY, DAY]);
+      expect(data.map(getLength)).toEqual([DAY, DAY]);
     });
 
     it.each(['00:00', '00:01', '03:10', '12:40', '23:59'])(
@@ -146,7 +146,7 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
   });
 
   describe('a time without an offset', () => {
-    const clock = clockOf('Europe/Berlin');
+    const clock = createClock('Europe/Berlin');
     const last = (find: (change: ClockChange) => boolean) => clock.changes.findLast(find)!.at;
 
     beforeEach(async () => {

@@ -76,7 +76,7 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
 
     it('counts static assets, health checks and requests without a route; unknown sizes are no bytes', async () => {
       await tenant.write(
-        { timestamp: midnight, path: '/healthz', is_noise: true, response_size_bytes: 3 },
+        { timestamp: midnight, path: '/healthz', excluded_from_logs: true, response_size_bytes: 3 },
         { timestamp: midnight, path: null, request_size_bytes: null, response_size_bytes: null },
         { timestamp: midnight, request_size_bytes: 1, response_size_bytes: 2 },
       );

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { TestApp } from '../setup/app.js';
 import { type Operation, type Parameter, fill, operations } from '../setup/document.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
-import { type FaultBody, REASONS, badValues, faultAt } from '../setup/validation-errors.js';
+import { type IssueBody, REASONS, badValues, expectedIssue } from '../setup/validation-errors.js';
 
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  hangUp();
+  closeConnections();
   await app.stop();
 });
 
@@ -67,11 +67,11 @@ function target({ path, parameters }: Operation, values: Values): string {
   return `${fill(path, segments)}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')}`;
 }
 
-const ask = (path: string) => send(app.url, path, { headers: { 'Api-Key': tenant.key } });
+const call = (path: string) => sendRaw(app.url, path, { headers: { 'Api-Key': tenant.key } });
 
-async function expectFaults(path: string, faults: readonly FaultBody[]) {
-  const { status, text } = await ask(path);
-  expect([path, status, text]).toEqual([path, 422, JSON.stringify({ detail: faults })]);
+async function expectIssues(path: string, issues: readonly IssueBody[]) {
+  const { status, text } = await call(path);
+  expect([path, status, text]).toEqual([path, 422, JSON.stringify({ detail: issues })]);
 }
 
 const operation = (id: string) => operations.find((one) => one.id === id)!;
@@ -92,14 +92,14 @@ describe('a value that is refused', () => {
     // An empty path segment is another path.
     const bad = badValues(parameter).filter(({ value }) => parameter.in === 'query' || value !== '');
     expect(bad.length).toBeGreaterThan(0);
-    for (const { value, fault } of bad) await expectFaults(target(operation, [[name, value]]), [fault]);
+    for (const { value, issue } of bad) await expectIssues(target(operation, [[name, value]]), [issue]);
   });
 
   it.each(cases)('%s: %s that is no text', async (_id, name, operation, parameter) => {
     for (const raw of ['%', '%zz', '1%', '%ff', '%C3', '%ED%A0%80', '%C0%AF']) {
       const path = target(operation, [[name, 'RAW']]).replace('RAW', raw);
-      const { status, text } = await ask(path);
-      expect([path, status, (JSON.parse(text) as { detail: FaultBody[] }).detail]).toMatchObject([
+      const { status, text } = await call(path);
+      expect([path, status, (JSON.parse(text) as { detail: IssueBody[] }).detail]).toMatchObject([
         path,
         422,
         [{ type: 'string_unicode', loc: [parameter.in, name], input: raw }],
@@ -109,8 +109,8 @@ describe('a value that is refused', () => {
 
   it.each(cases)('%s: %s with a NUL', async (_id, name, operation, parameter) => {
     for (const value of ['\0', '1\0', '\x001']) {
-      const { status, text } = await ask(target(operation, [[name, value]]));
-      const { detail } = JSON.parse(text) as { detail: FaultBody[] };
+      const { status, text } = await call(target(operation, [[name, value]]));
+      const { detail } = JSON.parse(text) as { detail: IssueBody[] };
       expect([status, detail.map(({ loc, input }) => [loc, input])]).toEqual([
         422,
         [[[parameter.in, name], value]],
@@ -124,10 +124,10 @@ describe('all faults at once', () => {
     '$id: path first, then the order of the table, whatever the order of the query',
     async (operation) => {
       const bad = operation.parameters.map((one) => badValues(one).find(({ value }) => value !== '')!);
-      const values = bad.map(({ value, fault }) => [fault.loc[1], value] as const);
-      const faults = bad.map(({ fault }) => fault);
-      await expectFaults(target(operation, values), faults);
-      await expectFaults(target(operation, values.toReversed()), faults);
+      const values = bad.map(({ value, issue }) => [issue.loc[1], value] as const);
+      const issues = bad.map(({ issue }) => issue);
+      await expectIssues(target(operation, values), issues);
+      await expectIssues(target(operation, values.toReversed()), issues);
     },
   );
 
@@ -149,16 +149,16 @@ describe('all faults at once', () => {
       fc.asyncProperty(request, async ({ operation, bad, order }) => {
         const present = bad.filter((one) => one !== undefined);
         const shuffled = present
-          .map(({ value, fault }, at) => [order[at] ?? 0, fault.loc[1], value] as const)
+          .map(({ value, issue }, at) => [order[at] ?? 0, issue.loc[1], value] as const)
           .sort(([one], [other]) => one - other)
           .map(([, name, value]) => [name, value] as const);
         const path = target(operation, shuffled);
         if (present.length > 0)
-          await expectFaults(
+          await expectIssues(
             path,
-            present.map(({ fault }) => fault),
+            present.map(({ issue }) => issue),
           );
-        else expect([200, 404]).toContain((await ask(path)).status);
+        else expect([200, 404]).toContain((await call(path)).status);
       }),
       { numRuns: 300 },
     );
@@ -174,7 +174,7 @@ describe('a value that is taken', () => {
     const others = name === 'end' ? [['start', '1970-01-01'] as const] : [];
     for (const value of values) {
       const path = target(operation, [...others, [name, String(value)]]);
-      expect([200, 404]).toContain((await ask(path)).status);
+      expect([200, 404]).toContain((await call(path)).status);
     }
   });
 
@@ -191,19 +191,19 @@ describe('a value that is taken', () => {
     ['limit=+1', 1],
     ['limit=1.0', 1],
   ])('consumers?%s gives %i of three', async (query, count) => {
-    const { text } = await ask(`/v1/apps/${tenant.appId}/consumers?${query}`);
+    const { text } = await call(`/v1/apps/${tenant.appId}/consumers?${query}`);
     expect((JSON.parse(text) as { data: unknown[] }).data).toHaveLength(count);
   });
 
   it('is the last of a repeated parameter, also where that is the bad one', async () => {
     const limit = parameter('listConsumers', 'limit');
     const path = `/v1/apps/${tenant.appId}/consumers?limit=1&limit=0`;
-    await expectFaults(path, [faultAt(limit, REASONS.below(1), '0')]);
+    await expectIssues(path, [expectedIssue(limit, REASONS.below(1), '0')]);
   });
 
   it.each(['endpoints', 'request-logs'])('%s: an empty method or path is no filter', async (resource) => {
-    const whole = await ask(`/v1/apps/${tenant.appId}/${resource}`);
-    expect(await ask(`/v1/apps/${tenant.appId}/${resource}?method=&path=`)).toMatchObject({
+    const whole = await call(`/v1/apps/${tenant.appId}/${resource}`);
+    expect(await call(`/v1/apps/${tenant.appId}/${resource}?method=&path=`)).toMatchObject({
       status: 200,
       text: whole.text,
     });
@@ -213,11 +213,11 @@ describe('a value that is taken', () => {
     for (const id of ['2147483648', '9223372036854775808', '9'.repeat(4300)]) {
       const filters = `app_env_id=${id}&consumer_id=${id}`;
       for (const resource of ['request-logs', 'traffic'])
-        expect(await ask(`/v1/apps/${tenant.appId}/${resource}?${filters}`)).toMatchObject({
+        expect(await call(`/v1/apps/${tenant.appId}/${resource}?${filters}`)).toMatchObject({
           status: 200,
           text: '{"data":[],"has_more":false}',
         });
-      expect(await ask(`/v1/apps/${id}/traffic`)).toMatchObject({ status: 404 });
+      expect(await call(`/v1/apps/${id}/traffic`)).toMatchObject({ status: 404 });
     }
   });
 });
@@ -235,7 +235,7 @@ describe('the ends of time', () => {
     ['traffic?start=9999-12-31&end=9999-12-31T23:59-23:59', 0],
     ['traffic?end=9999-12-31T23:59-23:59&interval=hour', 1],
   ])('%s gives %i', async (query, count) => {
-    const { status, text } = await ask(`/v1/apps/${tenant.appId}/${query}`);
+    const { status, text } = await call(`/v1/apps/${tenant.appId}/${query}`);
     expect([status, (JSON.parse(text) as { data: unknown[] }).data.length]).toEqual([200, count]);
   });
 });
@@ -251,19 +251,19 @@ describe('values that do not fit together', () => {
     ['start=2999-01-01', '2999-01-01'],
   ])('request-logs and traffic?%s: start must be before end', async (query, input) => {
     for (const resource of ['request-logs', 'traffic'])
-      await expectFaults(`/v1/apps/${tenant.appId}/${resource}?${query}`, [
-        faultAt(start, REASONS.startNotBeforeEnd, input),
+      await expectIssues(`/v1/apps/${tenant.appId}/${resource}?${query}`, [
+        expectedIssue(start, REASONS.startNotBeforeEnd, input),
       ]);
   });
 
   it('judges them beside the faults of other parameters, in the order of the table', async () => {
     const limit = parameter('getTraffic', 'limit');
-    await expectFaults(
+    await expectIssues(
       `/v1/apps/${tenant.appId}/traffic?next_token=x&limit=0&end=2025-01-01&start=2025-01-01`,
       [
-        faultAt(start, REASONS.startNotBeforeEnd, '2025-01-01'),
-        faultAt(limit, REASONS.below(1), '0'),
-        faultAt(token, REASONS.invalidToken, 'x'),
+        expectedIssue(start, REASONS.startNotBeforeEnd, '2025-01-01'),
+        expectedIssue(limit, REASONS.below(1), '0'),
+        expectedIssue(token, REASONS.invalidToken, 'x'),
       ],
     );
   });
@@ -271,10 +271,10 @@ describe('values that do not fit together', () => {
   it('refuses a token altered in any one character', async () => {
     const { next_token: good } = await tenant.consumers({ limit: 1 });
     const path = `/v1/apps/${tenant.appId}/consumers?limit=1&next_token=`;
-    expect(await ask(path + good!)).toMatchObject({ status: 200 });
+    expect(await call(path + good!)).toMatchObject({ status: 200 });
     for (let at = 0; at < good!.length; at += 1) {
       const altered = good!.slice(0, at) + (good![at] === 'A' ? 'B' : 'A') + good!.slice(at + 1);
-      await expectFaults(path + altered, [faultAt(token, REASONS.invalidToken, altered)]);
+      await expectIssues(path + altered, [expectedIssue(token, REASONS.invalidToken, altered)]);
     }
   });
 });

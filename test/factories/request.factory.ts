@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
 
 /** A request of a minute ago; say only what the test is about. */
-export function aRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
+export function buildRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
   return {
     request_uuid: randomUUID(),
     timestamp: Date.now() - 60_000,
@@ -18,8 +18,8 @@ export function aRequest(overrides: Partial<RequestRecord> = {}): RequestRecord 
     response_time_ms: 12,
     client_ip: '203.0.113.7',
     client_country_iso_code: 'DE',
-    is_noise: false,
-    capture: '',
+    excluded_from_logs: false,
+    captured_json: '',
     ...overrides,
   };
 }

@@ -1,7 +1,7 @@
 import { AdminError, AdminService } from '../../src/admin/admin.service.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
@@ -19,8 +19,8 @@ describe('AdminService', () => {
 
   afterAll(() => open.remove());
 
-  const aTeam = async () => (await admin.createTeam('Acme', 'premium')).id;
-  const anApp = async () => (await admin.createApp(await aTeam(), 'Shop', 'express')).id;
+  const createTeamId = async () => (await admin.createTeam('Acme', 'premium')).id;
+  const createAppId = async () => (await admin.createApp(await createTeamId(), 'Shop', 'express')).id;
   /** Everything in a table, as text: to look for what must not be there. */
   const dump = async (table: string) =>
     JSON.stringify(await open.store.rows('test.dump', `SELECT * FROM ${table}`));
@@ -53,7 +53,7 @@ describe('AdminService', () => {
 
   describe('apps', () => {
     it('are the App object of the API, with a client ID of their own', async () => {
-      const teamId = await aTeam();
+      const teamId = await createTeamId();
       const app = await admin.createApp(teamId, 'Shop', 'fastapi');
       expect(app).toEqual({
         id: app.id,
@@ -70,7 +70,7 @@ describe('AdminService', () => {
     });
 
     it('are listed for their own team alone', async () => {
-      const [teamId, otherId] = [await aTeam(), await aTeam()];
+      const [teamId, otherId] = [await createTeamId(), await createTeamId()];
       await admin.createApp(teamId, 'Shop', 'express');
       expect(await admin.listApps(otherId)).toEqual([]);
     });
@@ -78,14 +78,14 @@ describe('AdminService', () => {
     it('need a team that is there, and a name', async () => {
       await expect(admin.createApp(NOBODY, 'Shop', 'express')).rejects.toThrow(`There is no team ${NOBODY}`);
       await expect(admin.listApps(NOBODY)).rejects.toThrow(AdminError);
-      await expect(admin.createApp(await aTeam(), ' ', 'express')).rejects.toThrow(AdminError);
+      await expect(admin.createApp(await createTeamId(), ' ', 'express')).rejects.toThrow(AdminError);
       await expect(admin.requireApp(NOBODY)).rejects.toThrow(`There is no app ${NOBODY}`);
     });
   });
 
   describe('keys', () => {
     it('are shown once: the store holds the identifier and a hash, and never the key', async () => {
-      const { key, identifier } = await admin.createKey(await aTeam(), { name: 'CI' });
+      const { key, identifier } = await admin.createKey(await createTeamId(), { name: 'CI' });
       expect(key).toMatch(/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/);
       expect(key.startsWith(`${identifier}.`)).toBe(true);
       const stored = await dump('api_keys_v1');
@@ -95,7 +95,7 @@ describe('AdminService', () => {
     });
 
     it('are listed without secrets, with their expiry and revocation', async () => {
-      const teamId = await aTeam();
+      const teamId = await createTeamId();
       const expiresAt = Date.parse('2031-02-03T04:05:06.789Z');
       const { key, identifier } = await admin.createKey(teamId, { name: 'CI', expiresAt });
       const [row] = await admin.listKeys(teamId);
@@ -111,7 +111,7 @@ describe('AdminService', () => {
     });
 
     it('are revoked for good, and the first time counts', async () => {
-      const teamId = await aTeam();
+      const teamId = await createTeamId();
       const { identifier } = await admin.createKey(teamId);
       const other = await admin.createKey(teamId);
       expect(await admin.revokeKey(identifier)).toEqual({ identifier, revoked: true });
@@ -125,7 +125,7 @@ describe('AdminService', () => {
     });
 
     it('may be given, in the right form and not twice', async () => {
-      const teamId = await aTeam();
+      const teamId = await createTeamId();
       const key = `Given01.${'k'.repeat(32)}`;
       expect(await admin.createKey(teamId, { key })).toEqual({ key, identifier: 'Given01' });
       const twin = { key: `Given01.${'x'.repeat(32)}` };
@@ -149,8 +149,8 @@ describe('AdminService', () => {
         { app_id: appId },
       );
     const writeEndpoint = async () => {
-      const appId = await anApp();
-      await new RequestsWriter(open.store).write(appId, [aRequest({ method: 'GET', path: '/a' })]);
+      const appId = await createAppId();
+      await new RequestsWriter(open.store).write(appId, [buildRequest({ method: 'GET', path: '/a' })]);
       return appId;
     };
 
@@ -167,7 +167,7 @@ describe('AdminService', () => {
     });
 
     it('need an endpoint that is there, in that app', async () => {
-      const [appId, otherId] = [await writeEndpoint(), await anApp()];
+      const [appId, otherId] = [await writeEndpoint(), await createAppId()];
       await expect(admin.setExpectedError(otherId, 'GET', '/a', 404, true)).rejects.toThrow(AdminError);
       await expect(admin.setExpectedError(appId, 'GET', '/b', 404, true)).rejects.toThrow(AdminError);
     });
@@ -187,10 +187,10 @@ describe('AdminService', () => {
       );
 
     it('are set and taken back on that one endpoint, which stays what it was', async () => {
-      const appId = await anApp();
+      const appId = await createAppId();
       await new RequestsWriter(open.store).write(appId, [
-        aRequest({ method: 'GET', path: '/a' }),
-        aRequest({ method: 'POST', path: '/a' }),
+        buildRequest({ method: 'GET', path: '/a' }),
+        buildRequest({ method: 'POST', path: '/a' }),
       ]);
       const before = await marks(appId);
       expect(before.map(({ excluded }) => excluded)).toEqual([false, false]);
@@ -202,8 +202,8 @@ describe('AdminService', () => {
     });
 
     it('need an endpoint that is there, in that app', async () => {
-      const [appId, otherId] = [await anApp(), await anApp()];
-      await new RequestsWriter(open.store).write(otherId, [aRequest({ path: '/a' })]);
+      const [appId, otherId] = [await createAppId(), await createAppId()];
+      await new RequestsWriter(open.store).write(otherId, [buildRequest({ path: '/a' })]);
       await expect(admin.setExcluded(appId, 'get', '/a', true)).rejects.toThrow(
         `App ${appId} has no endpoint GET /a`,
       );

@@ -1,13 +1,13 @@
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import {
   type Cluster,
-  clusterForm,
-  databaseForm,
-  isEverywhere,
+  createDatabaseDdl,
+  isGlobalTable,
+  toClusterDdl,
 } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
-import { accountStatements, grantsOf } from '../setup/account-server.js';
+import { accountStatements, readGrants } from '../setup/account-server.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const CLUSTER: Cluster = { name: 'analytics', database: 'request_analytics' };
@@ -15,7 +15,7 @@ const NAME = /^(?:CREATE TABLE|CREATE MATERIALIZED VIEW) IF NOT EXISTS ([\w.]+)/
 const ROLES = ['reader', 'collector'].map((role) => `request_analytics_${role}`);
 
 const without = (sql: string) => sql.replace(/^\s*--.*$/gm, '').trim();
-const formOf = (sql: string) => clusterForm(sql, CLUSTER);
+const toDdl = (sql: string) => toClusterDdl(sql, CLUSTER);
 
 describe('the cluster form of the migrations', () => {
   let open: OpenStore;
@@ -27,7 +27,7 @@ describe('the cluster form of the migrations', () => {
     open = await openEmptyStore();
     store = open.store;
     single = (await readMigrations()).flatMap(({ statements }) => statements.map(without));
-    form = single.flatMap(formOf);
+    form = single.flatMap(toDdl);
   });
 
   afterAll(() => open.remove());
@@ -44,7 +44,7 @@ describe('the cluster form of the migrations', () => {
   const tables = () => single.flatMap((sql) => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(sql)?.[1] ?? []);
 
   it('is read by the engine’s parser, statement by statement', async () => {
-    for (const sql of [databaseForm(CLUSTER), ...form]) expect(await parsed(sql)).not.toBe('');
+    for (const sql of [createDatabaseDdl(CLUSTER), ...form]) expect(await parsed(sql)).not.toBe('');
   });
 
   it('is made on every node, and named with its database', async () => {
@@ -69,12 +69,12 @@ describe('the cluster form of the migrations', () => {
   it('gives each table its name: whole on every node, or as Distributed over the rows of the shards', () => {
     expect(tables().length).toBeGreaterThan(20);
     for (const table of tables()) {
-      const rows = named(isEverywhere(table) ? table : `${table}_local`);
-      const path = isEverywhere(table)
+      const rows = named(isGlobalTable(table) ? table : `${table}_local`);
+      const path = isGlobalTable(table)
         ? `'/clickhouse/tables/everywhere/request_analytics/${table}', '{shard}-{replica}'`
         : `'/clickhouse/tables/{shard}/request_analytics/${table}', '{replica}'`;
       if (!rows!.includes('ENGINE = Null')) expect(rows).toContain(path);
-      if (isEverywhere(table)) expect(named(`${table}_local`)).toBeUndefined();
+      if (isGlobalTable(table)) expect(named(`${table}_local`)).toBeUndefined();
       else
         expect(named(table)).toMatch(
           `ENGINE = Distributed('analytics', 'request_analytics', '${table}_local', `,
@@ -84,7 +84,7 @@ describe('the cluster form of the migrations', () => {
 
   it('keeps columns, keys, partitions, arguments, retention and settings', async () => {
     for (const sql of single.filter((one) => one.startsWith('CREATE TABLE'))) {
-      const [rows] = formOf(sql);
+      const [rows] = toDdl(sql);
       const back = rows!
         .replace(/request_analytics\.(\w+?)(?:_local)? ON CLUSTER analytics/, '$1')
         .replace(/Replicated(\w+)\('[^']+', '[^']+'(?:, )?/, '$1(')
@@ -105,9 +105,9 @@ describe('the cluster form of the migrations', () => {
   });
 
   it('shards what belongs to an app by the app, and messages as their batches', () => {
-    const keyOf = (table: string) => /, (\w+\(\w+\))\)$/.exec(named(table)!)?.[1];
-    for (const table of tables().filter((one) => !isEverywhere(one)))
-      expect([table, keyOf(table)]).toEqual([
+    const getKey = (table: string) => /, (\w+\(\w+\))\)$/.exec(named(table)!)?.[1];
+    for (const table of tables().filter((one) => !isGlobalTable(one)))
+      expect([table, getKey(table)]).toEqual([
         table,
         table.startsWith('ingest_') ? 'sipHash64(batch_id)' : 'sipHash64(app_id)',
       ]);
@@ -117,13 +117,13 @@ describe('the cluster form of the migrations', () => {
     // Grants on the engine's own tables hold on every node.
     const isSharded = (grant: string) => {
       const table = / ON (\w+)$/.exec(grant)?.[1];
-      return table !== undefined && !isEverywhere(table);
+      return table !== undefined && !isGlobalTable(table);
     };
-    const twins = grantsOf(role)
+    const twins = readGrants(role)
       .filter(isSharded)
       .map((grant) => `${grant}_local`);
     expect(twins.length).toBeGreaterThan(0);
-    expect(grantsOf(role, 'cluster.sql').sort()).toEqual(twins.sort());
+    expect(readGrants(role, 'cluster.sql').sort()).toEqual(twins.sort());
   });
 
   it.each(['roles.sql', 'users.sql', 'cluster.sql'])('has accounts the parser reads: %s', async (file) => {
@@ -131,12 +131,12 @@ describe('the cluster form of the migrations', () => {
   });
 });
 
-describe('clusterForm', () => {
+describe('toClusterDdl', () => {
   it('changes a sharded table on its shards, and its columns before them as well', () => {
-    expect(formOf('ALTER TABLE request_logs_v1 MODIFY TTL toDateTime(timestamp) + INTERVAL 30 DAY')).toEqual([
+    expect(toDdl('ALTER TABLE request_logs_v1 MODIFY TTL toDateTime(timestamp) + INTERVAL 30 DAY')).toEqual([
       'ALTER TABLE request_analytics.request_logs_v1_local ON CLUSTER analytics MODIFY TTL toDateTime(timestamp) + INTERVAL 30 DAY',
     ]);
-    expect(formOf('ALTER TABLE request_logs_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
+    expect(toDdl('ALTER TABLE request_logs_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
       'ALTER TABLE request_analytics.request_logs_v1_local ON CLUSTER analytics ADD COLUMN IF NOT EXISTS x UInt8',
       'ALTER TABLE request_analytics.request_logs_v1 ON CLUSTER analytics ADD COLUMN IF NOT EXISTS x UInt8',
     ]);
@@ -144,14 +144,16 @@ describe('clusterForm', () => {
 
   it('changes what a view reads on its shard', () => {
     expect(
-      formOf('ALTER TABLE logged_requests_mv MODIFY QUERY\nSELECT * FROM requests WHERE NOT is_noise'),
+      toDdl(
+        'ALTER TABLE logged_requests_mv MODIFY QUERY\nSELECT * FROM requests WHERE NOT excluded_from_logs',
+      ),
     ).toEqual([
-      'ALTER TABLE request_analytics.logged_requests_mv ON CLUSTER analytics MODIFY QUERY\nSELECT * FROM request_analytics.requests_local WHERE NOT is_noise',
+      'ALTER TABLE request_analytics.logged_requests_mv ON CLUSTER analytics MODIFY QUERY\nSELECT * FROM request_analytics.requests_local WHERE NOT excluded_from_logs',
     ]);
   });
 
   it('changes a table that is everywhere once: replication carries it on', () => {
-    expect(formOf('-- Why.\nALTER TABLE teams_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
+    expect(toDdl('-- Why.\nALTER TABLE teams_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
       'ALTER TABLE request_analytics.teams_v1 ADD COLUMN IF NOT EXISTS x UInt8',
     ]);
   });
@@ -163,11 +165,11 @@ describe('clusterForm', () => {
     'CREATE TABLE IF NOT EXISTS x\n(\n    n UInt32\n)\nENGINE = MergeTree\nORDER BY n',
     'CREATE MATERIALIZED VIEW IF NOT EXISTS v TO teams_v1 AS\nSELECT * FROM requests',
   ])('refuses what it knows no form for: %j', (sql) => {
-    expect(() => formOf(sql)).toThrow(MigrationError);
+    expect(() => toDdl(sql)).toThrow(MigrationError);
   });
 
   it.each(['', 'a b', "x'", 'a-b', '{cluster}'])('refuses %j as the name of a cluster', (name) => {
-    expect(() => clusterForm('INSERT INTO x VALUES (1)', { ...CLUSTER, name })).toThrow(MigrationError);
-    expect(() => databaseForm({ ...CLUSTER, database: name })).toThrow(MigrationError);
+    expect(() => toClusterDdl('INSERT INTO x VALUES (1)', { ...CLUSTER, name })).toThrow(MigrationError);
+    expect(() => createDatabaseDdl({ ...CLUSTER, database: name })).toThrow(MigrationError);
   });
 });

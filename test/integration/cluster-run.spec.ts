@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { clusterForm } from '../../src/clickhouse/migrations/cluster-ddl.js';
+import { toClusterDdl } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
@@ -12,12 +12,12 @@ import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
-import { aCount, aSync, anItem } from '../collector/setup/messages.js';
-import { aRequest } from '../factories/request.factory.js';
-import { SAMPLE_UUID, operationsOf, queriesOf } from '../setup/all-operations.js';
+import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
 import { ApiProcess } from '../setup/api-process.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
-import { send } from '../setup/raw-http.js';
+import { sendRaw } from '../setup/raw-http.js';
 
 const CLUSTER = { name: 'two', database: 'default' };
 const SHARD = (weight: number) =>
@@ -58,7 +58,7 @@ describe('the product on Distributed tables', () => {
     config = new Config({ ...server.env, CACHE_TTL_MS: '0' });
     store = await ClickHouse.open(config);
     for (const { statements } of await readMigrations())
-      for (const statement of statements.flatMap((one) => clusterForm(one, CLUSTER)))
+      for (const statement of statements.flatMap((one) => toClusterDdl(one, CLUSTER)))
         await store.command(withoutKeeper(statement));
     const admin = new AdminService(store);
     const team = await admin.createTeam('Acme', 'premium');
@@ -79,8 +79,8 @@ describe('the product on Distributed tables', () => {
 
   it('takes an import once, however often it comes', async () => {
     const records = [
-      aRequest({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob', group: 'staff' } }),
-      aRequest({ path: '/hidden' }),
+      buildRequest({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob', group: 'staff' } }),
+      buildRequest({ path: '/hidden' }),
     ];
     const writer = new RequestsWriter(store);
     expect(await writer.write(appId, records)).toHaveLength(2);
@@ -92,8 +92,8 @@ describe('the product on Distributed tables', () => {
   it('takes a message once, and a block again where its answer was lost', async () => {
     const collector = await TestCollector.start(store, config);
     const path = (kind: string) => `/v2/${clientId}/prod/${kind}`;
-    const sync = JSON.stringify(aSync({ requests: [aCount({ request_count: 3 })] }));
-    const log = logFile([anItem()]);
+    const sync = JSON.stringify(buildSync({ requests: [buildCount({ request_count: 3 })] }));
+    const log = logFile([buildLogItem()]);
     const file = `${path('log')}?uuid=${randomUUID()}`;
     for (const [to, body] of [
       [path('sync'), sync],
@@ -124,9 +124,9 @@ describe('the product on Distributed tables', () => {
 
   it('answers each operation, each row once', async () => {
     const api = await ApiProcess.start({ ...server.env, LOG_LEVEL: 'silent' });
-    const get = (path: string) => send(api.url, path, { headers: { 'Api-Key': key } });
-    const paths = operationsOf(appId);
-    const answers = await Promise.all(paths.map(get));
+    const get = (path: string) => sendRaw(api.url, path, { headers: { 'Api-Key': key } });
+    const paths = listOperations(appId);
+    const responses = await Promise.all(paths.map(get));
     const queries = await Promise.all(
       queriesOf(appId).map(async ({ path, body }) => {
         const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
@@ -136,14 +136,14 @@ describe('the product on Distributed tables', () => {
     );
     await api.stop();
     expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
-    const statuses = answers.map(({ status, text }) => [status, status === 200 ? '' : text]);
+    const statuses = responses.map(({ status, text }) => [status, status === 200 ? '' : text]);
     expect(statuses).toEqual(paths.map(() => [200, '']));
-    const bodyOf = (path: string) => JSON.parse(answers[paths.indexOf(path)]!.text);
-    expect(bodyOf('/v1/apps').data).toHaveLength(1);
-    expect(bodyOf(`/v1/apps/${appId}/request-logs`).data).toHaveLength(2);
-    expect(bodyOf(`/v1/apps/${appId}/consumers`).data).toHaveLength(1);
+    const getBody = (path: string) => JSON.parse(responses[paths.indexOf(path)]!.text);
+    expect(getBody('/v1/apps').data).toHaveLength(1);
+    expect(getBody(`/v1/apps/${appId}/request-logs`).data).toHaveLength(2);
+    expect(getBody(`/v1/apps/${appId}/consumers`).data).toHaveLength(1);
     const [day] = paths.filter((path) => path.includes('traffic?interval=day'));
-    const requests = bodyOf(day!).data.map((period: { requests: number }) => period.requests);
+    const requests = getBody(day!).data.map((period: { requests: number }) => period.requests);
     expect(requests.reduce((sum: number, one: number) => sum + one, 0)).toBe(4);
   });
 
@@ -158,11 +158,11 @@ describe('the product on Distributed tables', () => {
       });
       return row?.rows;
     };
-    expect(await rowsWith('hasAllTokens(terms, {terms:Array(String)})')).toBe(
+    expect(await rowsWith('hasAllTokens(filter_terms, {terms:Array(String)})')).toBe(
       await rowsWith('status_code = 200'),
     );
     const scanned = await rowsWith(`endpoint_id IN (SELECT id FROM endpoints_v1 WHERE path = '/users/{id}')`);
     expect(scanned).toBeGreaterThan(0);
-    expect(await rowsWith(`hasAnyTokens(terms, (${endpoints}))`)).toBe(scanned);
+    expect(await rowsWith(`hasAnyTokens(filter_terms, (${endpoints}))`)).toBe(scanned);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { forgetMissingBlocks } from '../../src/clickhouse/embedded/deduplication-log.js';
+import { repairDeduplicationLogs } from '../../src/clickhouse/embedded/deduplication-log.js';
 import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
@@ -36,7 +36,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
     return row;
   };
   const all = (requests: number) => Object.fromEntries(TABLES.map((table) => [table, requests]));
-  const placeOf = async (table: string) => {
+  const findPlace = async (table: string) => {
     const sql = `SELECT data_paths[1] AS path FROM system.tables WHERE name = '${table}'`;
     const [row] = await store.rows<{ path: string }>('test.path', sql);
     return row!.path;
@@ -64,7 +64,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
   it.each(TABLES)(
     'loses nothing in %s when the block is sent again, and doubles nothing in the others',
     async (table) => {
-      const place = await placeOf(table);
+      const place = await findPlace(table);
       await store.close();
       unname(place);
       await open();
@@ -84,7 +84,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
       await store.command(`OPTIMIZE TABLE ${table} FINAL`);
     }
     await store.close();
-    expect(forgetMissingBlocks(directory)).toBe(0);
+    expect(repairDeduplicationLogs(directory)).toBe(0);
     await open();
     const before = await sums();
     await insert();
@@ -92,20 +92,20 @@ describeEmbedded('a process that was killed between the note of a block and its 
   });
 
   it('needs to be told once', async () => {
-    const place = await placeOf('counts_per_day_v1');
+    const place = await findPlace('counts_per_day_v1');
     await store.close();
     unname(place);
-    expect([forgetMissingBlocks(directory), forgetMissingBlocks(directory)]).toEqual([1, 0]);
+    expect([repairDeduplicationLogs(directory), repairDeduplicationLogs(directory)]).toEqual([1, 0]);
     await open();
   });
 
   it('does not touch what it does not understand, and needs no store', async () => {
-    const place = await placeOf('counts_per_day_v1');
+    const place = await findPlace('counts_per_day_v1');
     await store.close();
     const log = join(place, 'deduplication_logs', 'deduplication_log_1.txt');
     writeFileSync(log, 'another form\n3\tx\ty\n1\tno-part\tblock\n');
-    expect(forgetMissingBlocks(directory)).toBe(0);
-    expect(forgetMissingBlocks(join(directory, 'nowhere'))).toBe(0);
+    expect(repairDeduplicationLogs(directory)).toBe(0);
+    expect(repairDeduplicationLogs(join(directory, 'nowhere'))).toBe(0);
     rmSync(log);
     await open();
   });

@@ -19,7 +19,7 @@ describeEmbedded('EmbeddedConnection', () => {
   const open = async (sessions: number, waitMs = 10_000) => {
     client = createClient({ connection: await EmbeddedConnection.open(directory, sessions, waitMs) });
   };
-  const ask = async (query: string, abort_signal?: AbortSignal) => {
+  const call = async (query: string, abort_signal?: AbortSignal) => {
     const result = await client.query({
       query,
       format: 'JSONEachRow',
@@ -44,36 +44,36 @@ describeEmbedded('EmbeddedConnection', () => {
 
   it('answers a fast query while a slow one runs, where there is a session left', async () => {
     await open(2);
-    expect(await order({ slow: ask(SLOW), fast: ask('SELECT 1') })).toEqual(['fast', 'slow']);
+    expect(await order({ slow: call(SLOW), fast: call('SELECT 1') })).toEqual(['fast', 'slow']);
   });
 
   it('lets queries wait for a session, in their order, where there is none left', async () => {
     await open(1);
-    const questions = { slow: ask(SLOW), second: ask('SELECT 2'), third: ask('SELECT 3') };
+    const questions = { slow: call(SLOW), second: call('SELECT 2'), third: call('SELECT 3') };
     expect(await order(questions)).toEqual(['slow', 'second', 'third']);
   });
 
   it('is overloaded when no session comes free in time, and recovers', async () => {
     await open(1, 50);
-    const slow = ask(SLOW);
-    await expect(ask('SELECT 1')).rejects.toThrow(StoreUnavailable);
+    const slow = call(SLOW);
+    await expect(call('SELECT 1')).rejects.toThrow(StoreUnavailable);
     await expect(slow).resolves.toBe('{"slow":0}\n');
-    await expect(ask('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
+    await expect(call('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
   });
 
   it('frees the session of a query that failed', async () => {
     await open(1, 50);
-    await expect(ask('SELECT nonsense')).rejects.toThrow();
-    await expect(ask('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
+    await expect(call('SELECT nonsense')).rejects.toThrow();
+    await expect(call('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
   });
 
   it('answers the running queries when it is closed, and refuses the waiting and later ones', async () => {
     await open(1);
-    const [running, waiting] = [ask(SLOW), ask('SELECT 1')];
+    const [running, waiting] = [call(SLOW), call('SELECT 1')];
     const refused = expect(waiting).rejects.toThrow(StoreUnavailable);
     const begun = performance.now();
     const closed = client.close();
-    await expect(ask('SELECT 1')).rejects.toThrow(StoreUnavailable);
+    await expect(call('SELECT 1')).rejects.toThrow(StoreUnavailable);
     await closed;
     expect(performance.now() - begun).toBeGreaterThan(400);
     expect(await running).toBe('{"slow":0}\n');
@@ -83,8 +83,8 @@ describeEmbedded('EmbeddedConnection', () => {
   it('lets go of a caller who is gone, and not of the session before its query is done', async () => {
     await open(1);
     const gone = new AbortController();
-    const abandoned = ask(SLOW, gone.signal).catch((error: unknown) => error);
-    const next = ask('SELECT 1');
+    const abandoned = call(SLOW, gone.signal).catch((error: unknown) => error);
+    const next = call('SELECT 1');
     setTimeout(() => {
       gone.abort();
     }, 20);
@@ -97,17 +97,17 @@ describeEmbedded('EmbeddedConnection', () => {
   it('does not begin for a caller who left while waiting', async () => {
     await open(1);
     const started = performance.now();
-    const running = ask(SLOW);
+    const running = call(SLOW);
     const gone = new AbortController();
-    const left = expect(ask(SLOW, gone.signal)).rejects.toThrow();
+    const left = expect(call(SLOW, gone.signal)).rejects.toThrow();
     gone.abort();
-    await Promise.all([running, left, ask('SELECT 1')]);
+    await Promise.all([running, left, call('SELECT 1')]);
     expect(performance.now() - started).toBeLessThan(950);
   });
 
   it('does not begin for a caller who is gone already', async () => {
     await open(1);
-    await expect(ask(SLOW, AbortSignal.abort())).rejects.toThrow();
+    await expect(call(SLOW, AbortSignal.abort())).rejects.toThrow();
   });
 
   it('keeps what was written when it is opened again', async () => {
@@ -116,7 +116,7 @@ describeEmbedded('EmbeddedConnection', () => {
     await client.command({ query: 'INSERT INTO kept VALUES (7)' });
     await client.close();
     await open(1);
-    expect(await ask('SELECT n FROM kept')).toBe('{"n":7}\n');
+    expect(await call('SELECT n FROM kept')).toBe('{"n":7}\n');
   });
 });
 

@@ -24,14 +24,14 @@ describe('IDs of teams and apps on a server, without Redis', () => {
     expect(code).toBe(0);
     return JSON.parse(out[0]!) as { id: number; name: string };
   };
-  const inParallel = (argsOf: (n: number) => string[]) =>
-    Promise.all(Array.from({ length: PROCESSES }, (_, n) => create(...argsOf(n))));
+  const inParallel = (getArgs: (n: number) => string[]) =>
+    Promise.all(Array.from({ length: PROCESSES }, (_, n) => create(...getArgs(n))));
 
   it('are different when several processes create teams and apps at the same time', async () => {
     const teams = await inParallel((n) => ['team', 'create', '--name', `Team ${n}`]);
     expect(new Set(teams.map(({ id }) => id)).size).toBe(PROCESSES);
-    const teamOf = (n: number) => String(teams[n]!.id);
-    const apps = await inParallel((n) => ['app', 'create', '--team', teamOf(n), '--name', `App ${n}`]);
+    const getTeam = (n: number) => String(teams[n]!.id);
+    const apps = await inParallel((n) => ['app', 'create', '--team', getTeam(n), '--name', `App ${n}`]);
     expect(new Set(apps.map(({ id }) => id)).size).toBe(PROCESSES);
 
     const store = await ClickHouse.open(new Config(env));

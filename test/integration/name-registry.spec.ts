@@ -3,8 +3,8 @@ import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { aRequest } from '../factories/request.factory.js';
-import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js';
 
 /** The names that requests bring along: environments, endpoints, consumers and groups. */
 describe('NameRegistry', () => {
@@ -20,7 +20,7 @@ describe('NameRegistry', () => {
   });
 
   beforeEach(async () => {
-    appId = await anApp(store);
+    appId = await createApp(store);
   });
 
   afterAll(() => open.remove());
@@ -39,7 +39,7 @@ describe('NameRegistry', () => {
     };
     const TABLES = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'];
     const named = (name: string) =>
-      aRequest({ env: name, path: `/${name}`, consumer: { identifier: name, group: name } });
+      buildRequest({ env: name, path: `/${name}`, consumer: { identifier: name, group: name } });
 
     it('are given in the order in which names are met, ascending, and none twice, over restarts too', async () => {
       const met: Record<string, number[]> = Object.fromEntries(TABLES.map((table) => [table, []]));
@@ -75,7 +75,11 @@ describe('NameRegistry', () => {
     });
 
     it('tell endpoints of one path and two methods apart', async () => {
-      await writer.write(appId, [aRequest({ method: 'GET' }), aRequest({ method: 'POST' }), aRequest()]);
+      await writer.write(appId, [
+        buildRequest({ method: 'GET' }),
+        buildRequest({ method: 'POST' }),
+        buildRequest(),
+      ]);
       expect(await ids('endpoints_v1')).toHaveLength(2);
     });
   });
@@ -88,7 +92,7 @@ describe('NameRegistry', () => {
     const seen = async (...said: Omit<ConsumerRecord, 'identifier'>[]) => {
       await writer.write(
         appId,
-        said.map((one) => aRequest({ consumer: { identifier: 'anna', ...one } })),
+        said.map((one) => buildRequest({ consumer: { identifier: 'anna', ...one } })),
       );
       const found = (await rows(CONSUMER)) as {
         id: number;
@@ -125,11 +129,11 @@ describe('NameRegistry', () => {
   });
 
   it('leaves the mark of an excluded endpoint alone', async () => {
-    await writer.write(appId, [aRequest({ path: '/a' })]);
+    await writer.write(appId, [buildRequest({ path: '/a' })]);
     await new AdminService(store).setExcluded(appId, 'GET', '/a', true);
-    await writer.write(appId, [aRequest({ path: '/a' }), aRequest({ path: '/b' })]);
+    await writer.write(appId, [buildRequest({ path: '/a' }), buildRequest({ path: '/b' })]);
     await restart();
-    await writer.write(appId, [aRequest({ path: '/a' })]);
+    await writer.write(appId, [buildRequest({ path: '/a' })]);
     const sql = 'SELECT path, excluded FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY path';
     expect(await rows(sql)).toEqual([
       { path: '/a', excluded: true },
@@ -139,7 +143,7 @@ describe('NameRegistry', () => {
 
   describe('a path that was made from a URL', () => {
     const probe = (path: string, status_code: number) =>
-      aRequest({ path, is_path_inferred: true, status_code, env: 'prod' });
+      buildRequest({ path, is_path_inferred: true, status_code, env: 'prod' });
     const traffic = async () =>
       rows(`SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM counts_per_day_v1 AS t
             LEFT JOIN endpoints_v1 AS e FINAL ON e.app_id = t.app_id AND e.id = t.endpoint_id
@@ -169,7 +173,7 @@ describe('NameRegistry', () => {
     });
 
     it('is an endpoint whatever its status when the source names the route', async () => {
-      await writer.write(appId, [aRequest({ path: '/named', status_code: 404 })]);
+      await writer.write(appId, [buildRequest({ path: '/named', status_code: 404 })]);
       expect(await traffic()).toEqual([{ path: '/named', requests: 1 }]);
     });
   });
@@ -177,7 +181,7 @@ describe('NameRegistry', () => {
   describe('beyond the limits of its app', () => {
     const LIMITS = { endpoints: 3, consumers: 2, consumer_groups: 1, environments: 2 };
     const request = (n: number) =>
-      aRequest({ path: `/${n}`, consumer: { identifier: `c${n}`, group: `g${n}` }, env: `e${n}` });
+      buildRequest({ path: `/${n}`, consumer: { identifier: `c${n}`, group: `g${n}` }, env: `e${n}` });
     const names = async (table: string, column: string) => {
       const sql = `SELECT ${column} AS name FROM ${table} FINAL WHERE app_id = {app_id:UInt32} ORDER BY id`;
       return ((await rows(sql)) as { name: string }[]).map(({ name }) => name);
@@ -216,10 +220,10 @@ describe('NameRegistry', () => {
         { path: '/2', requests: 2 },
       ]);
       const [log] = (await rows(
-        `SELECT record FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND endpoint_id IN
+        `SELECT record_json FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND endpoint_id IN
          (SELECT id FROM endpoints_v1 WHERE path = '*') LIMIT 1`,
-      )) as { record: string }[];
-      expect(JSON.parse(`{${log!.record}`)).toMatchObject({ env: '*', consumer: '*', path: '*' });
+      )) as { record_json: string }[];
+      expect(JSON.parse(`{${log!.record_json}`)).toMatchObject({ env: '*', consumer: '*', path: '*' });
     });
 
     it('is registered once the limit is higher', async () => {
@@ -252,20 +256,22 @@ describe('NameRegistry', () => {
   });
 
   it('finds names again that are too many for the cache or for one look-up', async () => {
-    const many = Array.from({ length: 9_000 }, (_, n) => aRequest({ path: `/${'long'.repeat(20)}/${n}` }));
+    const many = Array.from({ length: 9_000 }, (_, n) =>
+      buildRequest({ path: `/${'long'.repeat(20)}/${n}` }),
+    );
     await writer.write(appId, many);
     await restart();
     await writer.write(
       appId,
-      many.map(({ path }) => aRequest({ path })),
+      many.map(({ path }) => buildRequest({ path })),
     );
     const sql = 'SELECT toUInt32(count()) AS n FROM endpoints_v1 WHERE app_id = {app_id:UInt32}';
     expect(await rows(sql)).toEqual([{ n: 9_000 }]);
   });
 
   it('does not register a path that must not be, and finds it where it is', async () => {
-    const names = NameRegistry.of(store, null);
-    const { timestamp } = aRequest();
+    const names = NameRegistry.getShared(store, null);
+    const { timestamp } = buildRequest();
     const named = { env: 'prod', method: 'GET', consumer: null, timestamp };
     const [unknown] = await names.resolve(appId, [{ ...named, path: '/a', registersPath: false }]);
     expect(unknown).toMatchObject({ record: { path: null }, ids: { endpoint_id: 0 } });

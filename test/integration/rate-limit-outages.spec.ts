@@ -215,16 +215,16 @@ describe('FallbackCounter without a Redis that counts', () => {
     for (const server of [silent, talkative]) server.close();
   });
 
-  const portOf = (server: typeof silent) => (server.address() as AddressInfo).port;
+  const getPort = (server: typeof silent) => (server.address() as AddressInfo).port;
 
   it.each<[string, RegExp, () => string | Promise<string>]>([
     ['nothing listens', /ECONNREFUSED/, async () => `redis://127.0.0.1:${await freePort()}`],
     ['nothing listens on the name', /ECONNREFUSED/, async () => `redis://localhost:${await freePort()}`],
     ['the host does not answer', /no answer|E[A-Z]+/, () => 'redis://192.0.2.1:6379'],
     ['the host has no address', /no answer|ENOTFOUND|EAI_AGAIN/, () => 'redis://redis.invalid:6379'],
-    ['the peer accepts and stays silent', /no answer/, () => `redis://127.0.0.1:${portOf(silent)}`],
-    ['the peer is not Redis', /.+/, () => `redis://127.0.0.1:${portOf(talkative)}`],
-    ['the peer does not speak TLS', /ERR_SSL|EPROTO/, () => `rediss://127.0.0.1:${portOf(talkative)}`],
+    ['the peer accepts and stays silent', /no answer/, () => `redis://127.0.0.1:${getPort(silent)}`],
+    ['the peer is not Redis', /.+/, () => `redis://127.0.0.1:${getPort(talkative)}`],
+    ['the peer does not speak TLS', /ERR_SSL|EPROTO/, () => `rediss://127.0.0.1:${getPort(talkative)}`],
   ])('starts, counts by itself and says why once, where %s', async (_case, why, url) => {
     const { redis, counter } = await startCounter(await url(), 100);
     expect(counter.state).toBe('fallback');

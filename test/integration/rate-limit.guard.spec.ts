@@ -71,7 +71,7 @@ async function listen(env: NodeJS.ProcessEnv) {
   return { url: await app.getUrl(), counter: app.get(WindowCounter) };
 }
 
-async function ask(url: string, key?: string) {
+async function call(url: string, key?: string) {
   const response = await fetch(url, key ? { headers: { key } } : {});
   const { status, headers } = response;
   const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) =>
@@ -114,31 +114,31 @@ describe('RateLimitGuard', () => {
   it('counts down over all routes and answers, then refuses', async () => {
     const { url } = await listen({ RATE_LIMIT_PER_MINUTE: '4' });
     const before = Math.floor(Date.now() / 1000);
-    const answers = [];
+    const responses = [];
     for (const route of ['one', 'other', 'missing', 'broken', 'one'])
-      answers.push(await ask(`${url}/${route}`, 'abcdefg'));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 404, 500, 429]);
-    expect(answers.map(({ remaining }) => remaining)).toEqual(['3', '2', '1', '0', '0']);
-    expect(new Set(answers.map(({ limit }) => limit))).toEqual(new Set(['4']));
-    expect(new Set(answers.map(({ reset }) => reset)).size).toBe(1);
-    expect(Number(answers[0]?.reset)).toBeGreaterThanOrEqual(before + 60);
-    expect(Number(answers[0]?.reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60);
-    expect(answers.map(({ retryAfter }) => retryAfter).slice(0, 4)).toEqual([null, null, null, null]);
-    expect(answers[4]?.retryAfter).toMatch(/^([1-9]|[1-5]\d|60)$/);
-    expect(answers[4]?.body).toEqual({ detail: 'Rate limit exceeded' });
+      responses.push(await call(`${url}/${route}`, 'abcdefg'));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 404, 500, 429]);
+    expect(responses.map(({ remaining }) => remaining)).toEqual(['3', '2', '1', '0', '0']);
+    expect(new Set(responses.map(({ limit }) => limit))).toEqual(new Set(['4']));
+    expect(new Set(responses.map(({ reset }) => reset)).size).toBe(1);
+    expect(Number(responses[0]?.reset)).toBeGreaterThanOrEqual(before + 60);
+    expect(Number(responses[0]?.reset)).toBeLessThanOrEqual(Math.ceil(Date.now() / 1000) + 60);
+    expect(responses.map(({ retryAfter }) => retryAfter).slice(0, 4)).toEqual([null, null, null, null]);
+    expect(responses[4]?.retryAfter).toMatch(/^([1-9]|[1-5]\d|60)$/);
+    expect(responses[4]?.body).toEqual({ detail: 'Rate limit exceeded' });
   });
 
   it('counts each key by itself', async () => {
     const { url } = await listen({ RATE_LIMIT_PER_MINUTE: '1' });
-    expect(await ask(`${url}/one`, 'abcdefg')).toMatchObject({ status: 200 });
-    expect(await ask(`${url}/one`, 'hijklmn')).toMatchObject({ status: 200 });
-    expect(await ask(`${url}/one`, 'abcdefg')).toMatchObject({ status: 429 });
+    expect(await call(`${url}/one`, 'abcdefg')).toMatchObject({ status: 200 });
+    expect(await call(`${url}/one`, 'hijklmn')).toMatchObject({ status: 200 });
+    expect(await call(`${url}/one`, 'abcdefg')).toMatchObject({ status: 429 });
   });
 
   it('neither counts nor marks a request without an account', async () => {
     const { url } = await listen({ RATE_LIMIT_PER_MINUTE: '1' });
     for (let n = 0; n < 3; n++)
-      expect(await ask(`${url}/one`)).toMatchObject({
+      expect(await call(`${url}/one`)).toMatchObject({
         status: 200,
         limit: null,
         remaining: null,
@@ -165,14 +165,14 @@ describeWithRedis('RateLimitGuard with Redis', () => {
     const env = { REDIS_URL: address.url, RATE_LIMIT_PER_MINUTE: '100' };
     const [one, other] = await Promise.all([listen(env), listen(env)]);
     const burst = (key: string) =>
-      Promise.all(Array.from({ length: 1_000 }, (_, n) => ask(`${(n % 2 ? one : other).url}/one`, key)));
-    const answers = await undisturbed([one, other], burst);
-    const passed = answers.filter(({ status }) => status === 200);
-    const refused = answers.filter(({ status }) => status === 429);
+      Promise.all(Array.from({ length: 1_000 }, (_, n) => call(`${(n % 2 ? one : other).url}/one`, key)));
+    const responses = await undisturbed([one, other], burst);
+    const passed = responses.filter(({ status }) => status === 200);
+    const refused = responses.filter(({ status }) => status === 429);
     expect([passed.length, refused.length]).toEqual([100, 900]);
     const left = passed.map(({ remaining }) => Number(remaining)).sort((a, b) => a - b);
     expect(left).toEqual(Array.from({ length: 100 }, (_, n) => n));
-    expect(new Set(answers.map(({ reset }) => reset)).size).toBe(1);
+    expect(new Set(responses.map(({ reset }) => reset)).size).toBe(1);
     for (const { retryAfter } of refused) expect(retryAfter).toMatch(/^([1-9]|[1-5]\d|60)$/);
   });
 });
@@ -184,9 +184,9 @@ describeWithRedisServer('RateLimitGuard with a Redis that is lost', () => {
     const instances = await Promise.all([listen(env), listen(env)]);
     server.freeze();
     for (const { url, counter } of instances) {
-      const answers = await Promise.all(Array.from({ length: 500 }, () => ask(`${url}/one`, 'abcdefg')));
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(400);
+      const responses = await Promise.all(Array.from({ length: 500 }, () => call(`${url}/one`, 'abcdefg')));
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(100);
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(400);
       expect(counter.state).toBe('fallback');
     }
     await Promise.all(apps.splice(0).map((app) => app.close()));

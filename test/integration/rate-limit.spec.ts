@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { Config } from '../../src/config/config.js';
-import { AuthFailures } from '../../src/rate-limit/failed-auth-limiter.js';
+import { FailedAuthLimiter } from '../../src/rate-limit/failed-auth-limiter.js';
 import { FallbackCounter } from '../../src/rate-limit/fallback.counter.js';
 import { MemoryCounter } from '../../src/rate-limit/memory.counter.js';
 import { RedisCounter } from '../../src/rate-limit/redis.counter.js';
@@ -58,10 +58,10 @@ describeWithRedis('RedisCounter', () => {
 
   it('looks at the shared window without counting', async () => {
     const [one, other] = [await connect(), await connect()];
-    expect(await other.look('key:look')).toBeNull();
+    expect(await other.peek('key:look')).toBeNull();
     const counted = await one.hit('key:look');
     for (let n = 0; n < 3; n++) {
-      const seen = await other.look('key:look');
+      const seen = await other.peek('key:look');
       expect(seen).toMatchObject({ hits: 1, endsAtMs: counted.endsAtMs });
     }
   });
@@ -83,7 +83,7 @@ describeWithRedis('RedisCounter', () => {
     const counter = await connect();
     const key = `key:${broken}`;
     await write(`ra:rl:${key}`);
-    await expect(counter.look(key)).resolves.toBeDefined();
+    await expect(counter.peek(key)).resolves.toBeDefined();
     expect(await counter.hit(key)).toMatchObject({ hits: 1, leftMs: 60_000 });
     expect(await counter.hit(key)).toMatchObject({ hits: 2 });
     expect(await admin.pttl(`ra:rl:${key}`)).toBeLessThanOrEqual(60_000);
@@ -102,7 +102,8 @@ describeWithRedis('RedisCounter', () => {
     const config = new Config({ AUTH_FAILURES_PER_MINUTE: '10' });
     const [one, other] = await Promise.all(
       [connect(), connect()].map(
-        async (counter) => new AuthFailures(new FallbackCounter(await counter, new MemoryCounter()), config),
+        async (counter) =>
+          new FailedAuthLimiter(new FallbackCounter(await counter, new MemoryCounter()), config),
       ),
     );
     const recorded = await Promise.all(
@@ -110,8 +111,8 @@ describeWithRedis('RedisCounter', () => {
     );
     expect(recorded.filter((wait) => wait === null)).toHaveLength(10);
     for (const failures of [one, other]) {
-      expect(await failures!.refused('198.51.100.9')).toBeGreaterThanOrEqual(1);
-      expect(await failures!.refused('198.51.100.10')).toBeNull();
+      expect(await failures!.retryAfter('198.51.100.9')).toBeGreaterThanOrEqual(1);
+      expect(await failures!.retryAfter('198.51.100.10')).toBeNull();
     }
   });
 });

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import type { AppScope } from '../../src/apps/apps.service.js';
 import type { RequestLogFilter } from '../../src/request-logs/request-log.filter.js';
 import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
-import { requestLogsOf, textsOf } from '../setup/request-logs.js';
+import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 20_000;
 
 /** Records of two apps with the same IDs in both, in three blocks: filters of one must not find the other's. */
 const FILL = `
-INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record)
+INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json)
 SELECT {app_id:UInt32} + number % 2, fromUnixTimestamp64Milli({end:Int64} - number, 'UTC'), generateUUIDv4(),
   1 + cityHash64(number, 'v') % 3, 1 + cityHash64(number, 'e') % 12, cityHash64(number, 'c') % 40,
   ['GET', 'POST', 'M-SEARCH'][1 + cityHash64(number, 'm') % 3],
@@ -39,7 +39,7 @@ describe('a filter, by columns and by terms', () => {
 
   beforeAll(async () => {
     open = await openStore();
-    ({ scope, repository } = await requestLogsOf(open));
+    ({ scope, repository } = await createRequestLogs(open));
     const app_id = scope.appId;
     for (const [from, rows] of [
       [0, 1],
@@ -56,8 +56,8 @@ describe('a filter, by columns and by terms', () => {
 
   afterAll(() => open.remove());
 
-  const found = async (filter: RequestLogFilter, limit: number, isFar: boolean) =>
-    textsOf(await repository.page(scope, filter, { window, limit, isFar }, undefined));
+  const found = async (filter: RequestLogFilter, limit: number, useTermIndex: boolean) =>
+    toTexts(await repository.page(scope, filter, { window, limit, useTermIndex }, undefined));
 
   it('finds the same records in the same order', async () => {
     let matches = 0;

@@ -1,9 +1,9 @@
 import type { AppScope } from '../../src/apps/apps.service.js';
 import { JsonLines } from '../../src/clickhouse/json-lines.js';
 import type { Window } from '../../src/common/time/window.js';
-import { type Look, newestFirst } from '../../src/request-logs/backward-scan.js';
+import { type ScanStep, scanBackwards } from '../../src/request-logs/backward-scan.js';
 import type { RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
-import { requestLogsOf, textsOf } from '../setup/request-logs.js';
+import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 200_000;
@@ -13,7 +13,7 @@ const GRANULE = 512;
 
 /** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in 1,500 failed. */
 const FILL = `
-INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, status_code, record)
+INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, status_code, record_json)
 SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),
   fromUnixTimestamp64Milli({end:Int64} - intDiv(number, 2) * ${STEP_MS}, 'UTC'), generateUUIDv4(), 'GET',
   if(number % 3000 < 2, 503, 200),
@@ -30,7 +30,7 @@ describe('RequestLogsRepository', () => {
 
   beforeAll(async () => {
     open = await openStore();
-    ({ scope, repository } = await requestLogsOf(open));
+    ({ scope, repository } = await createRequestLogs(open));
     await open.store.command(FILL, { app_id: scope.appId, end });
   });
 
@@ -40,14 +40,19 @@ describe('RequestLogsRepository', () => {
 
   afterAll(() => open.remove());
 
-  const keyOf = (row: string): RequestLogKey => {
+  const toKey = (row: string): RequestLogKey => {
     const { timestamp, request_uuid } = JSON.parse(row) as { timestamp: string; request_uuid: string };
     return { timestamp: Date.parse(timestamp), request_uuid };
   };
   /** The page and what the primary index leaves to read for it, by the engine's own estimate. */
   const page = async (inWindow: Window, after?: RequestLogKey) => {
     const jsonLines = jest.spyOn(open.store, 'jsonLines');
-    const rows = await repository.page(scope, {}, { window: inWindow, limit: PAGE, isFar: false }, after);
+    const rows = await repository.page(
+      scope,
+      {},
+      { window: inWindow, limit: PAGE, useTermIndex: false },
+      after,
+    );
     const [, sql, params] = jsonLines.mock.calls[0]!;
     const estimate = `SELECT toUInt32(sum(rows)) AS n FROM (EXPLAIN ESTIMATE ${sql})`;
     const [{ n } = { n: 0 }] = await open.store.rows<{ n: number }>('test.estimate', estimate, params);
@@ -59,13 +64,13 @@ describe('RequestLogsRepository', () => {
     const first = await page(window);
     expect(first.rows).toHaveLength(PAGE);
     for (const shown of [PAGE * 10, PAGE * 1_000, ROWS - 2 * PAGE]) {
-      const { timestamp } = keyOf(first.rows.at(0));
+      const { timestamp } = toKey(first.rows.at(0));
       const after = {
         timestamp: timestamp - shown * STEP_MS,
         request_uuid: '00000000-0000-0000-0000-000000000000',
       };
       const { rows, left } = await page(window, after);
-      expect(keyOf(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
+      expect(toKey(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
       // Parts begin and end inside a granule: a few more rows than there are.
       expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
     }
@@ -76,20 +81,23 @@ describe('RequestLogsRepository', () => {
     ['a rare status', { status_code: '5xx' }, 2],
     ['what is nowhere', { consumer_id: 7 }, 2],
   ])('finds %s in the near end first, and misses nothing', async (_, filter, looks) => {
-    const ask = jest.fn((look: Look) => repository.page(scope, filter, look, undefined));
-    const density = 1 / STEP_MS;
-    const found = JsonLines.join(await newestFirst(window, PAGE, density, ask));
-    expect(textsOf(found)).toEqual(textsOf(await ask({ window, limit: PAGE, isFar: false })));
-    expect(ask).toHaveBeenCalledTimes(looks + 1);
+    const call = jest.fn((step: ScanStep) => repository.page(scope, filter, step, undefined));
+    const rowsPerMs = 1 / STEP_MS;
+    const found = JsonLines.join(await scanBackwards(window, PAGE, rowsPerMs, call));
+    expect(toTexts(found)).toEqual(toTexts(await call({ window, limit: PAGE, useTermIndex: false })));
+    expect(call).toHaveBeenCalledTimes(looks + 1);
   });
 
   it('knows how many records a window holds, and since when', async () => {
     const long = { start: window.start - ROWS * STEP_MS, end: window.end };
-    expect(await repository.extent(scope, long)).toEqual({
+    expect(await repository.countAndOldest(scope, long)).toEqual({
       records: ROWS,
       oldest: end - (ROWS - 1) * STEP_MS,
     });
-    expect(await repository.extent(scope, { start: 0, end: 1 })).toEqual({ records: 0, oldest: null });
+    expect(await repository.countAndOldest(scope, { start: 0, end: 1 })).toEqual({
+      records: 0,
+      oldest: null,
+    });
   });
 
   it('leaves out by the primary index what is outside of the window, and other apps', async () => {

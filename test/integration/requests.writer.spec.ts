@@ -5,9 +5,9 @@ import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { type Measure, findBin } from '../../src/ingestion/bins.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { BINS_TABLES, COUNTS_TABLES, selectSums } from '../setup/rollups.js';
-import { type OpenStore, anApp, openStore, reopen } from '../setup/store.js';
+import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js';
 
 /** All that requests leave behind, and how to read it so that merges in the background make no difference. */
 const TRACES: Record<string, string> = {
@@ -48,7 +48,7 @@ describe('RequestsWriter', () => {
   });
 
   beforeEach(async () => {
-    appId = await anApp(store);
+    appId = await createApp(store);
   });
 
   afterAll(() => open.remove());
@@ -80,7 +80,7 @@ describe('RequestsWriter', () => {
   };
   const some = (count: number, overrides: Partial<RequestRecord> = {}) =>
     Array.from({ length: count }, (_, n) =>
-      aRequest({
+      buildRequest({
         consumer: { identifier: `consumer ${n % 3}` },
         path: `/path/${n % 4}`,
         request_size_bytes: n,
@@ -115,7 +115,7 @@ describe('RequestsWriter', () => {
       expect(await write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
       const { logs } = await traces();
       const urls = logs!.map(
-        (row) => (JSON.parse(`{${(row as { record: string }).record}`) as RequestRecord).url,
+        (row) => (JSON.parse(`{${(row as { record_json: string }).record_json}`) as RequestRecord).url,
       );
       expect(urls).toEqual([one!.url, other!.url]);
       await expectCounted(2);
@@ -191,7 +191,7 @@ describe('RequestsWriter', () => {
     const exact = [0, 1, 9, 10, 123, 30_000, 4_294_967_295];
     const sizes = [0, 1, 499, 1_000, 123_456_789, 2 ** 44 - 1, 2 ** 44];
     const records = exact.map((response_time_ms, index) =>
-      aRequest({
+      buildRequest({
         status_code: 200 + index,
         response_time_ms,
         request_size_bytes: sizes[index]!,
@@ -216,7 +216,7 @@ describe('RequestsWriter', () => {
     await writer.write(appId, some(3, unknown));
     for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
     for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
-    const [{ record }] = (await rows(TRACES.logs!)) as [{ record: string }];
+    const [{ record }] = (await rows(TRACES.logs!)) as [{ record_json: string }];
     expect(JSON.parse(`{${record}`)).toMatchObject({ response_time_ms: 0, response_size_bytes: null });
   });
 
@@ -231,7 +231,7 @@ describe('RequestsWriter', () => {
   });
 
   it('counts static assets and health checks, and logs neither', async () => {
-    await writer.write(appId, [...some(2), ...some(3, { is_noise: true })]);
+    await writer.write(appId, [...some(2), ...some(3, { excluded_from_logs: true })]);
     const { logs, details } = await traces();
     expect([logs!.length, details!.length]).toEqual([2, 2]);
     await expectCounted(5);

@@ -8,11 +8,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DEFAULT_LIMITS, type NameLimits } from '../../src/config/name-limits.js';
-import { memoryOf, thisMachine } from '../bench/machine.js';
+import { readMemory, thisMachine } from '../bench/machine.js';
 import { figure, table } from '../bench/report/markdown.js';
 import { Child } from '../bench/rpc.js';
 import { eventually } from '../setup/eventually.js';
-import { keepProcess } from '../setup/secrets/run.js';
+import { captureProcess } from '../setup/secrets/run.js';
 import type { PageBody } from '../setup/tenant.js';
 import type { Attacker } from './attacker.js';
 import { request } from './http.js';
@@ -26,8 +26,8 @@ import {
   startupWith,
   syncWith,
 } from './messages.js';
-import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Latency } from './neighbours.js';
+import type { NeighbourHandlers } from './neighbours.process.js';
 import { RawConnection } from './raw-connection.js';
 import { type Outcome, Stand } from './stand.js';
 import { Template } from './template.js';
@@ -451,11 +451,11 @@ async function writeLargeLines(file: string, lines: number): Promise<void> {
 async function watchMemory(
   child: ChildProcess,
 ): Promise<{ code: number | null; peakMiB: number; out: string }> {
-  keepProcess('limits', child);
+  captureProcess('limits', child);
   let [peakMiB, out] = [0, ''];
   child.stdout?.on('data', (chunk: Buffer) => (out += chunk.toString()));
   const watching = setInterval(() => {
-    peakMiB = Math.max(peakMiB, Math.round(memoryOf(child.pid ?? 0).peakMb) || 0);
+    peakMiB = Math.max(peakMiB, Math.round(readMemory(child.pid ?? 0).peakMb) || 0);
   }, 20);
   const [code] = (await once(child, 'close')) as [number | null];
   clearInterval(watching);

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { aSync, anItem } from '../collector/setup/messages.js';
+import { buildLogItem, buildSync } from '../collector/setup/messages.js';
 
 type Kind = 'startup' | 'sync' | 'log';
 
@@ -57,7 +57,7 @@ export function syncWith({
   requests?: string;
   consumers?: string;
 }): Prepared {
-  const { timestamp, instance_uuid } = aSync();
+  const { timestamp, instance_uuid } = buildSync();
   return prepared(
     'sync',
     `{"message_uuid":"${UUID}","timestamp":${timestamp},"instance_uuid":"${instance_uuid}",` +
@@ -70,7 +70,7 @@ export function logWith(count: number, bodyLength: number): Prepared {
   const text = JSON.stringify({ text: 'x'.repeat(bodyLength) });
   const body = Buffer.from(text).toString('base64');
   const lines = Array.from({ length: count }, () =>
-    JSON.stringify(anItem({ request: { body }, response: { body } })),
+    JSON.stringify(buildLogItem({ request: { body }, response: { body } })),
   );
   return packed(lines.join('\n'));
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { logFile } from '../collector/setup/log-file.js';
-import { aCount, aSync, anItem } from '../collector/setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { quantile } from '../resilience/load.js';
 import { type Sample, countByStatus, request } from './http.js';
 import type { Team } from './template.js';
@@ -121,8 +121,8 @@ export class Neighbours {
     const isLog = tick % 5 === 4;
     const kind = isLog ? `log?uuid=${crypto.randomUUID()}` : 'sync';
     const body = isLog
-      ? new Uint8Array(logFile([anItem()]))
-      : JSON.stringify(aSync({ requests: [aCount({ request_count: COUNTED })] }));
+      ? new Uint8Array(logFile([buildLogItem()]))
+      : JSON.stringify(buildSync({ requests: [buildCount({ request_count: COUNTED })] }));
     const url = `${this.collectorUrl}/v2/${clientId}/prod/${kind}`;
     const sample = await request(url, { method: 'POST', headers: this.headers, body });
     const acknowledged = this.acknowledged[index];

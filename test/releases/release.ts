@@ -50,7 +50,7 @@ export function serve(env: NodeJS.ProcessEnv): Promise<Service> {
 }
 
 /** The body of a response to GET, or `HTTP 404` and the like where there is none. */
-export async function ask({ apiUrl }: Service, path: string, key: string): Promise<unknown> {
+export async function call({ apiUrl }: Service, path: string, key: string): Promise<unknown> {
   const response = await fetch(apiUrl + path, { headers: { 'Api-Key': key } });
   const text = await response.text();
   return response.status === 200 ? parse(text) : `HTTP ${response.status}`;

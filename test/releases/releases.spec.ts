@@ -4,10 +4,10 @@ import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
-import { mustNotAppear } from '../setup/secrets/run.js';
+import { forbidInOutput } from '../setup/secrets/run.js';
 import { Service, dataDirectory } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
-import { ask, readRelease, serve, unpackRelease, versionsOfReleases } from './release.js';
+import { call, readRelease, serve, unpackRelease, versionsOfReleases } from './release.js';
 
 const VERSIONS = versionsOfReleases();
 
@@ -29,7 +29,7 @@ describeEmbedded.each(VERSIONS)('the data directory of %s', (version) => {
   let service: Service;
 
   beforeAll(async () => {
-    mustNotAppear(release.key, release.revokedKey);
+    forbidInOutput(release.key, release.revokedKey);
     unpackRelease(version, new Config(data.env).dataDir);
     service = await serve(data.env);
   });
@@ -41,24 +41,24 @@ describeEmbedded.each(VERSIONS)('the data directory of %s', (version) => {
 
   it('gives what it gave then, with fields that came later', async () => {
     for (const { path, body } of release.answers) {
-      const now = { path, body: await ask(service, path, release.key) };
+      const now = { path, body: await call(service, path, release.key) };
       expect(now).toMatchObject({ path, body });
     }
   });
 
   it('refuses the key that was revoked then', async () => {
-    expect(await ask(service, '/v1/team', release.revokedKey)).toBe('HTTP 401');
+    expect(await call(service, '/v1/team', release.revokedKey)).toBe('HTTP 401');
   });
 
   it('completes a batch that the release appended and did not apply', async () => {
     const { id, pieces, request } = release.batch;
-    expect(await ask(service, request.path, release.key)).toBe('HTTP 404');
+    expect(await call(service, request.path, release.key)).toBe('HTTP 404');
     await service.stop();
     const store = await ClickHouse.open(new Config(data.env));
     const createdAt = new Date(Date.now() - 1000).toISOString().slice(0, 19).replace('T', ' ');
     await migrate(store);
     await new BatchLog(store).append({ id, createdAt, messages: [], pieces }).finally(() => store.close());
     service = await serve(data.env);
-    expect(await ask(service, request.path, release.key)).toMatchObject(request.body as object);
+    expect(await call(service, request.path, release.key)).toMatchObject(request.body as object);
   });
 });

@@ -14,10 +14,10 @@ import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { encodePieces, requestRow } from '../../src/ingestion/row-encoder.js';
-import { aRequest } from '../factories/request.factory.js';
+import { encodePieces, toRequestRow } from '../../src/ingestion/row-encoder.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { Service, dataDirectory } from '../setup/service.js';
-import { type Answer, type Release, ask, directoryOfRelease, serve } from './release.js';
+import { type Answer, type Release, call, directoryOfRelease, serve } from './release.js';
 
 const MAX_BYTES = 300_000;
 /** So far ahead that no retention reaches it (see `clock.js`); the engine's DateTime ends in 2106. */
@@ -51,14 +51,18 @@ function uuid(name: string): string {
 }
 
 function requestAt(hours: number, overrides: Partial<RequestRecord> = {}): RequestRecord {
-  return aRequest({ request_uuid: uuid(String(hours)), timestamp: DAY + hours * 3_600_000, ...overrides });
+  return buildRequest({
+    request_uuid: uuid(String(hours)),
+    timestamp: DAY + hours * 3_600_000,
+    ...overrides,
+  });
 }
 
 const bob = { identifier: 'bob@example.com', name: 'Bob', group: 'Partners' };
 const captured = requestAt(10, {
   method: 'POST',
   status_code: 500,
-  capture: `${JSON.stringify(CAPTURE).slice(0, -1)},${SPAN}}`,
+  captured_json: `${JSON.stringify(CAPTURE).slice(0, -1)},${SPAN}}`,
 });
 const pending = requestAt(23.5, { consumer: bob, url: 'https://api.example.com/users/8' });
 const REQUESTS = [
@@ -67,11 +71,11 @@ const REQUESTS = [
   captured,
   requestAt(11, { path: '/admin' }),
   requestAt(12, { path: null, consumer: null, client_ip: null, request_size_bytes: null, method: 'GET' }),
-  requestAt(13, { path: '/healthz', is_noise: true }),
+  requestAt(13, { path: '/healthz', excluded_from_logs: true }),
   requestAt(26, { path: '/ünïcode/{ключ}', url: 'https://api.example.com/%C3%BC' }),
 ];
 
-function pathsOf(appId: number): string[] {
+function listPaths(appId: number): string[] {
   const app = `/v1/apps/${appId}`;
   return [
     '/v1/team',
@@ -120,7 +124,7 @@ async function fill(config: Config) {
     );
     await writer.close();
     await admin.setExcluded(appId, 'GET', '/admin', true);
-    const pieces = [...encodePieces('requests', [pending], (one) => requestRow(appId, one, first!.ids))];
+    const pieces = [...encodePieces('requests', [pending], (one) => toRequestRow(appId, one, first!.ids))];
     return { key, revokedKey, appId, batch: { id: uuid('batch'), pieces } };
   } finally {
     await store.close();
@@ -134,15 +138,15 @@ const data = dataDirectory();
 try {
   const { key, revokedKey, appId, batch } = await fill(new Config(data.env));
   const service = await serve(data.env);
-  const answers: Answer[] = [];
-  for (const path of pathsOf(appId)) answers.push({ path, body: await ask(service, path, key) });
+  const responses: Answer[] = [];
+  for (const path of listPaths(appId)) responses.push({ path, body: await call(service, path, key) });
   await service.stop();
   const migrations = await readMigrations();
   const release: Release = {
     migrations: Object.fromEntries(migrations.map(({ name, checksum }) => [name, checksum])),
     key,
     revokedKey,
-    answers,
+    answers: responses,
     batch: {
       ...batch,
       request: { path: `/v1/apps/${appId}/request-logs/${pending.request_uuid}`, body: { url: pending.url } },
@@ -158,7 +162,7 @@ try {
     0,
   );
   if (bytes > MAX_BYTES) throw new Error(`${directory} has ${bytes} bytes; at most ${MAX_BYTES} are wanted.`);
-  console.log(`${directory}: ${answers.length} answers, ${bytes} bytes`);
+  console.log(`${directory}: ${responses.length} answers, ${bytes} bytes`);
 } finally {
   await Service.endAll();
   data.remove();

@@ -84,10 +84,10 @@ export class Balancer {
     const { method, url: path, headers } = incoming;
     const asked = request({ host: '127.0.0.1', port, agent, method, path, headers: passed(headers) });
     asked.on('error', (error: NodeJS.ErrnoException) => refuse(error.code ?? error.message));
-    asked.on('response', (answer) => {
+    asked.on('response', (response) => {
       backend.answered += 1;
-      outgoing.writeHead(answer.statusCode ?? 502, passed(answer.headers));
-      answer.on('error', () => outgoing.destroy()).pipe(outgoing);
+      outgoing.writeHead(response.statusCode ?? 502, passed(response.headers));
+      response.on('error', () => outgoing.destroy()).pipe(outgoing);
     });
     incoming.pipe(asked);
   }

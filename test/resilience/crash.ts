@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepProcess } from '../setup/secrets/run.js';
+import { captureProcess } from '../setup/secrets/run.js';
 
 const CLI = join(process.cwd(), 'dist/cli.js');
 
@@ -46,7 +46,7 @@ export class CrashSite {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.child = child;
-    keepProcess('crash', child);
+    captureProcess('crash', child);
     let said = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => (said += chunk.toString()));

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { aSync } from '../collector/setup/messages.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
 import { eventually } from '../setup/eventually.js';
-import { parseExposition, valueOf } from '../setup/exposition.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { getValue, parseExposition } from '../setup/exposition.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -45,7 +45,7 @@ describeEmbedded('a store whose data is damaged', () => {
 
   afterEach(() => Service.endAll());
   afterAll(() => {
-    hangUp();
+    closeConnections();
     whole.remove();
     rmSync(copies, { recursive: true });
   });
@@ -74,39 +74,39 @@ describeEmbedded('a store whose data is damaged', () => {
     truncateSync(fileOf(directory, table), 0);
   };
 
-  const errorsOf = ({ log }: Service) =>
+  const readErrors = ({ log }: Service) =>
     log.filter(({ level, msg }) => level === 50 && msg !== 'request').map(({ msg }) => msg);
 
   it('responds 503 where it is read, says so in the log, and serves the rest', async () => {
     const service = await Service.start(['serve'], damage('request_logs_v1'));
-    const ask = (path: string) => send(service.apiUrl, path, { headers: { 'Api-Key': prepared.key } });
-    expect(await ask(`/v1/apps/${prepared.appId}/request-logs`)).toMatchObject({
+    const call = (path: string) => sendRaw(service.apiUrl, path, { headers: { 'Api-Key': prepared.key } });
+    expect(await call(`/v1/apps/${prepared.appId}/request-logs`)).toMatchObject({
       ...UNAVAILABLE,
       headers: { 'retry-after': '1' },
     });
-    await eventually(() => errorsOf(service).length >= 2);
-    expect(errorsOf(service)).toEqual([
+    await eventually(() => readErrors(service).length >= 2);
+    expect(readErrors(service)).toEqual([
       expect.stringMatching(
         /^table request_logs_v1, part \S+: stored data is damaged \(40\), query request_logs\.\w+\. Keep a copy/,
       ),
       expect.stringMatching(/^stored data is damaged \(40\), query request_logs\.\w+$/),
     ]);
-    expect(JSON.parse((await ask('/health/ready')).text)).toMatchObject({
+    expect(JSON.parse((await call('/health/ready')).text)).toMatchObject({
       status: 'degraded',
       state: { store: 'damaged' },
     });
-    expect((await ask('/v1/team')).status).toBe(200);
-    expect((await ask(`/v1/apps/${prepared.appId}/traffic`)).status).toBe(200);
+    expect((await call('/v1/team')).status).toBe(200);
+    expect((await call(`/v1/apps/${prepared.appId}/traffic`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
   });
 
   it('responds 503 to client libraries, which send again later', async () => {
     const service = await Service.start(['collector'], damage('apps_v1'));
     const path = `/v2/${prepared.clientId}/prod/sync`;
-    const sync = { method: 'POST', body: JSON.stringify(aSync()) };
-    expect(await send(service.collectorUrl, path, sync)).toMatchObject(UNAVAILABLE);
-    await eventually(() => errorsOf(service).length >= 2);
-    expect(errorsOf(service)).toEqual([
+    const sync = { method: 'POST', body: JSON.stringify(buildSync()) };
+    expect(await sendRaw(service.collectorUrl, path, sync)).toMatchObject(UNAVAILABLE);
+    await eventually(() => readErrors(service).length >= 2);
+    expect(readErrors(service)).toEqual([
       expect.stringMatching(
         /^table apps_v1, part \S+: stored data is damaged \(40\), query client_apps\.find\. /,
       ),
@@ -177,18 +177,18 @@ describeEmbedded('a store whose data is damaged', () => {
     it('is said in the log, by readiness and in the metrics, also at a start after the first', async () => {
       const service = await Service.start(['serve', '--collector'], env);
       const line = new RegExp(`^table ${table}.*${what}.*docs/operations.md`);
-      await eventually(() => errorsOf(service).find((msg) => line.test(String(msg))));
+      await eventually(() => readErrors(service).find((msg) => line.test(String(msg))));
       for (const url of [service.apiUrl, service.collectorUrl]) {
-        const { status, text } = await send(url, '/health/ready');
+        const { status, text } = await sendRaw(url, '/health/ready');
         expect([status, JSON.parse(text)]).toMatchObject([
           200,
           { status: 'degraded', state: { store: 'damaged' } },
         ]);
       }
-      const samples = parseExposition((await send(service.metricsUrl, '/metrics')).text);
-      expect(valueOf(samples, 'request_analytics_store_damaged_parts')).toBe(damaged);
-      expect(valueOf(samples, 'request_analytics_store_missing_tables')).toBe(missing);
-      const team = await send(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
+      const samples = parseExposition((await sendRaw(service.metricsUrl, '/metrics')).text);
+      expect(getValue(samples, 'request_analytics_store_damaged_parts')).toBe(damaged);
+      expect(getValue(samples, 'request_analytics_store_missing_tables')).toBe(missing);
+      const team = await sendRaw(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
       expect(team.status).toBe(200);
       expect(await service.stop()).toBe(0);
     });
@@ -219,36 +219,36 @@ describeEmbedded('a store whose data is damaged', () => {
   });
 
   it('does not make the collector say that an app is unknown', async () => {
-    const unknown = { method: 'POST', body: JSON.stringify(aSync()) };
+    const unknown = { method: 'POST', body: JSON.stringify(buildSync()) };
     const path = `/v2/${randomUUID()}/prod/sync`;
     const lost = await Service.start(['collector'], copyAfter('apps-cut', cut('apps_v1')));
-    expect(await send(lost.collectorUrl, path, unknown)).toMatchObject(UNAVAILABLE);
-    expect(await send(lost.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, unknown)).toMatchObject({
+    expect(await sendRaw(lost.collectorUrl, path, unknown)).toMatchObject(UNAVAILABLE);
+    expect(await sendRaw(lost.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, unknown)).toMatchObject({
       ...UNAVAILABLE,
       headers: { 'retry-after': '1' },
     });
-    await eventually(() => errorsOf(lost).length >= 2);
+    await eventually(() => readErrors(lost).length >= 2);
     expect(
-      errorsOf(lost).filter((line) => String(line).startsWith('unknown client IDs get 503')),
+      readErrors(lost).filter((line) => String(line).startsWith('unknown client IDs get 503')),
     ).toHaveLength(1);
     const whole = await Service.start(
       ['collector'],
       copyAfter('not-damaged', () => undefined),
     );
-    expect((await send(whole.collectorUrl, path, unknown)).status).toBe(404);
+    expect((await sendRaw(whole.collectorUrl, path, unknown)).status).toBe(404);
   });
 
   it('does not make the collector say so where the whole store is lost, and a new one made', async () => {
     const env = { DATA_DIR: join(copies, 'new') };
     const service = await Service.start(['collector'], env);
-    const sync = { method: 'POST', body: JSON.stringify(aSync()) };
+    const sync = { method: 'POST', body: JSON.stringify(buildSync()) };
     for (const client of [prepared.clientId, 'no-uuid'])
-      expect(await send(service.collectorUrl, `/v2/${client}/prod/sync`, sync)).toMatchObject({
+      expect(await sendRaw(service.collectorUrl, `/v2/${client}/prod/sync`, sync)).toMatchObject({
         ...UNAVAILABLE,
         headers: { 'retry-after': '1' },
       });
-    await eventually(() => errorsOf(service).length > 0);
-    expect(errorsOf(service)).toEqual([
+    await eventually(() => readErrors(service).length > 0);
+    expect(readErrors(service)).toEqual([
       expect.stringMatching(/^unknown client IDs get 503, .* the store has no app; is it the right one/),
     ]);
     expect(service.log).toContainEqual(

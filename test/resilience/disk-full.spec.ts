@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { aSync } from '../collector/setup/messages.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
 import { eventually } from '../setup/eventually.js';
-import { parseExposition, valueOf } from '../setup/exposition.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { getValue, parseExposition } from '../setup/exposition.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type Prepared, Service, command, prepare } from '../setup/service.js';
 
 function mountDisk(place: string): void {
@@ -49,7 +49,7 @@ else
     });
     afterEach(() => Service.endAll());
     afterAll(() => {
-      hangUp();
+      closeConnections();
       execFileSync('umount', [disk]);
       rmSync(disk, { recursive: true });
     });
@@ -57,13 +57,13 @@ else
     it('is 503 to client libraries, says so in the log, and passes when there is room again', async () => {
       const service = await Service.start(['serve', '--collector'], env);
       const freeBytes = async () => {
-        const { text } = await send(service.metricsUrl, '/metrics');
-        return valueOf(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
+        const { text } = await sendRaw(service.metricsUrl, '/metrics');
+        return getValue(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
       };
       const post = () =>
-        send(service.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, {
+        sendRaw(service.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, {
           method: 'POST',
-          body: JSON.stringify(aSync()),
+          body: JSON.stringify(buildSync()),
         });
       expect(await freeBytes()).toBeGreaterThan(1024 * 1024);
       fill();
@@ -73,7 +73,7 @@ else
         headers: { 'retry-after': '1' },
       });
       await eventually(() => service.log.find(({ msg }) => msg === 'the disk of the store is full (243)'));
-      const team = await send(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
+      const team = await sendRaw(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
       expect(team.status).toBe(200);
       rmSync(filler);
       expect((await post()).status).toBe(202);
@@ -83,8 +83,8 @@ else
     it('is shown by the free bytes of a service that starts on it, and one line on the command line', async () => {
       fill();
       const service = await Service.start(['serve'], env);
-      const { text } = await send(service.metricsUrl, '/metrics');
-      const free = valueOf(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
+      const { text } = await sendRaw(service.metricsUrl, '/metrics');
+      const free = getValue(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
       expect(free).toBeLessThan(1024 * 1024);
       expect(await service.stop()).toBe(0);
       const { code, err } = await command(['team', 'create', '--name', 'Acme'], env);

@@ -120,7 +120,7 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
     return made;
   };
 
-  async function ask<Row>({ env }: CrashSite, sql: string): Promise<Row[]> {
+  async function call<Row>({ env }: CrashSite, sql: string): Promise<Row[]> {
     const store = await ClickHouse.open(new Config(env));
     try {
       await prepareStore(store);
@@ -130,14 +130,14 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
     }
   }
 
-  const contentsOf = async (crashed: CrashSite) => {
-    const rows = await ask<{ table: string }>(crashed, DIGESTS);
+  const readContents = async (crashed: CrashSite) => {
+    const rows = await call<{ table: string }>(crashed, DIGESTS);
     return Object.fromEntries(rows.map((row) => [row.table, row]));
   };
 
   /** Opens the directory; gives how many requests were acknowledged, all of which are there, and how many rows there are. */
-  async function stateOf(crashed: CrashSite): Promise<{ acknowledged: number; written: number }> {
-    const [row] = await ask<Record<string, number>>(crashed, ACKNOWLEDGED);
+  async function readState(crashed: CrashSite): Promise<{ acknowledged: number; written: number }> {
+    const [row] = await call<Record<string, number>>(crashed, ACKNOWLEDGED);
     const { acknowledged = 0, distinct_acknowledged, written = 0, ...tables } = row!;
     expect(distinct_acknowledged).toBe(acknowledged);
     for (const [name, number] of Object.entries(tables))
@@ -154,7 +154,7 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
     await admin.createApp(1, 'Shop', 'express').finally(() => store.close());
     const whole = site();
     await whole.complete(command);
-    const expected = await contentsOf(whole);
+    const expected = await readContents(whole);
     expect(expected).toMatchObject({ request_logs_v1: { rows: LINES }, consumers_v1: { rows: LINES / 40 } });
     // The first import filled the system's cache: the others are faster.
     const moments = new Moments(await site().complete(command), random);
@@ -172,7 +172,7 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
           break;
         }
         kills += 1;
-        const { acknowledged: now, written } = await stateOf(crashed);
+        const { acknowledged: now, written } = await readState(crashed);
         expect(now).toBeGreaterThanOrEqual(acknowledged);
         acknowledged = now;
         if (written === 0) moments.tooEarly(killAfterMs);
@@ -180,7 +180,7 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
       }
       grow(1);
       await crashed.complete(command);
-      expect(await contentsOf(crashed)).toEqual(expected);
+      expect(await readContents(crashed)).toEqual(expected);
       crashed.remove();
       imports += 1;
     }

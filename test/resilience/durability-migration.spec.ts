@@ -27,7 +27,7 @@ describeEmbedded(`a migration that is killed ${KILLS} times at random (CRASH_SEE
   };
 
   /** Opens the directory, which is not migrated by that, and gives what is in it. */
-  async function contentsOf({ env }: CrashSite) {
+  async function readContents({ env }: CrashSite) {
     const store = await ClickHouse.open(new Config(env));
     try {
       const schema = await store.rows<{ name: string }>('test.schema', SCHEMA);
@@ -44,7 +44,7 @@ describeEmbedded(`a migration that is killed ${KILLS} times at random (CRASH_SEE
     const versions = (await readMigrations()).length;
     const whole = site();
     await whole.complete(['migrate']);
-    const expected = await contentsOf(whole);
+    const expected = await readContents(whole);
     expect(expected.entered).toHaveLength(versions);
     const moments = new Moments(await site().complete(['migrate']), random);
 
@@ -59,12 +59,12 @@ describeEmbedded(`a migration that is killed ${KILLS} times at random (CRASH_SEE
           break;
         }
         kills += 1;
-        const { schema, entered } = await contentsOf(crashed);
+        const { schema, entered } = await readContents(crashed);
         if (schema.length === 0) moments.tooEarly(killAfterMs);
         else if (entered.length < versions) within += 1;
       }
       await crashed.complete(['migrate']);
-      expect(await contentsOf(crashed)).toEqual(expected);
+      expect(await readContents(crashed)).toEqual(expected);
       crashed.remove();
       migrations += 1;
     }

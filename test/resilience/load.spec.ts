@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiProcess } from '../setup/api-process.js';
 import { Connections, type Sample, quantile } from './load.js';
-import { Stand } from './outage-harness.js';
+import { OutageHarness } from './outage-harness.js';
 
 const SECONDS = Number(process.env.LOAD_SECONDS ?? 5);
 const CONNECTIONS = 500;
@@ -13,28 +13,28 @@ const MOST_GROWTH_MIB = 200;
 const UNAVAILABLE = '{"detail":"Service temporarily unavailable"}';
 
 describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what can be served`, () => {
-  let stand: Stand;
+  let harness: OutageHarness;
   let api: ApiProcess;
 
   beforeAll(async () => {
-    stand = await Stand.start();
+    harness = await OutageHarness.start();
     api = await ApiProcess.start({
-      CLICKHOUSE_URL: stand.store.url,
-      CLICKHOUSE_USER: stand.store.user,
-      CLICKHOUSE_PASSWORD: stand.store.password,
-      CLICKHOUSE_DATABASE: stand.database,
+      CLICKHOUSE_URL: harness.store.url,
+      CLICKHOUSE_USER: harness.store.user,
+      CLICKHOUSE_PASSWORD: harness.store.password,
+      CLICKHOUSE_DATABASE: harness.database,
       RATE_LIMIT_PER_MINUTE: '1000000000',
     });
   }, 60_000);
 
   afterAll(async () => {
     expect(await api.stop()).toBe(0);
-    await stand.stop();
+    await harness.stop();
   });
 
   const target = () => {
-    const { path } = stand.operations.find(({ name }) => name === 'request logs')!;
-    return { url: api.url + path, headers: { 'api-key': stand.key } };
+    const { path } = harness.operations.find(({ name }) => name === 'request logs')!;
+    return { url: api.url + path, headers: { 'api-key': harness.key } };
   };
   const p95 = (samples: readonly Sample[]) =>
     quantile(
@@ -58,7 +58,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
       const one = new Connections(target(), 1);
       const few = new Connections(target(), 16);
       const many = new Connections(target(), CONNECTIONS);
-      const whole = (await one.ask()).text;
+      const whole = (await one.call()).text;
       await few.press(1);
       const capacity = (await few.press(2)).length / 2;
       const normalMs = p95(await one.press(1));

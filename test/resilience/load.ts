@@ -36,14 +36,14 @@ export class Connections {
       while (performance.now() < end) {
         if (due > performance.now()) await pause(due - performance.now());
         due += interval;
-        samples.push(await this.ask());
+        samples.push(await this.call());
       }
     };
     await Promise.all(Array.from({ length: this.count }, (_, index) => work(index)));
     return samples;
   }
 
-  async ask(): Promise<Sample> {
+  async call(): Promise<Sample> {
     const started = performance.now();
     try {
       const { status, body } = await this.send();

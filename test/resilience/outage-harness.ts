@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/config/config.js';
 import { TestApp } from '../setup/app.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
-import type { Answer } from '../setup/conforms.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import type { HttpResponse } from '../setup/conforms.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** The time limit of a query in these tests. */
@@ -18,7 +18,7 @@ export interface Operation {
   queries: readonly string[];
 }
 
-export interface Timed extends Answer {
+export interface Timed extends HttpResponse {
   ms: number;
 }
 
@@ -27,7 +27,7 @@ const SCOPE = 'apps.find_scope';
 const DAY = 86_400_000;
 
 /** The read API on a real socket, over a store in another process that fails as ordered, with data in it. */
-export class Stand {
+export class OutageHarness {
   private asked = 0;
 
   private constructor(
@@ -37,7 +37,7 @@ export class Stand {
     readonly operations: readonly Operation[],
   ) {}
 
-  static async start(env: NodeJS.ProcessEnv = {}): Promise<Stand> {
+  static async start(env: NodeJS.ProcessEnv = {}): Promise<OutageHarness> {
     const store = await ClickHouseServer.start({ user: 'reader', password: 'a p:ss' });
     process.env.CLICKHOUSE_URL = store.url;
     const app = await TestApp.start({
@@ -57,17 +57,17 @@ export class Stand {
     );
     const at = `/v1/apps/${tenant.appId}`;
     const window = `start=${new Date(now - 2 * DAY).toISOString()}&end=${new Date(now).toISOString()}&limit=20`;
-    const ofApp = (name: string, path: string, query: string) => {
+    const toOperation = (name: string, path: string, query: string) => {
       return { name, path: at + path, queries: [KEY, SCOPE, query] };
     };
-    return new Stand(store, app, tenant.key, [
+    return new OutageHarness(store, app, tenant.key, [
       { name: 'team', path: '/v1/team', queries: [KEY] },
       { name: 'apps', path: '/v1/apps', queries: [KEY, 'apps.list', 'apps.list_envs'] },
-      ofApp('endpoints', '/endpoints', 'endpoints.list'),
-      ofApp('consumers', '/consumers?limit=20', 'consumers.page'),
-      ofApp('request logs', `/request-logs?${window}`, 'request_logs.page'),
-      ofApp('request details', `/request-logs/${first?.request_uuid}`, 'request_logs.find'),
-      ofApp('traffic', `/traffic?${window}`, 'traffic.sums'),
+      toOperation('endpoints', '/endpoints', 'endpoints.list'),
+      toOperation('consumers', '/consumers?limit=20', 'consumers.page'),
+      toOperation('request logs', `/request-logs?${window}`, 'request_logs.page'),
+      toOperation('request details', `/request-logs/${first?.request_uuid}`, 'request_logs.find'),
+      toOperation('traffic', `/traffic?${window}`, 'traffic.sums'),
     ]);
   }
 
@@ -77,29 +77,31 @@ export class Stand {
   }
 
   /** Asks for an operation; what does not come within ten seconds counts as status 0. */
-  async ask({ path }: Operation): Promise<Timed> {
+  async call({ path }: Operation): Promise<Timed> {
     const started = performance.now();
     const headers = { 'api-key': this.key, 'x-request-id': `request-${++this.asked}` };
-    const hung: Answer = { status: 0, headers: {}, text: 'no answer' };
+    const hung: HttpResponse = { status: 0, headers: {}, text: 'no answer' };
     const given = new AbortController();
-    const answer = await Promise.race([
-      send(this.app.url, path, { headers }),
+    const response = await Promise.race([
+      sendRaw(this.app.url, path, { headers }),
       pause(10_000, hung, { signal: given.signal, ref: false }),
     ]);
     given.abort();
     const ms = performance.now() - started;
-    const kept = answer.headers['x-request-id'] === headers['x-request-id'];
-    return kept || answer === hung ? { ...answer, ms } : { ...answer, text: 'another X-Request-Id', ms };
+    const kept = response.headers['x-request-id'] === headers['x-request-id'];
+    return kept || response === hung
+      ? { ...response, ms }
+      : { ...response, text: 'another X-Request-Id', ms };
   }
 
   /** All operations at once, in their order. */
-  askAll(operations = this.operations): Promise<Timed[]> {
-    return Promise.all(operations.map((operation) => this.ask(operation)));
+  callAll(operations = this.operations): Promise<Timed[]> {
+    return Promise.all(operations.map((operation) => this.call(operation)));
   }
 
   async stop() {
     await this.store.heal();
-    hangUp();
+    closeConnections();
     await this.app.stop();
     await this.store.stop();
     delete process.env.CLICKHOUSE_URL;

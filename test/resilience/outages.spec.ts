@@ -1,79 +1,79 @@
 import { type RunningServer, startServer } from '../../src/bootstrap/api-server.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
-import { send } from '../setup/raw-http.js';
-import { QUERY_TIMEOUT_MS, SLACK_MS, Stand, type Timed } from './outage-harness.js';
+import { sendRaw } from '../setup/raw-http.js';
+import { OutageHarness, QUERY_TIMEOUT_MS, SLACK_MS, type Timed } from './outage-harness.js';
 
-const statuses = (answers: readonly Timed[]) => [...new Set(answers.map(({ status }) => status))];
-const slowest = (answers: readonly Timed[]) => Math.max(...answers.map(({ ms }) => ms));
+const statuses = (responses: readonly Timed[]) => [...new Set(responses.map(({ status }) => status))];
+const slowest = (responses: readonly Timed[]) => Math.max(...responses.map(({ ms }) => ms));
 
 describe('a store that goes away', () => {
-  let stand: Stand;
+  let harness: OutageHarness;
   let whole: string[];
 
   beforeAll(async () => {
-    stand = await Stand.start();
-    whole = (await stand.askAll()).map(({ text }) => text);
+    harness = await OutageHarness.start();
+    whole = (await harness.callAll()).map(({ text }) => text);
   }, 60_000);
 
   afterAll(async () => {
-    await stand.stop();
+    await harness.stop();
   });
 
   const expectWhole = async () => {
-    const answers = await stand.askAll();
-    expect([statuses(answers), answers.map(({ text }) => text)]).toEqual([[200], whole]);
+    const responses = await harness.callAll();
+    expect([statuses(responses), responses.map(({ text }) => text)]).toEqual([[200], whole]);
   };
-  const health = async (probe: 'live' | 'ready', url = stand.app.url) => {
+  const health = async (probe: 'live' | 'ready', url = harness.app.url) => {
     const started = performance.now();
-    const { status } = await send(url, `/health/${probe}`);
+    const { status } = await sendRaw(url, `/health/${probe}`);
     return { status, ms: performance.now() - started };
   };
 
   it('is told at once while connections are refused, and is back as soon as they are accepted', async () => {
-    await stand.store.refuse();
-    const answers = await stand.askAll();
-    expect([statuses(answers), (await health('ready')).status, (await health('live')).status]).toEqual([
+    await harness.store.refuse();
+    const responses = await harness.callAll();
+    expect([statuses(responses), (await health('ready')).status, (await health('live')).status]).toEqual([
       [503],
       503,
       200,
     ]);
-    expect(slowest(answers)).toBeLessThan(QUERY_TIMEOUT_MS);
-    await stand.store.accept();
+    expect(slowest(responses)).toBeLessThan(QUERY_TIMEOUT_MS);
+    await harness.store.accept();
     await expectWhole();
     expect((await health('ready')).status).toBe(200);
   });
 
   it('may crash: connections kept from before it came back do no harm', async () => {
-    await stand.askAll();
-    await stand.store.kill();
-    expect(statuses(await stand.askAll())).toEqual([503]);
-    await stand.store.launch();
+    await harness.callAll();
+    await harness.store.kill();
+    expect(statuses(await harness.callAll())).toEqual([503]);
+    await harness.store.launch();
     await expectWhole();
   });
 
   it('may close a kept connection just as it is used: a read is asked again, once', async () => {
-    for (const { queries } of stand.operations)
-      await stand.store.fail({ kind: 'reset' }, { on: queries.at(-1) ?? '', times: 1 });
+    for (const { queries } of harness.operations)
+      await harness.store.fail({ kind: 'reset' }, { on: queries.at(-1) ?? '', times: 1 });
     await expectWhole();
   });
 
   it('may freeze: no request and no probe waits past its limit, and all is well when it thaws', async () => {
-    stand.store.freeze();
-    const [answers, ready] = await Promise.all([stand.askAll(), health('ready')]);
-    expect([statuses(answers), ready.status]).toEqual([[504], 503]);
-    expect(slowest(answers)).toBeLessThan(QUERY_TIMEOUT_MS + SLACK_MS);
+    harness.store.freeze();
+    const [responses, ready] = await Promise.all([harness.callAll(), health('ready')]);
+    expect([statuses(responses), ready.status]).toEqual([[504], 503]);
+    expect(slowest(responses)).toBeLessThan(QUERY_TIMEOUT_MS + SLACK_MS);
     expect(ready.ms).toBeLessThan(2_000 + SLACK_MS);
-    stand.store.thaw();
+    harness.store.thaw();
     await expectWhole();
   });
 
   it('may be slow at every query: the request as a whole has a limit', async () => {
-    await stand.store.fail({ kind: 'late', ms: QUERY_TIMEOUT_MS * 1.3 });
-    const answers = await stand.askAll(stand.operations.filter(({ queries }) => queries.length > 2));
-    await stand.store.heal();
-    expect(statuses(answers)).toEqual([504]);
-    expect(slowest(answers)).toBeLessThan(QUERY_TIMEOUT_MS + SLACK_MS);
+    await harness.store.fail({ kind: 'late', ms: QUERY_TIMEOUT_MS * 1.3 });
+    const responses = await harness.callAll(harness.operations.filter(({ queries }) => queries.length > 2));
+    await harness.store.heal();
+    expect(statuses(responses)).toEqual([504]);
+    expect(slowest(responses)).toBeLessThan(QUERY_TIMEOUT_MS + SLACK_MS);
     await expectWhole();
   });
 
@@ -89,9 +89,9 @@ describe('a store that goes away', () => {
         PORT: String(port),
         LOG_LEVEL: 'silent',
         QUERY_TIMEOUT_SECONDS: String(QUERY_TIMEOUT_MS / 1000),
-        CLICKHOUSE_USER: stand.store.user,
-        CLICKHOUSE_PASSWORD: stand.store.password,
-        CLICKHOUSE_DATABASE: stand.database,
+        CLICKHOUSE_USER: harness.store.user,
+        CLICKHOUSE_PASSWORD: harness.store.password,
+        CLICKHOUSE_DATABASE: harness.database,
         ...env,
       };
       const before = process.env;
@@ -101,24 +101,24 @@ describe('a store that goes away', () => {
       process.env = before;
       return performance.now() - started;
     };
-    const ask = (path: string) => send(url, path, { headers: { 'api-key': stand.key } });
+    const call = (path: string) => sendRaw(url, path, { headers: { 'api-key': harness.key } });
 
     afterEach(async () => {
       await server?.stop();
     });
 
     it.each([
-      ['refuses', () => stand.store.refuse(), () => stand.store.accept()],
-      ['does not answer', () => stand.store.fail({ kind: 'hang' }), () => stand.store.heal()],
+      ['refuses', () => harness.store.refuse(), () => harness.store.accept()],
+      ['does not answer', () => harness.store.fail({ kind: 'hang' }), () => harness.store.heal()],
     ])('and the store %s, it starts, says so, and is ready by itself later', async (_, leave, come) => {
       await leave();
       expect(await start()).toBeLessThan(QUERY_TIMEOUT_MS);
-      expect([503, 504]).toContain((await ask('/v1/team')).status);
+      expect([503, 504]).toContain((await call('/v1/team')).status);
       expect([(await health('live', url)).status, (await health('ready', url)).status]).toEqual([200, 503]);
       await come();
       await eventually(async () => (await health('ready', url)).status === 200);
-      for (const [index, { path }] of stand.operations.entries())
-        expect(await ask(path)).toMatchObject({ status: 200, text: whole[index] });
+      for (const [index, { path }] of harness.operations.entries())
+        expect(await call(path)).toMatchObject({ status: 200, text: whole[index] });
     });
 
     it.each([
@@ -126,7 +126,7 @@ describe('a store that goes away', () => {
       ['the database is not there', { CLICKHOUSE_DATABASE: 'nowhere' }],
     ])('and %s, it says 503 and nothing else', async (_, env) => {
       await start(env);
-      expect(await ask('/v1/team')).toMatchObject({
+      expect(await call('/v1/team')).toMatchObject({
         status: 503,
         text: '{"detail":"Service temporarily unavailable"}',
       });

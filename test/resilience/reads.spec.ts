@@ -1,10 +1,14 @@
-import type { Fault } from '../setup/clickhouse-server/protocol.js';
-import { type Operation, QUERY_TIMEOUT_MS, SLACK_MS, Stand, type Timed } from './outage-harness.js';
+import type { FailureMode } from '../setup/clickhouse-server/protocol.js';
+import { type Operation, OutageHarness, QUERY_TIMEOUT_MS, SLACK_MS, type Timed } from './outage-harness.js';
 
 type Expected = 503 | 504;
 
 const exceptions = (status: Expected, ...codes: number[]) =>
-  codes.map((code): [string, Fault, Expected] => [`error ${code}`, { kind: 'exception', code }, status]);
+  codes.map((code): [string, FailureMode, Expected] => [
+    `error ${code}`,
+    { kind: 'exception', code },
+    status,
+  ]);
 
 const inBody = (form: 'plain' | 'broken' | 'tagged' | 'row', code: number, status: Expected) =>
   [`error ${code} behind the rows, ${form}`, { kind: 'exception-in-body', code, form }, status] as const;
@@ -15,7 +19,7 @@ const cut = (framing: 'chunked' | 'length' | 'none', where: 'in-row' | 'between-
 const stranger = (status: number, body: string) =>
   [`somebody else's ${status} with ${body.length} bytes`, { kind: 'stranger', status, body }, 503] as const;
 
-const FAULTS: readonly (readonly [name: string, fault: Fault, status: Expected])[] = [
+const FAILURES: readonly (readonly [name: string, failure: FailureMode, status: Expected])[] = [
   ['no answer', { kind: 'hang' }, 504],
   ['no more after the first rows', { kind: 'hang-in-body' }, 504],
   ['byte after byte', { kind: 'slow-body' }, 504],
@@ -49,8 +53,8 @@ const BODY = {
 } as const;
 
 /** What an answer is beside what it should be; empty when it is right. */
-function wrong(answer: Timed, expected: Expected, judged: boolean): string[] {
-  const { status, headers, text, ms } = answer;
+function wrong(response: Timed, expected: Expected, judged: boolean): string[] {
+  const { status, headers, text, ms } = response;
   return [
     status === expected ? '' : `status ${status}, not ${expected}`,
     text === BODY[expected] ? '' : `body ${text.slice(0, 200)}`,
@@ -59,60 +63,63 @@ function wrong(answer: Timed, expected: Expected, judged: boolean): string[] {
     headers['cache-control'] === 'no-store' ? '' : 'Cache-Control',
     /clickhouse|exception/i.test(JSON.stringify(headers)) ? 'the inside shows' : '',
     ms <= QUERY_TIMEOUT_MS + SLACK_MS ? '' : `${Math.round(ms)} ms`,
-  ].filter((fault) => fault !== '');
+  ].filter((failure) => failure !== '');
 }
 
 describe('a store that fails', () => {
-  let stand: Stand;
+  let harness: OutageHarness;
   let whole: Timed[];
-  const figures = { faults: 0, requests: 0, wrong: 0, slowestMs: 0 };
+  const figures = { failures: 0, requests: 0, wrong: 0, slowestMs: 0 };
 
   beforeAll(async () => {
-    stand = await Stand.start();
-    whole = await stand.askAll();
+    harness = await OutageHarness.start();
+    whole = await harness.callAll();
     expect(whole.map(({ status }) => status)).toEqual(whole.map(() => 200));
-    const asked = new Set((await stand.store.queries()).map(({ name }) => name));
-    expect([...asked]).toEqual(expect.arrayContaining(stand.operations.flatMap(({ queries }) => queries)));
+    const asked = new Set((await harness.store.queries()).map(({ name }) => name));
+    expect([...asked]).toEqual(expect.arrayContaining(harness.operations.flatMap(({ queries }) => queries)));
   }, 60_000);
 
   afterAll(async () => {
-    await stand.stop();
-    const { faults, requests, wrong: bad, slowestMs } = figures;
+    await harness.stop();
+    const { failures, requests, wrong: bad, slowestMs } = figures;
     process.stdout.write(
-      `faults tried ${faults}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
+      `faults tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
     );
   });
 
   /** Asks all operations while the fault befalls the query at one place of each. */
-  const tryAt = async (fault: Fault, expected: Expected, place: number): Promise<string[]> => {
-    const operations = stand.operations.filter(({ queries }) => queries.length > place);
+  const tryAt = async (failure: FailureMode, expected: Expected, place: number): Promise<string[]> => {
+    const operations = harness.operations.filter(({ queries }) => queries.length > place);
     for (const on of new Set(operations.map(({ queries }) => queries[place])))
-      await stand.store.fail(fault, { on: on ?? '' });
-    const answers = await stand.askAll(operations);
-    await stand.store.heal();
-    const again = await stand.askAll(operations);
+      await harness.store.fail(failure, { on: on ?? '' });
+    const responses = await harness.callAll(operations);
+    await harness.store.heal();
+    const again = await harness.callAll(operations);
     const ill = operations.flatMap((operation, index) => [
-      ...told(operation, place, wrong(answers[index]!, expected, place > 0)),
+      ...told(operation, place, wrong(responses[index]!, expected, place > 0)),
       ...told(operation, place, recovered(operation, again[index]!)),
     ]);
-    figures.requests += answers.length + again.length;
-    figures.slowestMs = Math.max(figures.slowestMs, ...answers.map(({ ms }) => ms));
+    figures.requests += responses.length + again.length;
+    figures.slowestMs = Math.max(figures.slowestMs, ...responses.map(({ ms }) => ms));
     figures.wrong += ill.length;
     return ill;
   };
 
   const recovered = (operation: Operation, { status, text }: Timed) => {
-    const same = text === whole[stand.operations.indexOf(operation)]!.text;
+    const same = text === whole[harness.operations.indexOf(operation)]!.text;
     return status === 200 && same ? [] : [`afterwards ${status} ${text.slice(0, 200)}`];
   };
 
-  const told = ({ name, queries }: Operation, place: number, faults: string[]) =>
-    faults.length === 0 ? [] : [`${name} at ${queries[place]}: ${faults.join(', ')}`];
+  const told = ({ name, queries }: Operation, place: number, failures: string[]) =>
+    failures.length === 0 ? [] : [`${name} at ${queries[place]}: ${failures.join(', ')}`];
 
-  it.each(FAULTS)('%s: every operation says so, shows nothing, and recovers', async (_, fault, expected) => {
-    figures.faults++;
-    const ill: string[] = [];
-    for (const place of [0, 1, 2]) ill.push(...(await tryAt(fault, expected, place)));
-    expect(ill).toEqual([]);
-  });
+  it.each(FAILURES)(
+    '%s: every operation says so, shows nothing, and recovers',
+    async (_, failure, expected) => {
+      figures.failures++;
+      const ill: string[] = [];
+      for (const place of [0, 1, 2]) ill.push(...(await tryAt(failure, expected, place)));
+      expect(ill).toEqual([]);
+    },
+  );
 });

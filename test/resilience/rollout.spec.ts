@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startServer } from '../collector/setup/server.js';
 import { ApiProcess } from '../setup/api-process.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
-import type { Answer } from '../setup/conforms.js';
+import type { HttpResponse } from '../setup/conforms.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
-import { hangUp, send } from '../setup/raw-http.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 import { type Prepared, prepare } from '../setup/service.js';
 import { Balancer } from './balancer.js';
@@ -45,7 +45,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
   }, 60_000);
 
   afterAll(async () => {
-    hangUp();
+    closeConnections();
     await balancer.stop();
     await Promise.all(instances.map((instance) => instance.stop()));
     await store.stop();
@@ -57,17 +57,17 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     const paths = ['', '/endpoints', '/request-logs?limit=5', '/traffic'].map((path) =>
       path === '' ? '/v1/team' : `/v1/apps/${prepared.appId}${path}`,
     );
-    const wrong: (Pick<Answer, 'status' | 'text'> | { error: string })[] = [];
+    const wrong: (Pick<HttpResponse, 'status' | 'text'> | { error: string })[] = [];
     let [asked, isRunning] = [0, true];
     const client = async () => {
       while (isRunning) {
         const path = paths[asked++ % paths.length]!;
         const headers = { 'Api-Key': prepared.key };
-        const answer = await send(balancer.url, path, { headers }).catch((error: unknown) => {
+        const response = await sendRaw(balancer.url, path, { headers }).catch((error: unknown) => {
           return { error: String(error) };
         });
-        if ('error' in answer) wrong.push(answer);
-        else if (answer.status !== 200 || !answer.text.endsWith('}')) wrong.push(answer);
+        if ('error' in response) wrong.push(response);
+        else if (response.status !== 200 || !response.text.endsWith('}')) wrong.push(response);
         await pause(PAUSE_MS);
       }
     };
@@ -105,20 +105,23 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     const { url } = instances[0]!;
     const leaving = instances[0]!.stop();
     const refused = await eventually(async () => {
-      const answer = await send(url, '/health/ready');
-      return answer.status === 503 && answer;
+      const response = await sendRaw(url, '/health/ready');
+      return response.status === 503 && response;
     });
     expect(refused.headers).toMatchObject({
       connection: 'close',
       'retry-after': expect.any(String),
       'x-request-id': expect.any(String),
     });
-    expect(await send(url, '/health/live')).toMatchObject({ status: 200, headers: { connection: 'close' } });
+    expect(await sendRaw(url, '/health/live')).toMatchObject({
+      status: 200,
+      headers: { connection: 'close' },
+    });
     const headers = { 'Api-Key': prepared.key };
-    const served = await send(url, '/v1/team', { headers });
+    const served = await sendRaw(url, '/v1/team', { headers });
     expect(served).toMatchObject({ status: 200, headers: { connection: 'close' } });
     expect(await leaving).toBe(0);
-    await expect(send(url, '/health/live')).rejects.toThrow('ECONNREFUSED');
+    await expect(sendRaw(url, '/health/live')).rejects.toThrow('ECONNREFUSED');
     instances[0] = await ApiProcess.start(env, ports[0]);
   });
 });

@@ -1,39 +1,39 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/config/config.js';
 import { TestCollector } from '../collector/setup/collector.js';
-import { aSync } from '../collector/setup/messages.js';
-import { Stand } from './outage-harness.js';
+import { buildSync } from '../collector/setup/messages.js';
+import { OutageHarness } from './outage-harness.js';
 
 const CACHE_TTL_MS = 1_000;
 /** Longer than the TTL: what the store says is too old to be kept when it arrives. */
 const LATE_MS = 1_500;
 
 describe('a store that is slow to answer a lookup', () => {
-  let stand: Stand;
+  let harness: OutageHarness;
   let collector: TestCollector;
   let syncPath: string;
 
   beforeAll(async () => {
-    stand = await Stand.start({ CACHE_TTL_MS: String(CACHE_TTL_MS), QUERY_TIMEOUT_SECONDS: '10' });
-    collector = await TestCollector.start(stand.app.store, stand.app.app.get(Config));
-    const team = await stand.app.team();
-    const { client_id } = await stand.app.admin.createApp(team.teamId, 'Shop', 'express');
+    harness = await OutageHarness.start({ CACHE_TTL_MS: String(CACHE_TTL_MS), QUERY_TIMEOUT_SECONDS: '10' });
+    collector = await TestCollector.start(harness.app.store, harness.app.app.get(Config));
+    const team = await harness.app.team();
+    const { client_id } = await harness.app.admin.createApp(team.teamId, 'Shop', 'express');
     syncPath = `/v2/${client_id}/prod/sync`;
   }, 60_000);
 
-  afterEach(() => stand.store.heal());
+  afterEach(() => harness.store.heal());
 
   afterAll(async () => {
     await collector.stop();
-    await stand.stop();
+    await harness.stop();
   });
 
   const read = async () => {
-    const { status } = await stand.ask(stand.operations.find(({ name }) => name === 'endpoints')!);
+    const { status } = await harness.call(harness.operations.find(({ name }) => name === 'endpoints')!);
     expect(status).toBe(200);
   };
   const send = async () => {
-    const { status } = await collector.post(syncPath, JSON.stringify(aSync()));
+    const { status } = await collector.post(syncPath, JSON.stringify(buildSync()));
     expect(status).toBe(202);
   };
 
@@ -42,11 +42,11 @@ describe('a store that is slow to answer a lookup', () => {
     ['apps.find_scope', read],
     ['client_apps.find', send],
   ])('returns nothing of %s that is older than CACHE_TTL_MS', async (query, call) => {
-    const lookups = async () => (await stand.store.queries()).filter(({ name }) => name === query).length;
+    const lookups = async () => (await harness.store.queries()).filter(({ name }) => name === query).length;
     // Whatever an earlier test left in the cache has expired.
     await pause(CACHE_TTL_MS + 1);
     const before = await lookups();
-    await stand.store.fail({ kind: 'late', ms: LATE_MS }, { on: query, times: 1 });
+    await harness.store.fail({ kind: 'late', ms: LATE_MS }, { on: query, times: 1 });
     await call();
     expect(await lookups()).toBe(before + 1);
     await call();

@@ -12,7 +12,7 @@ export function accountStatements(file: string): string[] {
 }
 
 /** What a file lets a role do: its GRANTs without the role's name. */
-export function grantsOf(role: string, file = 'roles.sql'): string[] {
+export function readGrants(role: string, file = 'roles.sql'): string[] {
   return accountStatements(file)
     .filter((statement) => statement.startsWith('GRANT') && statement.endsWith(` TO ${role}`))
     .map((statement) => statement.slice(0, -` TO ${role}`.length));
@@ -23,9 +23,9 @@ export function grantsOf(role: string, file = 'roles.sql'): string[] {
  * it takes grants and a settings profile of its only user from a configuration: they are made of `roles.sql`.
  */
 export function startAs(role: string, dataDirectory: string): Promise<ConfiguredServer> {
-  const grants = grantsOf(role).map((grant) => grant.replace(/\bON (\w+|\*)$/, 'ON default.$1'));
+  const grants = readGrants(role).map((grant) => grant.replace(/\bON (\w+|\*)$/, 'ON default.$1'));
   return ConfiguredServer.start(dataDirectory, role, {
-    profile: profileOf(role),
+    profile: readProfile(role),
     grants,
     server: AS_INSTALLED,
   });
@@ -39,7 +39,7 @@ const AS_INSTALLED = element(
 
 const SETTING = /(\w+) = ('\w+'|\d+)(?: MIN (\d+) MAX (\d+))?( CONST)?/g;
 
-function profileOf(role: string): string {
+function readProfile(role: string): string {
   const head = `CREATE SETTINGS PROFILE OR REPLACE ${role} SETTINGS`;
   const profile = accountStatements('roles.sql').find((statement) => statement.startsWith(head)) ?? head;
   const settings = [...profile.slice(head.length).matchAll(SETTING)];

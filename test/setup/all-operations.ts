@@ -1,4 +1,4 @@
-/** Identity of the request that `operationsOf` asks for: to be written by the test. */
+/** Identity of the request that `listOperations` asks for: to be written by the test. */
 export const SAMPLE_UUID = '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d';
 
 const LOG_FILTERS = [
@@ -18,7 +18,7 @@ export const DENSE = 60;
  * Paths of requests that run every statement of the API, each part of it that depends on a parameter included, where the
  * app is `DENSE`.
  */
-export function operationsOf(appId: number): string[] {
+export function listOperations(appId: number): string[] {
   const app = `/v1/apps/${appId}`;
   const traffic = ['UTC', 'Europe/Berlin', 'Asia/Kathmandu'].flatMap((timezone) => [
     `${app}/traffic?interval=day&timezone=${timezone}&app_env_id=1`,

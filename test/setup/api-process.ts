@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
-import { send } from './raw-http.js';
-import { keepProcess } from './secrets/run.js';
+import { sendRaw } from './raw-http.js';
+import { captureProcess } from './secrets/run.js';
 
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -28,10 +28,10 @@ export class ApiProcess {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, HOST: '127.0.0.1', PORT: port, ...env },
     });
-    keepProcess('api', child, { shown: true });
+    captureProcess('api', child, { shown: true });
     const api = new ApiProcess(child, `http://127.0.0.1:${port}`);
     const isLive = () =>
-      send(api.url, '/health/live').then(
+      sendRaw(api.url, '/health/live').then(
         ({ status }) => status === 200,
         () => false,
       );

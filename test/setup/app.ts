@@ -19,7 +19,7 @@ import { PinoLogger } from '../../src/observability/logger.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { conforms } from './conforms.js';
-import { keepAnswer, keepOutput } from './secrets/run.js';
+import { captureOutput, captureResponse } from './secrets/run.js';
 
 /** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
 export interface TestStore {
@@ -103,7 +103,7 @@ export class TestApp {
       {
         write: (line) => {
           lines.push(line);
-          keepOutput('app', line);
+          captureOutput('app', line);
         },
       },
     );
@@ -136,7 +136,7 @@ export class TestApp {
       .get(path)
       .query(query)
       .set('Api-Key', key)
-      .expect(keepAnswer)
+      .expect(captureResponse)
       .expect(conforms(bare));
   }
 
@@ -148,7 +148,7 @@ export class TestApp {
       .set('Content-Type', 'application/json')
       .send(typeof body === 'string' ? body : JSON.stringify(body))
       .buffer(true)
-      .expect(keepAnswer)
+      .expect(captureResponse)
       .expect(conforms(path, 'POST'));
   }
 

@@ -13,12 +13,12 @@ export function compile<Name extends string>(
   sources: Readonly<Record<Name, string>>,
 ): Record<Name, string[]> {
   const names = Object.keys(sources) as Name[];
-  const fileOf = (index: number) => join(process.cwd(), directory, `virtual-${index}.ts`);
-  const texts = new Map(names.map((name, index) => [fileOf(index), sources[name]]));
+  const toFile = (index: number) => join(process.cwd(), directory, `virtual-${index}.ts`);
+  const texts = new Map(names.map((name, index) => [toFile(index), sources[name]]));
   const program = ts.createProgram([...texts.keys()], { ...options, noEmit: true }, hostWith(texts));
   return Object.fromEntries(
     names.map((name, index) => {
-      const file = program.getSourceFile(fileOf(index))!;
+      const file = program.getSourceFile(toFile(index))!;
       const found = [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
       return [name, found.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))];
     }),

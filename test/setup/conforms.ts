@@ -1,9 +1,9 @@
-import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { type Operation, allOperations, document, responseOf } from './document.js';
+import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { type Operation, allOperations, document, getResponse } from './document.js';
 
 /** An answer as any HTTP client has it; header names in lower case. */
-export interface Answer {
+export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
   text: string;
@@ -16,7 +16,7 @@ ajv.addSchema({ $id: 'api', components: { schemas: closed(document.components?.s
 const compiled = new WeakMap<object, ValidateFunction>();
 
 /** Headers that the document must know of wherever they are sent. */
-const SPOKEN_OF = Object.keys(document.components?.headers ?? {});
+const DOCUMENTED_HEADERS = Object.keys(document.components?.headers ?? {});
 
 const templates = allOperations.map((operation) => ({
   operation,
@@ -36,26 +36,29 @@ export function operationAt(path: string, method = 'GET'): Operation | undefined
  */
 export function conforms(path: string, method = 'GET') {
   const operation = operationAt(path, method);
-  return (answer: Answer) => {
-    if (operation) check(operation, answer, method);
+  return (actual: HttpResponse) => {
+    if (operation) check(operation, actual, method);
   };
 }
 
 /** @throws Error that tells what the document does not allow. */
-export function check(operation: Operation, answer: Answer, method = 'GET'): void {
-  const response = responseOf(operation, answer.status);
-  const faults = response
-    ? [...headerFaults(response.headers, answer), ...(method === 'HEAD' ? [] : bodyFaults(response, answer))]
+export function check(operation: Operation, actual: HttpResponse, method = 'GET'): void {
+  const response = getResponse(operation, actual.status);
+  const errors = response
+    ? [
+        ...findHeaderErrors(response.headers, actual),
+        ...(method === 'HEAD' ? [] : findBodyErrors(response, actual)),
+      ]
     : ['its status is not documented'];
-  if (faults.length > 0)
+  if (errors.length > 0)
     throw new Error(
-      `${operation.id} answered ${answer.status}: ${faults.join('; ')}\n${(answer.text || '').slice(0, 500)}`,
+      `${operation.id} answered ${actual.status}: ${errors.join('; ')}\n${(actual.text || '').slice(0, 500)}`,
     );
 }
 
 /** Whether a value is one of the schema; for parameters, headers and examples. */
-export function faultsOf(schema: object, value: unknown): string[] {
-  const validate = validatorOf(schema);
+export function findSchemaErrors(schema: object, value: unknown): string[] {
+  const validate = compileValidator(schema);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) =>
@@ -63,22 +66,22 @@ export function faultsOf(schema: object, value: unknown): string[] {
   );
 }
 
-type Documented = NonNullable<ReturnType<typeof responseOf>>;
+type Documented = NonNullable<ReturnType<typeof getResponse>>;
 
-function headerFaults(documented: Documented['headers'], { headers }: Answer): string[] {
-  const unknown = SPOKEN_OF.filter(
+function findHeaderErrors(documented: Documented['headers'], { headers }: HttpResponse): string[] {
+  const unknown = DOCUMENTED_HEADERS.filter(
     (name) => headers[name.toLowerCase()] !== undefined && !documented.some((header) => header.name === name),
   ).map((name) => `header ${name} is not documented`);
   const wrong = documented.flatMap(({ name, required, schema }) => {
     const sent = headers[name.toLowerCase()];
     if (sent === undefined) return required ? [`header ${name} is missing`] : [];
     const value = (schema as AnySchemaObject).type === 'integer' ? Number(sent) : sent;
-    return faultsOf(schema!, value).map((fault) => `header ${name}: ${fault}`);
+    return findSchemaErrors(schema!, value).map((error) => `header ${name}: ${error}`);
   });
   return [...unknown, ...wrong];
 }
 
-function bodyFaults({ content }: Documented, { headers, text }: Answer): string[] {
+function findBodyErrors({ content }: Documented, { headers, text }: HttpResponse): string[] {
   const [type = ''] = String(headers['content-type']).split(';');
   const schema = content[type]?.schema;
   if (!schema)
@@ -93,10 +96,10 @@ function bodyFaults({ content }: Documented, { headers, text }: Answer): string[
       : type === 'application/x-ndjson'
         ? text.split('\n').slice(0, -1)
         : [];
-  return bodies.flatMap((body) => faultsOf(schema, JSON.parse(body)).map((fault) => `body ${fault}`));
+  return bodies.flatMap((body) => findSchemaErrors(schema, JSON.parse(body)).map((error) => `body ${error}`));
 }
 
-function validatorOf(schema: object): ValidateFunction {
+function compileValidator(schema: object): ValidateFunction {
   const known = compiled.get(schema);
   if (known) return known;
   const absolute = JSON.parse(

@@ -1,9 +1,9 @@
-import type { Answer } from './conforms.js';
+import type { HttpResponse } from './conforms.js';
 
 const MADE_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The headers that the contract speaks of, and the one that keeps browsers from guessing at types. */
-const SPOKEN_OF = [
+const DOCUMENTED_HEADERS = [
   'allow',
   'cache-control',
   'content-type',
@@ -17,8 +17,8 @@ const SPOKEN_OF = [
 ];
 
 /** An answer as the contract looks at it: status, the exact text of the body, and the headers it speaks of. */
-export function seen({ status, headers, text }: Answer) {
-  const present = SPOKEN_OF.filter((name) => headers[name] !== undefined);
+export function seen({ status, headers, text }: HttpResponse) {
+  const present = DOCUMENTED_HEADERS.filter((name) => headers[name] !== undefined);
   return { status, text, headers: Object.fromEntries(present.map((name) => [name, headers[name]])) };
 }
 

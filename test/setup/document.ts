@@ -56,7 +56,7 @@ export function resolve<Target>(node: Target | { $ref: string }): Target {
 }
 
 /** What the document says of an operation's answer; undefined where it does not know the status. */
-export function responseOf(operation: Operation, status: number) {
+export function getResponse(operation: Operation, status: number) {
   const response = operation.definition.responses[status];
   if (!response) return undefined;
   const { headers = {}, content } = resolve(response);

@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** Asks again and again until the answer is neither `undefined` nor `false`, and returns it; rejects after `withinMs`. */
 export async function eventually<T>(
-  ask: () => T | Promise<T>,
+  call: () => T | Promise<T>,
   withinMs = 10_000,
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
-    const answer = await ask();
-    if (answer !== undefined && answer !== false) return answer as Exclude<T, undefined | false>;
-    if (performance.now() > deadline) throw new Error(`Not so within ${withinMs} ms: ${String(ask)}`);
+    const response = await call();
+    if (response !== undefined && response !== false) return response as Exclude<T, undefined | false>;
+    if (performance.now() > deadline) throw new Error(`Not so within ${withinMs} ms: ${String(call)}`);
     await pause(2);
   }
 }

@@ -43,7 +43,7 @@ export function parseExposition(text: string): Sample[] {
 }
 
 /** The value of the one sample with that name and, among others, these labels; undefined when there is none. */
-export function valueOf(
+export function getValue(
   samples: readonly Sample[],
   name: string,
   labels: Record<string, string> = {},

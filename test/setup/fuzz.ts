@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Operation, Parameter } from './document.js';
-import { HOSTILE } from './malicious-inputs.js';
+import { MALICIOUS_INPUTS } from './malicious-inputs.js';
 import { badValues } from './validation-errors.js';
 
 /** A value on its way into a request. */
@@ -42,18 +42,18 @@ const MALFORMED = [
   '1%0',
 ];
 
-const hostile = fc.oneof(
-  fc.constantFrom(...HOSTILE),
+const malicious = fc.oneof(
+  fc.constantFrom(...MALICIOUS_INPUTS),
   fc
-    .array(fc.constantFrom(...HOSTILE, '*', ',', 'GET', '/users'), { maxLength: 6 })
+    .array(fc.constantFrom(...MALICIOUS_INPUTS, '*', ',', 'GET', '/users'), { maxLength: 6 })
     .map((parts) => parts.join('')),
   fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed()),
 );
 
 /** Requests of an operation: every parameter absent, valid or hostile; what is required is always there. */
-export function requestsOf(operation: Operation, known: Readonly<Record<string, readonly string[]>>) {
+export function arbitraryRequests(operation: Operation, known: Readonly<Record<string, readonly string[]>>) {
   const values = operation.parameters.map((parameter) => {
-    const sent = valuesOf(parameter, known[parameter.name] ?? []);
+    const sent = arbitraryValues(parameter, known[parameter.name] ?? []);
     return parameter.in === 'path'
       ? sent.filter(({ raw }) => raw !== '')
       : fc.option(sent, { nil: undefined });
@@ -65,10 +65,10 @@ export function requestsOf(operation: Operation, known: Readonly<Record<string, 
 
 /** Any text at all, and as a whole hostile one. */
 export function texts(): fc.Arbitrary<string> {
-  return hostile;
+  return malicious;
 }
 
-function valuesOf(parameter: Parameter, known: readonly string[]): fc.Arbitrary<Sent> {
+function arbitraryValues(parameter: Parameter, known: readonly string[]): fc.Arbitrary<Sent> {
   const { name, in: place } = parameter;
   const sent = (isValid: boolean) => (text: string) => ({
     name,
@@ -93,8 +93,8 @@ function valuesOf(parameter: Parameter, known: readonly string[]): fc.Arbitrary<
 /** Hostile texts, but for those that an integer may be read from: `٣0` is none, ` 30 ` is one. */
 function strangeTexts({ schema }: Parameter): fc.Arbitrary<string> {
   if (schema.type === 'boolean')
-    return hostile.filter((text) => !/^(?:[01tfyn]|on|off|yes|no|true|false)$/i.test(text));
-  return schema.type === 'integer' ? hostile.filter((text) => !/^[\s\d_.+-]*$/.test(text)) : hostile;
+    return malicious.filter((text) => !/^(?:[01tfyn]|on|off|yes|no|true|false)$/i.test(text));
+  return schema.type === 'integer' ? malicious.filter((text) => !/^[\s\d_.+-]*$/.test(text)) : malicious;
 }
 
 /** Whether a hostile text is a valid value: of a text it may be, of anything else it is not. */
@@ -117,7 +117,7 @@ function goodTexts(parameter: Parameter): fc.Arbitrary<string> | undefined {
   if (format === 'uuid') return fc.uuid().chain((uuid) => fc.constantFrom(...spellings(uuid)));
   if (schema.enum) return fc.constantFrom(...schema.enum);
   if (pattern) return fc.stringMatching(new RegExp(pattern)).filter((text) => isAllowed(parameter, text));
-  if (maxLength !== undefined) return hostile.filter((text) => isAllowed(parameter, text));
+  if (maxLength !== undefined) return malicious.filter((text) => isAllowed(parameter, text));
   return goodTimestamps;
 }
 

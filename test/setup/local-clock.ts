@@ -43,7 +43,7 @@ export class LocalClock {
   }
 
   /** Equal for two instants just when they belong to the same period: an hour or minute shown again is another one. */
-  periodOf(epochMs: number, interval: string): string {
+  findPeriod(epochMs: number, interval: string): string {
     if (interval === 'month') return this.at(epochMs).toFormat('yyyy-MM');
     if (interval === 'day') return this.at(epochMs).toISODate()!;
     const putBack = this.changes.filter(({ at, before, after }) => at <= epochMs && after < before).length;
@@ -70,7 +70,7 @@ export class LocalClock {
 export function naiveTraffic(counted: readonly Counted[], clock: LocalClock, interval: string) {
   const sums = new Map<string, Omit<TrafficBody, 'period_start' | 'period_end'>>();
   for (const one of [...counted].sort((a, b) => a.timestamp - b.timestamp)) {
-    const period = clock.periodOf(one.timestamp, interval);
+    const period = clock.findPeriod(one.timestamp, interval);
     const { requests, bytes_received, bytes_sent } = sums.get(period) ?? {
       requests: 0,
       bytes_received: 0,
@@ -97,11 +97,11 @@ export function expectTraffic(
 ) {
   const periods = records.map(({ period_start, period_end, ...sums }) => {
     const [start, end] = [Date.parse(period_start), Date.parse(period_end)];
-    const period = clock.periodOf(start, interval);
+    const period = clock.findPeriod(start, interval);
     expect(start).toBeLessThan(end);
-    expect(clock.periodOf(start - 1, interval)).not.toBe(period);
-    expect(clock.periodOf(end - 1, interval)).toBe(period);
-    expect(clock.periodOf(end, interval)).not.toBe(period);
+    expect(clock.findPeriod(start - 1, interval)).not.toBe(period);
+    expect(clock.findPeriod(end - 1, interval)).toBe(period);
+    expect(clock.findPeriod(end, interval)).not.toBe(period);
     return { start, end, sums: { period, ...sums } };
   });
   for (const [index, { end }] of periods.slice(0, -1).entries())

@@ -2,7 +2,7 @@
  * Texts that mean something to somebody on the way to the store: quotes and escapes, patterns, placeholders, SQL,
  * formats, other scripts. None has a NUL, which no text of the store has.
  */
-export const HOSTILE = [
+export const MALICIOUS_INPUTS = [
   "'",
   "''",
   '"',

@@ -2,31 +2,35 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { text as read } from 'node:stream/consumers';
-import type { Answer } from './conforms.js';
-import { keepAnswer } from './secrets/run.js';
+import type { HttpResponse } from './conforms.js';
+import { captureResponse } from './secrets/run.js';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
 /** What a request is made of, but for its address. */
-export interface Asked {
+export interface RawRequest {
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string;
 }
 
 /** Sends one request and reads its answer. The path goes as it is, not normalized as `fetch` would. */
-export async function send(
+export async function sendRaw(
   base: string,
   path: string,
-  { method = 'GET', headers = {}, body }: Asked = {},
-): Promise<Answer> {
+  { method = 'GET', headers = {}, body }: RawRequest = {},
+): Promise<HttpResponse> {
   const { hostname, port } = new URL(base);
   const outgoing = request({ agent, host: hostname, port, path, method, headers });
   outgoing.end(body);
   const [incoming] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
-  const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers, text: await read(incoming) };
-  keepAnswer(answer);
-  return answer;
+  const response = {
+    status: incoming.statusCode ?? 0,
+    headers: incoming.headers,
+    text: await read(incoming),
+  };
+  captureResponse(response);
+  return response;
 }
 
 /**
@@ -35,7 +39,7 @@ export async function send(
  *
  * @throws Error when the server has not closed it within `withinMs`.
  */
-export function exchange(base: string, bytes: string, withinMs = 5_000): Promise<string> {
+export function exchangeBytes(base: string, bytes: string, withinMs = 5_000): Promise<string> {
   const { hostname, port } = new URL(base);
   return new Promise((ok, fail) => {
     const socket = connect(Number(port), hostname);
@@ -56,9 +60,9 @@ export function exchange(base: string, bytes: string, withinMs = 5_000): Promise
 }
 
 /** The text of a request without a body; `Connection: close` unless its own headers say otherwise. */
-export function requestText(
+export function formatRequest(
   target: string,
-  { method = 'GET', headers = {} }: Asked = {},
+  { method = 'GET', headers = {} }: RawRequest = {},
   version = '1.1',
 ): string {
   const lines = Object.entries({ Host: 'test', Connection: 'close', ...headers });
@@ -66,8 +70,8 @@ export function requestText(
 }
 
 /** The answers in what came back over a connection, in order; `methods` of the requests, where one is not a GET. */
-export function answersIn(received: string, methods: readonly string[] = []): Answer[] {
-  const answers: Answer[] = [];
+export function parseResponses(received: string, methods: readonly string[] = []): HttpResponse[] {
+  const responses: HttpResponse[] = [];
   let rest = received;
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n');
@@ -80,26 +84,26 @@ export function answersIn(received: string, methods: readonly string[] = []): An
       ]),
     );
     if (end < 0 || Number.isNaN(status)) throw new Error(`Not an HTTP answer: ${rest.slice(0, 200)}`);
-    const length = methods[answers.length] === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0);
-    answers.push({ status, headers, text: rest.slice(end + 4, end + 4 + length) });
+    const length = methods[responses.length] === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0);
+    responses.push({ status, headers, text: rest.slice(end + 4, end + 4 + length) });
     rest = rest.slice(end + 4 + length);
   }
-  return answers;
+  return responses;
 }
 
 /** Signs of the inside: a stack, a file, an error's class, the engine. */
-const INSIDE = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
+const INTERNALS = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
 
 /** The one answer to bytes that are sent as they are, which tells nothing of the inside. */
-export async function answerTo(base: string, bytes: string, method = 'GET'): Promise<Answer> {
-  const answers = answersIn(await exchange(base, bytes), [method]);
-  expect([bytes.slice(0, 200), answers.length]).toEqual([bytes.slice(0, 200), 1]);
-  const answer = answers[0]!;
-  if (answer.status !== 200) expect(answer.text).not.toMatch(INSIDE);
-  return answer;
+export async function exchangeOne(base: string, bytes: string, method = 'GET'): Promise<HttpResponse> {
+  const responses = parseResponses(await exchangeBytes(base, bytes), [method]);
+  expect([bytes.slice(0, 200), responses.length]).toEqual([bytes.slice(0, 200), 1]);
+  const response = responses[0]!;
+  if (response.status !== 200) expect(response.text).not.toMatch(INTERNALS);
+  return response;
 }
 
 /** Lets go of kept-alive connections. */
-export function hangUp() {
+export function closeConnections() {
   agent.destroy();
 }

@@ -1,5 +1,5 @@
 import { AdminService } from '../../src/admin/admin.service.js';
-import { AppStore } from '../../src/apps/app-scoped-store.js';
+import { AppScopedStore } from '../../src/apps/app-scoped-store.js';
 import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
 import type { JsonLines } from '../../src/clickhouse/json-lines.js';
@@ -8,7 +8,7 @@ import { RequestLogsRepository } from '../../src/request-logs/request-logs.repos
 import type { OpenStore } from './store.js';
 
 /** The request logs of a new app, without an application around them. */
-export async function requestLogsOf({
+export async function createRequestLogs({
   store,
   config,
 }: OpenStore): Promise<{ scope: AppScope; repository: RequestLogsRepository }> {
@@ -17,10 +17,10 @@ export async function requestLogsOf({
   const app = await admin.createApp(id, 'Shop', 'express');
   const account: Account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' };
   const scope = await new AppsService(new AppsRepository(store), config).require(account, app.id);
-  return { scope, repository: new RequestLogsRepository(new AppStore(store)) };
+  return { scope, repository: new RequestLogsRepository(new AppScopedStore(store)) };
 }
 
 /** Each row's text. */
-export function textsOf(rows: JsonLines): string[] {
+export function toTexts(rows: JsonLines): string[] {
   return Array.from({ length: rows.length }, (_, index) => rows.at(index));
 }

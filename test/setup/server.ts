@@ -10,8 +10,8 @@ import { Config } from '../../src/config/config.js';
 import { endProcess } from './end-process.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
-import { send } from './raw-http.js';
-import { keepProcess } from './secrets/run.js';
+import { sendRaw } from './raw-http.js';
+import { captureProcess } from './secrets/run.js';
 
 /**
  * The built server in a process of its own, as `npm start` runs it. Each has a data directory of its own, since
@@ -43,7 +43,7 @@ export class ServerProcess {
       env: { PATH: process.env.PATH, ...own, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    keepProcess('server', child, { shown: true });
+    captureProcess('server', child, { shown: true });
     // What counts its requests must not wait behind it.
     setPriority(child.pid!, constants.priority.PRIORITY_BELOW_NORMAL);
     const server = new ServerProcess(child, directory, `http://127.0.0.1:${port}`);
@@ -62,7 +62,7 @@ export class ServerProcess {
 
   private async isReady(): Promise<boolean> {
     if (this.child.exitCode !== null) throw new Error(`The server ended with ${this.child.exitCode}`);
-    return send(this.url, '/health/ready').then(
+    return sendRaw(this.url, '/health/ready').then(
       ({ status }) => status === 200,
       () => false,
     );

@@ -9,10 +9,10 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { aRequest } from '../factories/request.factory.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
-import { keepOutput, keepProcess, keysIn, mustNotAppear } from './secrets/run.js';
+import { captureOutput, captureProcess, findKeys, forbidInOutput } from './secrets/run.js';
 
 const TYPESCRIPT = new URL('./typescript.js', import.meta.url).href;
 const CLI = join(process.cwd(), 'src/cli.ts');
@@ -42,16 +42,16 @@ export async function command(args: readonly string[], env: NodeJS.ProcessEnv): 
   const child = start(args, env);
   const [out, err] = [lines(child.stdout), lines(child.stderr)];
   const [code] = (await once(child, 'close')) as [number | null];
-  keepCommand({ code, out, err });
+  captureCommand({ code, out, err });
   return { code, out, err };
 }
 
 /** A new key is shown once, on standard output, and nothing else may have it. */
-function keepCommand({ out, err }: Ended) {
-  const keys = out.flatMap(keysIn);
-  mustNotAppear(...keys);
-  const said = [...out.filter((line) => keysIn(line).length === 0), ...err];
-  keepOutput('command', said.map((line) => `${line}\n`).join(''));
+function captureCommand({ out, err }: Ended) {
+  const keys = out.flatMap(findKeys);
+  forbidInOutput(...keys);
+  const said = [...out.filter((line) => findKeys(line).length === 0), ...err];
+  captureOutput('command', said.map((line) => `${line}\n`).join(''));
 }
 
 /** A serving command in a process of its own, and what it writes. */
@@ -77,7 +77,7 @@ export class Service {
       METRICS_PORT: String(metrics),
       ...env,
     });
-    keepProcess('service', child);
+    captureProcess('service', child);
     this.running.add(child);
     const url = (port: number) => `http://127.0.0.1:${port}`;
     const [out, err] = [lines(child.stdout), lines(child.stderr)];
@@ -147,7 +147,7 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
     const { id: appId, client_id: clientId } = await admin.createApp(teamId, 'Shop', 'express');
     const now = Date.now();
     const records = Array.from({ length: requests }, (_, n) =>
-      aRequest({ timestamp: now - 60_000 - n * 1000 }),
+      buildRequest({ timestamp: now - 60_000 - n * 1000 }),
     );
     await new RequestsWriter(store).write(appId, records);
     return { key, teamId, appId, clientId };

@@ -38,7 +38,7 @@ export async function reopen(open: OpenStore): Promise<ClickHouse> {
 }
 
 /** An app of a team of its own; its ID. */
-export async function anApp(store: ClickHouse): Promise<number> {
+export async function createApp(store: ClickHouse): Promise<number> {
   const admin = new AdminService(store);
   const { id } = await admin.createTeam('Acme', 'premium');
   return (await admin.createApp(id, 'Shop', 'express')).id;

@@ -1,5 +1,5 @@
-import { aRequest } from '../factories/request.factory.js';
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { buildRequest } from '../factories/request.factory.js';
 import type { TestApp } from './app.js';
 
 /** Query parameters as a client would give them. */
@@ -64,7 +64,7 @@ export class Tenant {
 
   /** Puts requests into the app, through the door that imports use. */
   async write(...requests: Partial<RequestRecord>[]): Promise<RequestRecord[]> {
-    const records = requests.map(aRequest);
+    const records = requests.map(buildRequest);
     await this.app.writer.write(this.appId, records);
     return records;
   }
@@ -106,16 +106,16 @@ export class Tenant {
     return this.page('traffic', query);
   }
 
-  /** All items in the order of the pages; `limitOf` gives each page's limit and may change the store in between. */
-  async walk<Item>(
+  /** All items in the order of the pages; `getLimit` gives each page's limit and may change the store in between. */
+  async readAllPages<Item>(
     resource: string,
     query: Query,
-    limitOf: (page: number) => number | Promise<number>,
+    getLimit: (page: number) => number | Promise<number>,
   ): Promise<Item[]> {
     const items: Item[] = [];
     let token: Query = {};
     for (let page = 0; ; page++) {
-      const limit = await limitOf(page);
+      const limit = await getLimit(page);
       const body = await this.page<Item>(resource, { ...query, limit, ...token });
       expect(body.data.length).toBeLessThanOrEqual(limit);
       expect(body.has_more).toBe(body.next_token !== undefined);

@@ -3,7 +3,7 @@ import { type IncomingHttpHeaders, type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { eventually } from './eventually.js';
-import { keepOutput } from './secrets/run.js';
+import { captureOutput } from './secrets/run.js';
 
 /** A span as it arrives. */
 export interface ReceivedSpan {
@@ -54,7 +54,7 @@ export class TraceReceiver {
     const server = createServer((request, response) => {
       void buffer(request).then((body) => {
         receiver.sent.push({ path: request.url ?? '', headers: request.headers, body });
-        keepOutput('traces', body);
+        captureOutput('traces', body);
         if (answers) response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
       });
     }).listen(0, '127.0.0.1');

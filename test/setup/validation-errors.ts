@@ -1,7 +1,7 @@
 import type { Parameter } from './document.js';
 
 /** One member of a 422's `detail`. */
-export interface FaultBody {
+export interface IssueBody {
   type: string;
   loc: [string, string];
   msg: string;
@@ -12,10 +12,10 @@ export interface FaultBody {
 /** A value that a parameter must refuse, as a client would write it before escaping, and the fault it is. */
 export interface BadValue {
   value: string;
-  fault: FaultBody;
+  issue: IssueBody;
 }
 
-type Reason = Pick<FaultBody, 'type' | 'msg' | 'ctx'>;
+type Reason = Pick<IssueBody, 'type' | 'msg' | 'ctx'>;
 
 /** The contract's rows (docs/contract.md#validation), written out again: the product's own are what is tested. */
 export const REASONS = {
@@ -120,21 +120,21 @@ const ofLength = (length: number) => ['a', 'é', '😀'].map((character) => char
 
 /** Values that the parameter refuses, by what the document says of it. */
 export function badValues(parameter: Parameter): BadValue[] {
-  return reasonsOf(parameter).flatMap(([reason, values]) =>
-    values.map((value) => ({ value, fault: faultAt(parameter, reason, value) })),
+  return listReasons(parameter).flatMap(([reason, values]) =>
+    values.map((value) => ({ value, issue: expectedIssue(parameter, reason, value) })),
   );
 }
 
 /** The fault as FastAPI writes it, members in its order. */
-export function faultAt(
+export function expectedIssue(
   { in: place, name }: Parameter,
   { type, msg, ctx }: Reason,
   input: string | null,
-): FaultBody {
+): IssueBody {
   return { type, loc: [place, name], msg, input, ...(ctx && { ctx }) };
 }
 
-function reasonsOf({ name, schema }: Parameter): [Reason, readonly string[]][] {
+function listReasons({ name, schema }: Parameter): [Reason, readonly string[]][] {
   const { type, minimum, maximum, maxLength, format } = schema;
   const length: [Reason, string[]][] =
     maxLength === undefined ? [] : [[tooLong(maxLength), ofLength(maxLength + 1)]];

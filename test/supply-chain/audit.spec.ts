@@ -14,12 +14,12 @@ const ADVISORY = {
 };
 
 /** Asks a registry on this machine that answers the question for advisories so, and knows no package. */
-async function audit(status: number, answer: object): Promise<{ code: unknown; out: string }> {
+async function audit(status: number, advisories: object): Promise<{ code: unknown; out: string }> {
   const registry: Server = createServer((request, response) => {
     request.resume();
     const isAdvisories = request.method === 'POST' && request.url?.endsWith('/security/advisories/bulk');
     response.writeHead(isAdvisories ? status : 404, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify(isAdvisories ? answer : {}));
+    response.end(JSON.stringify(isAdvisories ? advisories : {}));
   }).listen(0, '127.0.0.1');
   await once(registry, 'listening');
   const url = `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;

@@ -8,8 +8,8 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
-import { exchange } from '../setup/raw-http.js';
-import { keepProcess } from '../setup/secrets/run.js';
+import { exchangeBytes } from '../setup/raw-http.js';
+import { captureProcess } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
 
 interface Service {
@@ -144,12 +144,12 @@ const hasRedis = (process.env.PATH ?? '').split(delimiter).some((path) => {
       env: { PATH: process.env.PATH, REDISCLI_AUTH: password },
       cwd: tmpdir(),
     });
-    keepProcess('redis', redis);
-    const ask = (...commands: string[]) =>
-      exchange(`http://127.0.0.1:${port}`, [...commands, 'QUIT', ''].join('\r\n')).catch(String);
+    captureProcess('redis', redis);
+    const call = (...commands: string[]) =>
+      exchangeBytes(`http://127.0.0.1:${port}`, [...commands, 'QUIT', ''].join('\r\n')).catch(String);
     try {
-      await eventually(async () => (await ask(`AUTH ${password}`, 'PING')).startsWith('+OK\r\n+PONG'));
-      expect(await ask('PING')).toMatch(/^-NOAUTH/);
+      await eventually(async () => (await call(`AUTH ${password}`, 'PING')).startsWith('+OK\r\n+PONG'));
+      expect(await call('PING')).toMatch(/^-NOAUTH/);
       const args = readFileSync(`/proc/${redis.pid}/cmdline`, 'utf8');
       expect([args.includes('redis-server'), args.includes(password)]).toEqual([true, false]);
     } finally {

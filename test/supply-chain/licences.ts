@@ -9,10 +9,10 @@ and the tests hold it against the lockfile. Versions are in the lockfile and in 
 /** The text of docs/licences.md. */
 export function licencesText(): string {
   const licences = [...new Set(shipped.map(({ licence }) => licence))].sort();
-  return [HEAD, ...licences.map(sectionOf)].join('\n');
+  return [HEAD, ...licences.map(formatSection)].join('\n');
 }
 
-function sectionOf(licence: string): string {
+function formatSection(licence: string): string {
   const packages = shipped.filter((one) => one.licence === licence);
   const names = [...new Set(packages.map(({ name }) => name))].sort();
   return `## ${licence} (${names.length})\n\n${names.map((name) => `- ${name}\n`).join('')}`;

@@ -47,21 +47,21 @@ const lockfile = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
 /** Everything in the lockfile but the project itself, for every platform. */
 export const packages: readonly Package[] = Object.entries(lockfile.packages)
   .filter(([path]) => path !== '')
-  .map(([path, locked]) => ({ ...locked, name: nameOf(path), path, licence: licenceOf(path, locked) }));
+  .map(([path, locked]) => ({ ...locked, name: parseName(path), path, licence: getLicence(path, locked) }));
 
 /** What an installation without development packages can have. */
 export const shipped: readonly Package[] = packages.filter(({ dev, devOptional }) => !dev && !devOptional);
 
-function nameOf(path: string): string {
+function parseName(path: string): string {
   return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
 }
 
 /** As the lockfile says, or the package's own manifest, or what it is a platform's part of. */
-function licenceOf(path: string, { license }: Locked): string {
-  return license ?? ownLicence(path) ?? wholeOf(nameOf(path)) ?? '';
+function getLicence(path: string, { license }: Locked): string {
+  return license ?? findOwnLicence(path) ?? findWhole(parseName(path)) ?? '';
 }
 
-function ownLicence(path: string): string | undefined {
+function findOwnLicence(path: string): string | undefined {
   const file = join(path, 'package.json');
   if (!existsSync(file)) return undefined;
   const { license, licenses } = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -71,7 +71,7 @@ function ownLicence(path: string): string | undefined {
   return license ?? licenses?.map(({ type }) => type).join(' OR ');
 }
 
-function wholeOf(part: string): string | undefined {
+function findWhole(part: string): string | undefined {
   return Object.values(lockfile.packages).find(({ optionalDependencies }) => optionalDependencies?.[part])
     ?.license;
 }

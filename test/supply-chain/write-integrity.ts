@@ -25,11 +25,11 @@ process.exitCode = missing === 0 ? 0 : 1;
 
 function askRegistry(spec: string): string | undefined {
   try {
-    const answer = execFileSync('npm', ['view', spec, 'dist.integrity'], {
+    const response = execFileSync('npm', ['view', spec, 'dist.integrity'], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    return HASH.exec(answer.trim())?.[0];
+    return HASH.exec(response.trim())?.[0];
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ const NOT_INSTALLED = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
  *
  * @throws ConfigError when it is not installed, since then a server has to be named.
  */
-export async function loadEngine() {
+export async function loadChdb() {
   try {
     const [{ createChdbConnection }, { drainPending }] = await Promise.all([
       import('chdb/connection'),

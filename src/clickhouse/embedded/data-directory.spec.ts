@@ -15,7 +15,7 @@ import { prepareDataDirectory } from './data-directory.js';
 
 describe('prepareDataDirectory', () => {
   const place = mkdtempSync(join(tmpdir(), 'data-directory-'));
-  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  const readMode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
   afterAll(() => {
     rmSync(place, { recursive: true });
@@ -24,7 +24,7 @@ describe('prepareDataDirectory', () => {
   it('makes a missing directory for its owner alone, with the directories above it', () => {
     const path = join(place, 'a', 'b', 'data');
     prepareDataDirectory(path);
-    expect([modeOf(path), readdirSync(path)]).toEqual(['700', []]);
+    expect([readMode(path), readdirSync(path)]).toEqual(['700', []]);
   });
 
   it.each([0o700, 0o750, 0o755])('leaves a directory of mode %d as it is', (mode) => {

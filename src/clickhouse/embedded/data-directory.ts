@@ -17,8 +17,8 @@ import { type Config, ConfigError } from '../../config/config.js';
 const STATUS = 'status';
 
 /** Permissions of the owner alone. */
-const PRIVATE = 0o700;
-const OF_OTHERS = 0o077;
+const OWNER_ONLY = 0o700;
+const GROUP_AND_OTHERS = 0o077;
 /** No room for a file: a store on a full disk is opened all the same, and can be read. */
 const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
@@ -34,7 +34,7 @@ export const MISSING_TABLE_MARK = 'broken_table-directory-was-missing_0_0_0';
  */
 export function prepareDataDirectory(path: string): void {
   try {
-    makeDirectory(path, PRIVATE);
+    makeDirectory(path, OWNER_ONLY);
     requireWritable(path);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
@@ -63,7 +63,7 @@ export function markMissingTables(directory: string): void {
 export function warnOfSharedDirectory({ clickhouse, dataDir }: Config, logger: Logger): void {
   if (clickhouse.url !== undefined) return;
   const mode = statSync(dataDir).mode & 0o777;
-  if ((mode & OF_OTHERS) === 0) return;
+  if ((mode & GROUP_AND_OTHERS) === 0) return;
   logger.warn(
     { data_dir: dataDir, mode: mode.toString(8) },
     'other accounts of this machine have access to DATA_DIR, which holds captured requests and hashes of API keys: chmod 700 keeps them out',
@@ -102,14 +102,14 @@ function requireWritable(directory: string) {
  * a crash and process numbers come again, so the process must really hold that file open; where that cannot be looked
  * up (outside Linux, or the process of another user), a file that names a living process is enough.
  */
-export function holderOf(directory: string): number | undefined {
+export function findLockOwner(directory: string): number | undefined {
   const status = join(directory, STATUS);
-  const pid = pidIn(status);
+  const pid = readPid(status);
   if (pid === undefined || pid === process.pid || !isAlive(pid)) return undefined;
-  return holds(pid, status) ? pid : undefined;
+  return hasOpen(pid, status) ? pid : undefined;
 }
 
-function pidIn(status: string): number | undefined {
+function readPid(status: string): number | undefined {
   try {
     const pid = /^PID: (\d+)$/m.exec(readFileSync(status, 'utf8'))?.[1];
     return pid === undefined ? undefined : Number(pid);
@@ -127,16 +127,16 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function holds(pid: number, file: string): boolean {
+function hasOpen(pid: number, file: string): boolean {
   const descriptors = `/proc/${pid}/fd`;
   try {
-    return readdirSync(descriptors).some((fd) => linkOf(join(descriptors, fd)) === file);
+    return readdirSync(descriptors).some((fd) => readLink(join(descriptors, fd)) === file);
   } catch {
     return true;
   }
 }
 
-function linkOf(path: string): string | undefined {
+function readLink(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch {

@@ -18,34 +18,34 @@ const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
  *
  * @returns how many blocks were forgotten.
  */
-export function forgetMissingBlocks(directory: string): number {
-  const forgotten = tablesOf(join(directory, 'store')).map(forgetIn);
-  return forgotten.reduce((sum, count) => sum + count, 0);
+export function repairDeduplicationLogs(directory: string): number {
+  const dropped = listTables(join(directory, 'store')).map(repairTable);
+  return dropped.reduce((sum, count) => sum + count, 0);
 }
 
-function tablesOf(store: string): string[] {
+function listTables(store: string): string[] {
   if (!existsSync(store)) return [];
   return readdirSync(store).flatMap((group) =>
     readdirSync(join(store, group)).map((table) => join(store, group, table)),
   );
 }
 
-function forgetIn(table: string): number {
+function repairTable(table: string): number {
   const logs = join(table, 'deduplication_logs');
   const files = existsSync(logs) ? readdirSync(logs).filter((name) => LOG.test(name)) : [];
-  files.sort((a, b) => numberOf(a) - numberOf(b));
+  files.sort((a, b) => parseLogNumber(a) - parseLogNumber(b));
   const last = files.at(-1);
   if (last === undefined) return 0;
-  const blocks = remembered(files.map((file) => readFileSync(join(logs, file), 'utf8')));
-  const parts = readdirSync(table).flatMap((name) => rangeOf(name) ?? []);
-  const missing = [...blocks].filter(([, part]) => !isIn(parts, part));
-  const notes = missing.map(([block, part]) => `${DROPPED}\t${part}\t${block}\n`);
-  if (notes.length > 0) appendFileSync(join(logs, last), notes.join(''));
-  return notes.length;
+  const blocks = replayLogs(files.map((file) => readFileSync(join(logs, file), 'utf8')));
+  const parts = readdirSync(table).flatMap((name) => parseRange(name) ?? []);
+  const missing = [...blocks].filter(([, part]) => !isCovered(parts, part));
+  const records = missing.map(([block, part]) => `${DROPPED}\t${part}\t${block}\n`);
+  if (records.length > 0) appendFileSync(join(logs, last), records.join(''));
+  return records.length;
 }
 
 /** The blocks that the logs, in their order, end up with, and their parts. */
-function remembered(logs: readonly string[]): Map<string, string> {
+function replayLogs(logs: readonly string[]): Map<string, string> {
   const blocks = new Map<string, string>();
   for (const line of logs.join('').split('\n')) {
     const [, what, part = '', block = ''] = RECORD.exec(line) ?? [];
@@ -61,14 +61,14 @@ interface Range {
   last: number;
 }
 
-function rangeOf(part: string): Range | undefined {
+function parseRange(part: string): Range | undefined {
   const [, partition, first, last] = PART.exec(part) ?? [];
   return partition === undefined ? undefined : { partition, first: Number(first), last: Number(last) };
 }
 
 /** Whether the part is there, or one that it was merged into; what is not named like a part is left alone. */
-function isIn(parts: readonly Range[], name: string): boolean {
-  const wanted = rangeOf(name);
+function isCovered(parts: readonly Range[], name: string): boolean {
+  const wanted = parseRange(name);
   return (
     !wanted ||
     parts.some(
@@ -78,6 +78,6 @@ function isIn(parts: readonly Range[], name: string): boolean {
   );
 }
 
-function numberOf(name: string): number {
+function parseLogNumber(name: string): number {
   return Number(LOG.exec(name)?.[1]);
 }

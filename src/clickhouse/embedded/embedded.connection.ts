@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { ClickHouseError } from '@clickhouse/client';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
-import { type Parameters, withLiterals } from '../query-parameters.js';
-import { loadEngine } from './chdb.js';
-import { holderOf, markMissingTables, prepareDataDirectory } from './data-directory.js';
-import { forgetMissingBlocks } from './deduplication-log.js';
+import { type Parameters, renderParameters } from '../query-parameters.js';
+import { loadChdb } from './chdb.js';
+import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { repairDeduplicationLogs } from './deduplication-log.js';
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
@@ -14,7 +14,7 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
  * The engine inside this process, behind the official client's own connection hook.
  *
  * A session runs its queries one after another, so a few of them share the directory and a slow query leaves the
- * others free. Values become literals here and nowhere else; see `withLiterals`.
+ * others free. Values become literals here and nowhere else; see `renderParameters`.
  *
  * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
  * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
@@ -24,9 +24,9 @@ export class EmbeddedConnection implements Connection {
   private readonly busy = new Set<Connection>();
   /** Busy sessions that are not to be used again. */
   private readonly outdated = new WeakSet<Connection>();
-  private readonly waiting: { take: (session: Connection) => void; fail: (why: Error) => void }[] = [];
+  private readonly waiting: { grant: (session: Connection) => void; fail: (why: Error) => void }[] = [];
   private closing?: Promise<void>;
-  private drained?: () => void;
+  private onIdle?: () => void;
 
   private constructor(
     private readonly size: number,
@@ -46,19 +46,19 @@ export class EmbeddedConnection implements Connection {
    *   DataDirectoryUnusable when the engine does not open it.
    */
   static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
-    const { createChdbConnection, drainPending } = await loadEngine();
+    const { createChdbConnection, drainPending } = await loadChdb();
     const directory = resolve(path);
     prepareDataDirectory(directory);
-    if (holderOf(directory) !== undefined) throw new DataDirectoryInUse(path);
+    if (findLockOwner(directory) !== undefined) throw new DataDirectoryInUse(path);
     markMissingTables(directory);
-    forgetMissingBlocks(directory);
+    repairDeduplicationLogs(directory);
     // Two copies of the same declarations: the engine's package was built against the client's common part.
     const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
     try {
       return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
     } catch (error) {
       // Another process may have opened it since the look above.
-      const isHeld = holderOf(directory) !== undefined;
+      const isHeld = findLockOwner(directory) !== undefined;
       throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
     }
   }
@@ -110,7 +110,7 @@ export class EmbeddedConnection implements Connection {
   ): Promise<R> {
     const { query_params: values, abort_signal: signal, ...rest } = params;
     // Rows of an INSERT stand in its text, and what looks like a placeholder in them is data.
-    const query = values ? withLiterals(params.query, values as Parameters) : params.query;
+    const query = values ? renderParameters(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
     const session = await this.acquire();
     if (signal?.aborted) {
@@ -128,7 +128,7 @@ export class EmbeddedConnection implements Connection {
         throw error;
       },
     );
-    return signal ? abandonable(done, signal) : done;
+    return signal ? abortable(done, signal) : done;
   }
 
   private async acquire(): Promise<Connection> {
@@ -154,7 +154,7 @@ export class EmbeddedConnection implements Connection {
         no(new StoreUnavailable('no session came free in time'));
       }, this.waitMs);
       const waiter = {
-        take: (session: Connection) => {
+        grant: (session: Connection) => {
           clearTimeout(timer);
           ok(session);
         },
@@ -172,22 +172,22 @@ export class EmbeddedConnection implements Connection {
     if (isReusable && !this.outdated.has(session)) this.idle.push(session);
     else void session.close();
     const next = this.waiting.shift();
-    if (next) this.acquire().then(next.take, next.fail);
-    if (this.busy.size === 0) this.drained?.();
+    if (next) this.acquire().then(next.grant, next.fail);
+    if (this.busy.size === 0) this.onIdle?.();
   }
 
   private async closeSessions(): Promise<void> {
     for (const { fail } of this.waiting.splice(0)) fail(new StoreUnavailable('the store is closing'));
     if (this.busy.size > 0)
       await new Promise<void>((ok) => {
-        this.drained = ok;
+        this.onIdle = ok;
       });
     await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
     await this.drainEngine();
   }
 }
 
-function abandonable<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
+function abortable<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
   return new Promise((ok, no) => {
     const abort = () => {
       no(

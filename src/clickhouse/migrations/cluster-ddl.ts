@@ -11,7 +11,7 @@ export interface Cluster {
  * Small tables that every node has whole, whatever its shard: who may read what, and the names behind the IDs. Each node
  * joins and looks them up at home. Every other table is sharded.
  */
-const EVERYWHERE: ReadonlySet<string> = new Set([
+const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'schema_migrations',
   'secrets_v1',
   'id_claims_v1',
@@ -43,7 +43,7 @@ const ABOUT_COLUMNS = /^\s+(?:ADD|DROP|RENAME) COLUMN\b/;
 const INSERT = /^INSERT INTO \w+\b/;
 const LEADING_COMMENTS = /^(?:--.*\n|\s+)*/;
 
-const WORD = /^[A-Za-z_]\w*$/;
+const IDENTIFIER = /^[A-Za-z_]\w*$/;
 /** Retries find their block by number in one process and by number and age on a cluster: a week, as long as possible. */
 const WINDOW = /\bnon_replicated_deduplication_window = (\d+)/;
 const DEDUPLICATED_FOR_SECONDS = 604_800;
@@ -57,64 +57,64 @@ const DEDUPLICATED_FOR_SECONDS = 604_800;
  *
  * @throws MigrationError for a statement of a kind that has no such form yet, or names that are not plain words.
  */
-export function clusterForm(statement: string, cluster: Cluster): string[] {
-  requireWords(cluster);
+export function toClusterDdl(statement: string, cluster: Cluster): string[] {
+  requireIdentifiers(cluster);
   const sql = statement.replace(LEADING_COMMENTS, '');
   const table = CREATE_TABLE.exec(sql);
-  if (table) return tables(table, cluster);
+  if (table) return toTableDdl(table, cluster);
   const view = CREATE_VIEW.exec(sql);
-  if (view) return [localView(view, cluster)];
+  if (view) return [toLocalViewDdl(view, cluster)];
   const change = ALTER_TABLE.exec(sql);
-  if (change) return changes(change, cluster);
+  if (change) return toAlterDdl(change, cluster);
   // One node writes it; replication and the Distributed tables carry it further.
   if (INSERT.test(sql)) return [sql];
   throw new MigrationError(`No cluster form is known for: ${sql.split('\n', 1).join()}`);
 }
 
 /** The database on every node. */
-export function databaseForm(cluster: Cluster): string {
-  requireWords(cluster);
+export function createDatabaseDdl(cluster: Cluster): string {
+  requireIdentifiers(cluster);
   const { name, database } = cluster;
   return `CREATE DATABASE IF NOT EXISTS ${database} ON CLUSTER ${name}`;
 }
 
 /** Whether each node has the whole table; else it has the rows of its shard in `<name>_local`. */
-export function isEverywhere(table: string): boolean {
-  return EVERYWHERE.has(table);
+export function isGlobalTable(table: string): boolean {
+  return GLOBAL_TABLES.has(table);
 }
 
-function requireWords({ name, database }: Cluster): void {
-  for (const word of [name, database])
-    if (!WORD.test(word))
-      throw new MigrationError(`${word}: a cluster and a database are named by a plain word`);
+function requireIdentifiers({ name, database }: Cluster): void {
+  for (const identifier of [name, database])
+    if (!IDENTIFIER.test(identifier))
+      throw new MigrationError(`${identifier}: a cluster and a database are named by a plain word`);
 }
 
-function tables([, name = '', columns, engine = '', args, rest = '']: RegExpExecArray, cluster: Cluster) {
+function toTableDdl([, name = '', columns, engine = '', args, rest = '']: RegExpExecArray, cluster: Cluster) {
   const on = `ON CLUSTER ${cluster.name}`;
-  if (isEverywhere(name)) {
+  if (isGlobalTable(name)) {
     const path = `'/clickhouse/tables/everywhere/${cluster.database}/${name}', '{shard}-{replica}'`;
-    const form = replicated(engine, path, args);
+    const engineDdl = toReplicatedEngine(engine, path, args);
     return [
-      `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on}\n${columns}\nENGINE = ${form}${windowed(rest)}`,
+      `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on}\n${columns}\nENGINE = ${engineDdl}${withReplicatedWindow(rest)}`,
     ];
   }
   const local = localName(name, cluster);
   const path = `'/clickhouse/tables/{shard}/${cluster.database}/${name}', '{replica}'`;
-  const form = engine === 'Null' ? engine : replicated(engine, path, args);
+  const engineDdl = engine === 'Null' ? engine : toReplicatedEngine(engine, path, args);
   const shards = `'${cluster.name}', '${cluster.database}', '${name}_local', ${shardingKey(name, columns)}`;
   return [
-    `CREATE TABLE IF NOT EXISTS ${local} ${on}\n${columns}\nENGINE = ${form}${windowed(rest)}`,
+    `CREATE TABLE IF NOT EXISTS ${local} ${on}\n${columns}\nENGINE = ${engineDdl}${withReplicatedWindow(rest)}`,
     `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on} AS ${local}\nENGINE = Distributed(${shards})`,
   ];
 }
 
-function replicated(engine: string, path: string, args: string | undefined): string {
+function toReplicatedEngine(engine: string, path: string, args: string | undefined): string {
   if (!engine.endsWith('MergeTree'))
     throw new MigrationError(`No cluster form is known for the engine ${engine}`);
   return `Replicated${engine}(${path}${args ? `, ${args}` : ''})`;
 }
 
-function windowed(rest: string): string {
+function withReplicatedWindow(rest: string): string {
   return rest.replace(
     WINDOW,
     `replicated_deduplication_window = $1, replicated_deduplication_window_seconds = ${DEDUPLICATED_FOR_SECONDS}`,
@@ -129,17 +129,20 @@ function shardingKey(name: string, columns = ''): string {
   return key;
 }
 
-function localView([, name, to = '', select, from = '', rest]: RegExpExecArray, cluster: Cluster): string {
+function toLocalViewDdl(
+  [, name, to = '', select, from = '', rest]: RegExpExecArray,
+  cluster: Cluster,
+): string {
   for (const table of [to, from])
-    if (isEverywhere(table)) throw new MigrationError(`${name}: no view can cross between shards`);
+    if (isGlobalTable(table)) throw new MigrationError(`${name}: no view can cross between shards`);
   const head = `CREATE MATERIALIZED VIEW IF NOT EXISTS ${cluster.database}.${name} ON CLUSTER ${cluster.name}`;
   return `${head} TO ${localName(to, cluster)} AS\n${select}${localName(from, cluster)}${rest}`;
 }
 
 /** A table that is everywhere is one table: its change on one node reaches all. Columns show in both of two tables. */
-function changes([, name = '', actions = '']: RegExpExecArray, cluster: Cluster): string[] {
+function toAlterDdl([, name = '', actions = '']: RegExpExecArray, cluster: Cluster): string[] {
   const whole = `ALTER TABLE ${cluster.database}.${name}`;
-  if (isEverywhere(name)) return [`${whole}${actions}`];
+  if (isGlobalTable(name)) return [`${whole}${actions}`];
   const on = `ON CLUSTER ${cluster.name}`;
   const [, before = '', from = '', after = ''] = NEW_QUERY.exec(actions) ?? [];
   if (from !== '') return [`${whole} ${on}${before}${localName(from, cluster)}${after}`];

@@ -3,7 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClickHouse } from '../clickhouse.client.js';
-import { type Cluster, clusterForm } from './cluster-ddl.js';
+import { type Cluster, toClusterDdl } from './cluster-ddl.js';
 import { MigrationError } from './migration.error.js';
 
 export interface Migration {
@@ -19,7 +19,7 @@ const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /** A line of its own between statements; a semicolon could stand inside one. */
 const SEPARATOR = /^-- statement$/m;
 
-const LEDGER = `
+const MIGRATIONS_TABLE = `
 CREATE TABLE IF NOT EXISTS schema_migrations
 (
     version    UInt32,
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS schema_migrations
 ENGINE = ReplacingMergeTree(applied_at)
 ORDER BY version`;
 
-const LEDGER_ENGINE = `
+const MIGRATIONS_TABLE_ENGINE = `
 SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'`;
 
 const APPLIED = `SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version`;
@@ -70,7 +70,7 @@ export function listTables(migrations: readonly Migration[]): string[] {
  * Each statement can be repeated, and a migration is entered once all of its statements ran: one that was cut short
  * is run again from its first statement.
  *
- * @param cluster given: the same migrations in the form of a cluster, run on one of its nodes; see `clusterForm`.
+ * @param cluster given: the same migrations in the form of a cluster, run on one of its nodes; see `toClusterDdl`.
  * @throws MigrationError when an applied file was changed since, the store is ahead of this version, or it was made in
  *   the other form.
  */
@@ -81,12 +81,12 @@ export async function migrate(
 ): Promise<Migration[]> {
   const known = migrations ?? (await readMigrations());
   const run = async (name: string, statement: string) => {
-    const statements = cluster ? clusterForm(statement, cluster) : [statement];
+    const statements = cluster ? toClusterDdl(statement, cluster) : [statement];
     for (const one of statements) await store.command(one, undefined, { name });
   };
-  await requireForm(store, cluster);
-  await run('migrations.ledger', LEDGER);
-  const done = await appliedOf(store, known);
+  await requireSameTopology(store, cluster);
+  await run('migrations.ledger', MIGRATIONS_TABLE);
+  const done = await readApplied(store, known);
   const pending = known.filter(({ version }) => !done.has(version));
   for (const { version, name, checksum, statements } of pending) {
     for (const statement of statements) await run('migrations.apply', statement);
@@ -96,9 +96,9 @@ export async function migrate(
 }
 
 /** A store is of one form for good: the other one's statements would leave tables of both. */
-async function requireForm(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
-  const [ledger] = await store.rows<{ engine: string }>('migrations.form', LEDGER_ENGINE);
-  const isReplicated = ledger?.engine.startsWith('Replicated');
+async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
+  const [table] = await store.rows<{ engine: string }>('migrations.form', MIGRATIONS_TABLE_ENGINE);
+  const isReplicated = table?.engine.startsWith('Replicated');
   if (isReplicated === true && !cluster)
     throw new MigrationError('The store is in the form of a cluster: name it with --cluster.');
   if (isReplicated === false && cluster)
@@ -108,7 +108,7 @@ async function requireForm(store: ClickHouse, cluster: Cluster | undefined): Pro
 }
 
 /** The versions that were applied, if they are as the files say. */
-async function appliedOf(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
+async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {
     const file = known[version - 1];

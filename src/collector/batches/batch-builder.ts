@@ -2,9 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { type Batch, type MessageKey, NIL_UUID, type Piece } from '../../ingestion/batch-log.js';
 import type { KnownRequests, RequestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
-import type { NameRegistry, Named, RequestIds, Resolved } from '../../ingestion/names/name-registry.js';
+import type {
+  DimensionNames,
+  NameRegistry,
+  RequestIds,
+  WithIds,
+} from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import { countRow, encodePieces, loggedRow, weighCount, weighRequest } from '../../ingestion/row-encoder.js';
+import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../../ingestion/row-encoder.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
 import { type ErrorRecord, type Message, weighError } from '../message.js';
 
@@ -21,9 +26,9 @@ interface LoggedRequest extends RequestKey {
 }
 
 /** The landing tables in the order in which a batch is inserted into them; their rows are of all apps. */
-interface Rows {
-  request_counts: ReturnType<typeof countRow>[];
-  logged_requests: { row: ReturnType<typeof loggedRow>; record: RequestRecord }[];
+interface RowsByTable {
+  request_counts: ReturnType<typeof toCountRow>[];
+  logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
   instance_reports: object[];
 }
@@ -38,7 +43,12 @@ export class BatchBuilder {
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
     const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
-    const rows: Rows = { request_counts: [], logged_requests: [], reported_errors: [], instance_reports: [] };
+    const rows: RowsByTable = {
+      request_counts: [],
+      logged_requests: [],
+      reported_errors: [],
+      instance_reports: [],
+    };
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
       await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
@@ -59,11 +69,11 @@ export class BatchBuilder {
     const last = messages.findLast(({ message }) => message.framework !== null);
     const framework = last?.message.framework;
     if (last && framework && framework !== last.app.framework)
-      await this.apps.learnFramework(last.app, framework);
+      await this.apps.updateFramework(last.app, framework);
   }
 
   private async addRows(
-    rows: Rows,
+    rows: RowsByTable,
     appId: number,
     own: readonly AppMessage[],
     requests: readonly LoggedRequest[],
@@ -75,9 +85,9 @@ export class BatchBuilder {
     const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
     const named = await this.resolve(appId, names);
     for (const { record, ids } of await this.resolve(appId, counts))
-      rows.request_counts.push(countRow(appId, record, ids));
+      rows.request_counts.push(toCountRow(appId, record, ids));
     for (const { record, ids } of await this.resolve(appId, requests))
-      rows.logged_requests.push({ row: loggedRow(appId, record, ids), record });
+      rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
     for (const { record, ids } of await this.resolve(appId, errors))
       rows.reported_errors.push(errorRow(appId, record, ids));
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
@@ -88,10 +98,10 @@ export class BatchBuilder {
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
-  private async resolve<R extends Named>(
+  private async resolve<R extends DimensionNames>(
     appId: number,
     entries: readonly { message: Message; record: R }[],
-  ): Promise<Resolved<R>[]> {
+  ): Promise<WithIds<R>[]> {
     const records = entries.map(({ record }) => record);
     const resolved = await this.names.resolve(appId, records);
     for (const [index, { overflow = [] }] of resolved.entries())
@@ -108,7 +118,7 @@ export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest
   );
 }
 
-function* encode(rows: Rows): Generator<Piece> {
+function* encode(rows: RowsByTable): Generator<Piece> {
   const { request_counts, logged_requests, reported_errors, instance_reports } = rows;
   yield* encodePieces('request_counts', request_counts, (row) => row, weighCount);
   yield* encodePieces(

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { isOpen } from '../../clickhouse/clickhouse.errors.js';
+import { isOutcomeUnknown } from '../../clickhouse/clickhouse.errors.js';
 import { type Batch, type BatchLog, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
@@ -71,7 +71,7 @@ export class BatchCommitter {
 
   private async begin(message: AppMessage, weight: number, key: string): Promise<void> {
     try {
-      await this.locks.take(key);
+      await this.locks.acquire(key);
       await this.queue.add(message, weight, message.app_id);
     } finally {
       this.inFlight.delete(key);
@@ -109,7 +109,7 @@ export class BatchCommitter {
     const batch = this.inDoubt;
     if (!batch) return;
     const keys = batch.messages.map(messageKey);
-    await this.locks.hold(keys);
+    await this.locks.extend(keys);
     await this.write(batch);
     for (const key of keys) if (!this.inFlight.has(key)) await this.locks.release(key);
   }
@@ -122,7 +122,7 @@ export class BatchCommitter {
       this.inDoubt = undefined;
     } catch (error) {
       // What the engine refused is not in the store, or is in the log: either way the message may come again.
-      if (!isOpen(error)) this.inDoubt = undefined;
+      if (!isOutcomeUnknown(error)) this.inDoubt = undefined;
       throw error;
     }
   }

@@ -2,11 +2,11 @@ import { BatchQueue } from './batch-queue.js';
 
 /** A commit that the test ends. */
 function controlled() {
-  const groups: number[][] = [];
+  const batches: number[][] = [];
   const ends: { resolve: (failed?: Map<number, Error>) => void; reject: (why: Error) => void }[] = [];
   const commit = (items: number[]) =>
     new Promise<ReadonlyMap<number, Error>>((ok, reject) => {
-      groups.push(items);
+      batches.push(items);
       ends.push({
         resolve: (failed = new Map()) => {
           ok(failed);
@@ -14,23 +14,23 @@ function controlled() {
         reject,
       });
     });
-  return { groups, ends, queue: new BatchQueue(commit, 0) };
+  return { batches, ends, queue: new BatchQueue(commit, 0) };
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 describe('BatchQueue', () => {
   it('commits together what comes together, and what comes meanwhile after it', async () => {
-    const { groups, ends, queue } = controlled();
+    const { batches, ends, queue } = controlled();
     const first = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
     await turn();
     const second = [queue.add(3, 1, 1), queue.add(4, 1, 1)];
     await turn();
-    expect(groups).toEqual([[1, 2]]);
+    expect(batches).toEqual([[1, 2]]);
     ends[0]!.resolve();
     await Promise.all(first);
     await turn();
-    expect(groups).toEqual([
+    expect(batches).toEqual([
       [1, 2],
       [3, 4],
     ]);
@@ -60,21 +60,21 @@ describe('BatchQueue', () => {
   });
 
   it('bounds a group by bytes and by items, and takes one that is larger than the bound alone', async () => {
-    const { groups, queue } = controlled();
+    const { batches, queue } = controlled();
     const ignore = () => undefined;
     const large = 20 * 1024 * 1024;
     queue.add(0, large, 1).catch(ignore);
     queue.add(1, large, 1).catch(ignore);
     await turn();
-    expect(groups).toEqual([[0]]);
-    const { groups: many, queue: other } = controlled();
+    expect(batches).toEqual([[0]]);
+    const { batches: many, queue: other } = controlled();
     for (let item = 0; item < 2_500; item++) other.add(item, 1, 1).catch(ignore);
     await turn();
     expect(many[0]).toHaveLength(2_000);
   });
 
   it('takes items of all groups in rotation, and each group in its order', async () => {
-    const { groups, ends, queue } = controlled();
+    const { batches, ends, queue } = controlled();
     const quarter = 4 * 1024 * 1024;
     const added = [queue.add(0, 1, 1)];
     await turn();
@@ -82,7 +82,7 @@ describe('BatchQueue', () => {
     added.push(queue.add(20, quarter, 2), queue.add(30, 1, 3), queue.add(21, quarter, 2));
     for (const expected of [[0], [1, 20, 30, 2], [21, 3, 4, 5], [6]]) {
       await turn();
-      expect(groups.at(-1)).toEqual(expected);
+      expect(batches.at(-1)).toEqual(expected);
       ends.at(-1)!.resolve();
     }
     await Promise.all(added);

@@ -70,9 +70,9 @@ export class BatchQueue<T> {
   private async commitNext(): Promise<void> {
     const batch = this.takeBatch();
     try {
-      const failures = await this.commit(batch.map(({ item }) => item));
+      const failedAuth = await this.commit(batch.map(({ item }) => item));
       for (const { item, resolve, reject } of batch)
-        if (failures.has(item)) reject(failures.get(item));
+        if (failedAuth.has(item)) reject(failedAuth.get(item));
         else resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { serviceUnavailable } from '../../http/api-error.js';
-import type { SharedRedis } from '../../redis/redis-coordinator.js';
+import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 
 /** How long a message stays taken when its collector dies: longer than the store may take over what it left behind. */
 const HELD_MS = 60_000;
@@ -12,11 +12,11 @@ const HELD_MS = 60_000;
 export class MessageLocks {
   private readonly owner = randomUUID();
 
-  constructor(private readonly redis: SharedRedis | null) {}
+  constructor(private readonly redis: RedisCoordinator | null) {}
 
   /** @throws ApiError 503 when another collector has the message, StoreUnavailable when Redis cannot tell */
-  async take(key: string): Promise<void> {
-    if ((await this.ask(key)) === 0) throw serviceUnavailable();
+  async acquire(key: string): Promise<void> {
+    if ((await this.acquireLock(key)) === 0) throw serviceUnavailable();
   }
 
   /**
@@ -24,18 +24,20 @@ export class MessageLocks {
    *
    * @throws StoreUnavailable when Redis cannot tell
    */
-  async hold(keys: readonly string[]): Promise<void> {
-    await Promise.all(keys.map((key) => this.ask(key)));
+  async extend(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.acquireLock(key)));
   }
 
   /** Never rejects: what cannot be released ends by itself. */
   async release(key: string): Promise<void> {
     await this.redis
-      ?.ask((redis, name) => redis.releaseLocks(1, name(`taking:${key}`), this.owner))
+      ?.call((redis, name) => redis.releaseLocks(1, name(`taking:${key}`), this.owner))
       .catch(() => undefined);
   }
 
-  private async ask(key: string): Promise<number | undefined> {
-    return this.redis?.ask((redis, name) => redis.takeLocks(1, name(`taking:${key}`), this.owner, HELD_MS));
+  private async acquireLock(key: string): Promise<number | undefined> {
+    return this.redis?.call((redis, name) =>
+      redis.acquireLocks(1, name(`taking:${key}`), this.owner, HELD_MS),
+    );
   }
 }

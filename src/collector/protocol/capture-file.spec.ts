@@ -27,11 +27,11 @@ const MAX_BYTES = 1024 * 1024;
 const LESS_THAN_10_MS = ['time', findBin(0.005), 1];
 const SENT_LESS_THAN_1_KB = ['sent', findBin(500), 1];
 
-const bytesOf = ({ body }: Captured) => Buffer.from(JSON.stringify(body));
+const encodeBody = ({ body }: Captured) => Buffer.from(JSON.stringify(body));
 
 describe('the messages of a real library', () => {
   it('are read: sync', () => {
-    const message = parseSync(bytesOf(SYNC), CONTEXT);
+    const message = parseSync(encodeBody(SYNC), CONTEXT);
     const common = { timestamp: 1_795_220_151_780, env: 'prod' };
     expect(message).toMatchObject({
       uuid: '0ddde971-5a5c-4215-9086-8a4e553a4448',
@@ -84,13 +84,13 @@ describe('the messages of a real library', () => {
   });
 
   it('are read: a sync with nothing in it', () => {
-    const message = parseSync(bytesOf(IDLE_SYNC), CONTEXT);
+    const message = parseSync(encodeBody(IDLE_SYNC), CONTEXT);
     expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, rejected: { count: 0 } });
     expect(message.report).toMatchObject({ cpu_percent: 0.7528704502461759, memory_rss: 78_643_200 });
   });
 
   it('are read: startup', () => {
-    const message = parseStartup(bytesOf(STARTUP), CONTEXT);
+    const message = parseStartup(encodeBody(STARTUP), CONTEXT);
     expect(message).toMatchObject({
       framework: 'express',
       syncedAt: null,
@@ -130,7 +130,7 @@ describe('the messages of a real library', () => {
       response_time_ms: 6,
       client_ip: null,
     });
-    const captured = JSON.parse(user.capture);
+    const captured = JSON.parse(user.captured_json);
     expect(captured).toMatchObject({ response_body_json: '{"ok":true,"password":"******"}', trace_id: null });
     expect(captured.logs).toEqual([
       {
@@ -142,6 +142,9 @@ describe('the messages of a real library', () => {
         line: null,
       },
     ]);
-    expect(JSON.parse(boom.capture).exception).toMatchObject({ type: 'TypeError', message: 'bad thing' });
+    expect(JSON.parse(boom.captured_json).exception).toMatchObject({
+      type: 'TypeError',
+      message: 'bad thing',
+    });
   });
 });

@@ -1,6 +1,6 @@
-import { clientAddressOf } from './client-address.js';
+import { findClientAddress } from './client-address.js';
 
-describe('clientAddressOf', () => {
+describe('findClientAddress', () => {
   it.each([
     ['8.8.8.8', [['X-Forwarded-For', '8.8.8.8']]],
     ['8.8.8.8', [['x-forwarded-for', '10.0.0.1, 8.8.8.8, 1.1.1.1']]],
@@ -25,6 +25,6 @@ describe('clientAddressOf', () => {
     [null, [['host', '8.8.8.8']]],
     [null, []],
   ] as [string | null, [string, string][]][])('is %p for %j', (address, headers) => {
-    expect(clientAddressOf(headers)).toBe(address);
+    expect(findClientAddress(headers)).toBe(address);
   });
 });

@@ -1,5 +1,5 @@
 import { parseAddress } from '../../common/ip-address.js';
-import { type Header, headerOf } from '../../ingestion/capture.js';
+import { type Header, getHeader } from '../../ingestion/capture.js';
 import { isPublic } from '../../ingestion/client-country.js';
 
 /** Headers in which proxies name the client, the most common first. */
@@ -20,18 +20,18 @@ const MAX_HOPS = 32;
  * The address of the client as the logged headers tell it: the first public one, else the first at all, else null.
  * Headers can be made up by the client; what the application was told is what is shown.
  */
-export function clientAddressOf(headers: readonly Header[]): string | null {
-  const claimed = HEADERS.flatMap((name) => addressesIn(name, headerOf(headers, name)));
+export function findClientAddress(headers: readonly Header[]): string | null {
+  const claimed = HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));
   return claimed.find(isPublic) ?? claimed[0] ?? null;
 }
 
-function addressesIn(name: string, value: string | null): string[] {
+function parseAddresses(name: string, value: string | null): string[] {
   if (value === null) return [];
-  const hops = value.split(',', MAX_HOPS).map((hop) => (name === 'forwarded' ? forParameter(hop) : hop));
+  const hops = value.split(',', MAX_HOPS).map((hop) => (name === 'forwarded' ? parseForParameter(hop) : hop));
   return hops.map((hop) => parseAddress(hop.trim())).filter((address) => address !== null);
 }
 
 /** What stands behind `for=` in a hop of `Forwarded` (RFC 7239, section 5.2). */
-function forParameter(hop: string): string {
+function parseForParameter(hop: string): string {
   return /(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(hop)?.[1] ?? '';
 }

@@ -1,17 +1,17 @@
 import {
+  type JsonObject,
   type LenientReader,
-  type Members,
   createIntegerDecoder,
   isAbsent,
   objectDecoder,
   textDecoder,
   textOrNumberDecoder,
 } from '../../ingestion/formats/decoders.js';
-import { toBraces } from '../../ingestion/formats/path-pattern.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
-import { cut } from '../../ingestion/formats/text.js';
+import { truncate } from '../../ingestion/formats/text.js';
 import type { ErrorKind, ErrorRecord } from '../message.js';
-import { memberOf } from './hub-fields.js';
+import { getField } from './hub-fields.js';
 import { MAX_ENTRIES } from './lists.js';
 
 /** Where texts are cut, in characters: at least as long as the client libraries send them. */
@@ -33,13 +33,13 @@ export type ErrorContext = Pick<ErrorRecord, 'env' | 'timestamp'>;
  * can be read is left out; of the others each member that cannot be read.
  */
 export function readErrors(
-  source: Members,
+  source: JsonObject,
   kind: ErrorKind,
   context: ErrorContext,
   reader: LenientReader,
 ): ErrorRecord[] {
   const name = `${kind}_errors`;
-  const value = memberOf(source, name);
+  const value = getField(source, name);
   if (Array.isArray(value))
     for (let entry = MAX_ENTRIES; entry < value.length; entry++) reader.ignored.push(name);
   const some = Array.isArray(value) ? value.slice(0, MAX_ENTRIES) : value;
@@ -55,10 +55,10 @@ function readError(
   const source = objectDecoder.decode(value);
   const method = methodDecoder.decode(source?.method);
   const path = isAbsent(source?.path) ? '' : textDecoder.decode(source.path);
-  const errors = countDecoder.decode(source && memberOf(source, 'error_count'));
+  const errors = countDecoder.decode(source && getField(source, 'error_count'));
   if (!source || method === undefined || path === undefined || errors === undefined) return undefined;
   const readText = (member: string, max: number) =>
-    cut(reader.read(memberOf(source, member), `${kind}_errors[].${member}`, textDecoder) ?? '', max);
+    truncate(reader.read(getField(source, member), `${kind}_errors[].${member}`, textDecoder) ?? '', max);
   const isAnonymous = typeof source.consumer === 'string' && source.consumer.trim() === '';
   return {
     kind,
@@ -66,7 +66,7 @@ function readError(
     timestamp,
     consumer: isAnonymous ? null : readConsumer(source.consumer, `${kind}_errors[].consumer`, reader),
     method,
-    path: path === '' ? null : toBraces(path),
+    path: path === '' ? null : normalizeRoutePattern(path),
     type: readText('type', MAX_TYPE),
     message: readText('msg', MAX_MESSAGE),
     location: readLocation(source.loc, `${kind}_errors[].loc`, reader),
@@ -82,5 +82,5 @@ function readLocation(value: unknown, name: string, reader: LenientReader): stri
   const steps: unknown[] = Array.isArray(value) ? value.slice(0, MAX_STEPS) : [value];
   return reader
     .readList(steps, name, (step) => textOrNumberDecoder.decode(step))
-    .map((step) => cut(step, MAX_STEP));
+    .map((step) => truncate(step, MAX_STEP));
 }

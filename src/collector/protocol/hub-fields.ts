@@ -1,9 +1,9 @@
 import {
-  type Check,
-  type Members,
+  type JsonObject,
+  type StrictDecoder,
   createDecoder,
   createNumberDecoder,
-  toCheck,
+  toStrictDecoder,
 } from '../../ingestion/formats/decoders.js';
 import { responseTimeDecoder } from '../../ingestion/formats/request-decoders.js';
 
@@ -13,8 +13,8 @@ const timeDecoder = createNumberDecoder(0, Date.UTC(2100, 0, 1) / 1000);
 const durationDecoder = createNumberDecoder(0, Number.MAX_SAFE_INTEGER);
 
 /** A member by its name in snake case; libraries of other languages spell it so, those of JavaScript in camel case. */
-export function memberOf(source: Members, name: string): unknown {
-  return source[name] ?? source[camelCase(name)];
+export function getField(source: JsonObject, name: string): unknown {
+  return source[name] ?? source[toCamelCase(name)];
 }
 
 /** Seconds since the Unix epoch, as a number with a fraction, in whole microseconds. */
@@ -23,10 +23,11 @@ export const epochMicrosDecoder = createDecoder(timeDecoder.ruleFor(undefined), 
   return seconds === undefined ? undefined : Math.round(seconds * 1e6);
 });
 
-const asEpochMicros = toCheck(epochMicrosDecoder);
+const decodeEpochMicros = toStrictDecoder(epochMicrosDecoder);
 
 /** The same in whole milliseconds, cut. */
-export const asEpochMs: Check<number> = (value, name) => Math.floor(asEpochMicros(value, name) / 1000);
+export const decodeEpochMs: StrictDecoder<number> = (value, name) =>
+  Math.floor(decodeEpochMicros(value, name) / 1000);
 
 /** A response time in seconds, with a fraction, in whole milliseconds. */
 export const secondsDecoder = createDecoder(durationDecoder.ruleFor(undefined), (value) => {
@@ -41,7 +42,7 @@ export const base64TextDecoder = createDecoder('must be base64', (value) =>
     : undefined,
 );
 
-function camelCase(name: string): string {
+function toCamelCase(name: string): string {
   const known = camelNames.get(name);
   if (known !== undefined) return known;
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());

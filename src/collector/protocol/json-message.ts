@@ -1,14 +1,14 @@
 import { parseJson } from '../../common/json/parse-json.js';
 import {
+  InvalidRecordError,
+  type JsonObject,
   LenientReader,
-  type Members,
-  Rejection,
-  asObject,
-  reasonOf,
+  decodeObject,
+  explainFailure,
 } from '../../ingestion/formats/decoders.js';
-import { asUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
+import { decodeUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
 import type { Message, MessageContext } from '../message.js';
-import { memberOf } from './hub-fields.js';
+import { getField } from './hub-fields.js';
 import { RejectedEntries } from './lists.js';
 
 /**
@@ -16,22 +16,22 @@ import { RejectedEntries } from './lists.js';
  *
  * @throws Rejection when it can never be accepted
  */
-export function messageOf(
+export function parseJsonMessage(
   body: Buffer,
   context: MessageContext,
-  read: (source: Members, context: MessageContext) => Partial<Message>,
+  read: (source: JsonObject, context: MessageContext) => Partial<Message>,
 ): Message {
-  const source = objectOf(body);
-  const uuid = asUuid(memberOf(source, 'message_uuid'), 'message_uuid');
-  const message = { ...emptyMessage(uuid, context.env), ...read(source, context) };
+  const source = parseJsonObject(body);
+  const uuid = decodeUuid(getField(source, 'message_uuid'), 'message_uuid');
+  const message = { ...createMessage(uuid, context.env), ...read(source, context) };
   const reader = new LenientReader();
-  const instanceUuid = reader.read(memberOf(source, 'instance_uuid'), 'instance_uuid', uuidDecoder);
+  const instanceUuid = reader.read(getField(source, 'instance_uuid'), 'instance_uuid', uuidDecoder);
   message.rejected.addMembers(reader.ignored);
   return { ...message, instanceUuid };
 }
 
 /** A message that says nothing yet. */
-export function emptyMessage(uuid: string, env: string): Message {
+export function createMessage(uuid: string, env: string): Message {
   return {
     uuid,
     env,
@@ -54,13 +54,14 @@ export function emptyMessage(uuid: string, env: string): Message {
 const MAX_VALUES = 1_500_000;
 const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
 
-function objectOf(body: Buffer): Members {
+function parseJsonObject(body: Buffer): JsonObject {
   const text = body.toString();
-  if (hasMoreValues(text, MAX_VALUES)) throw new Rejection(`body: must have at most ${MAX_VALUES} values`);
+  if (hasMoreValues(text, MAX_VALUES))
+    throw new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
   try {
-    return asObject(parseJson(text), 'body');
+    return decodeObject(parseJson(text), 'body');
   } catch (error) {
-    throw new Rejection(reasonOf(error, 'body'));
+    throw new InvalidRecordError(explainFailure(error, 'body'));
   }
 }
 

@@ -1,4 +1,4 @@
-import { LenientReader, Rejection, isAbsent } from '../../ingestion/formats/decoders.js';
+import { InvalidRecordError, LenientReader, isAbsent } from '../../ingestion/formats/decoders.js';
 
 /** Entries of a list that are looked at: an application has some hundred endpoints and consumers a minute. */
 export const MAX_ENTRIES = 20_000;
@@ -26,7 +26,7 @@ export class RejectedEntries {
 
   /** @throws Rejection when entries were rejected and none was accepted */
   requireAccepted(accepted: number): void {
-    if (accepted === 0 && this.reason !== undefined) throw new Rejection(this.reason);
+    if (accepted === 0 && this.reason !== undefined) throw new InvalidRecordError(this.reason);
   }
 }
 
@@ -52,7 +52,7 @@ export function parseList<T>(
   rejected: RejectedEntries,
 ): T[] {
   if (isAbsent(value)) return [];
-  if (!Array.isArray(value)) throw new Rejection(`${name}: must be an array`);
+  if (!Array.isArray(value)) throw new InvalidRecordError(`${name}: must be an array`);
   const accepted: T[] = [];
   for (const [index, item] of value.entries()) {
     if (index === MAX_ENTRIES) {
@@ -64,7 +64,7 @@ export function parseList<T>(
       accepted.push(decode(item, `${name}[${index}]`, reader));
       rejected.addMembers(reader.ignored);
     } catch (error) {
-      if (!(error instanceof Rejection)) throw error;
+      if (!(error instanceof InvalidRecordError)) throw error;
       rejected.add(error.message);
     }
   }

@@ -1,8 +1,8 @@
 import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
 import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
-import { Rejection } from '../../ingestion/formats/decoders.js';
+import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import type { Message, MessageContext } from '../message.js';
-import { emptyMessage } from './json-message.js';
+import { createMessage } from './json-message.js';
 import { parseLogItem } from './log-item.parser.js';
 
 /** More than a library logs in an hour: it drops what comes faster than 100 a second, and a file is sent each minute. */
@@ -49,7 +49,7 @@ export async function parseLogFile(
     message.rejected.add('the gzip data is damaged');
   }
   const { reason } = message.rejected;
-  if (reason !== undefined && !reader.isReadable) throw new Rejection(`body: ${reason}`);
+  if (reason !== undefined && !reader.isReadable) throw new InvalidRecordError(`body: ${reason}`);
   return message;
 }
 
@@ -62,17 +62,17 @@ class LogFileReader {
     uuid: string,
     private readonly context: MessageContext,
   ) {
-    this.message = emptyMessage(uuid, context.env);
+    this.message = createMessage(uuid, context.env);
   }
 
   add(lines: Iterable<SourceLine>) {
     for (const { number, text } of lines) {
       if (text === null) this.reject(number, 'too long');
-      else this.take(number, text);
+      else this.readLine(number, text);
     }
   }
 
-  private take(number: number, text: string) {
+  private readLine(number: number, text: string) {
     const item = parseLogItem(text, this.context);
     this.isReadable ||= 'record' in item || item.isJson;
     if ('reason' in item) {
@@ -80,7 +80,7 @@ class LogFileReader {
       return;
     }
     this.message.rejected.addMembers(item.ignored);
-    if (!item.record.is_noise) this.message.logs.push(item.record);
+    if (!item.record.excluded_from_logs) this.message.logs.push(item.record);
   }
 
   private reject(line: number, reason: string) {

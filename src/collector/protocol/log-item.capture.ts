@@ -4,25 +4,25 @@ import {
   type CapturedLog,
   type CapturedSpan,
   formatMicroseconds,
-  spanKind,
-  spanStatus,
+  normalizeSpanKind,
+  normalizeSpanStatus,
 } from '../../ingestion/capture.js';
 import {
+  type JsonObject,
   type LenientReader,
-  type Members,
   isAbsent,
   nanosecondsDecoder,
   objectDecoder,
   textDecoder,
 } from '../../ingestion/formats/decoders.js';
 import {
-  between,
+  computeDuration,
   headerDecoder,
   lineDecoder,
   traceIdDecoder,
 } from '../../ingestion/formats/ndjson.capture.js';
-import { cut } from '../../ingestion/formats/text.js';
-import { base64TextDecoder, epochMicrosDecoder, memberOf } from './hub-fields.js';
+import { truncate } from '../../ingestion/formats/text.js';
+import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
 /** Where the client libraries cut, in characters, bytes and entries. */
 const MAX_MESSAGE = 2_048;
@@ -37,9 +37,9 @@ const BODY_TOO_LARGE = '<body too large>';
  * lacks something required is left out.
  */
 export function readItemCapture(
-  item: Members,
-  request: Members,
-  response: Members,
+  item: JsonObject,
+  request: JsonObject,
+  response: JsonObject,
   reader: LenientReader,
 ): Capture {
   const logs = Array.isArray(item.logs) ? item.logs.slice(0, MAX_LOGS) : item.logs;
@@ -48,7 +48,7 @@ export function readItemCapture(
     response_headers: reader.readList(response.headers, 'response.headers', headerDecoder.decode),
     request_body_json: readBody(request.body, 'request.body', reader),
     response_body_json: readBody(response.body, 'response.body', reader),
-    trace_id: reader.read(memberOf(item, 'trace_id'), 'trace_id', traceIdDecoder),
+    trace_id: reader.read(getField(item, 'trace_id'), 'trace_id', traceIdDecoder),
     exception: readException(item.exception, reader),
     logs: reader.readList(logs, 'logs', (log) => readLog(log, reader)),
     spans: reader.readList(item.spans, 'spans', (span) => readSpan(span, reader)),
@@ -70,12 +70,12 @@ function readException(value: unknown, reader: LenientReader): CapturedException
     return null;
   }
   // The Java library writes `stackTrace`, those of JavaScript and .NET `stacktrace`, that of Python `traceback`.
-  const stacktrace = memberOf(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
-  const sentryEventId = memberOf(source, 'sentry_event_id');
+  const stacktrace = getField(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
+  const sentryEventId = getField(source, 'sentry_event_id');
   return {
     type,
-    message: cut(reader.read(source.message, 'exception.message', textDecoder) ?? '', MAX_MESSAGE),
-    stacktrace: cut(reader.read(stacktrace, 'exception.stacktrace', textDecoder) ?? '', MAX_STACKTRACE),
+    message: truncate(reader.read(source.message, 'exception.message', textDecoder) ?? '', MAX_MESSAGE),
+    stacktrace: truncate(reader.read(stacktrace, 'exception.stacktrace', textDecoder) ?? '', MAX_STACKTRACE),
     tracker_event_id: reader.read(sentryEventId, 'exception.sentry_event_id', textDecoder),
   };
 }
@@ -89,7 +89,7 @@ function readLog(value: unknown, reader: LenientReader): CapturedLog | undefined
     return undefined;
   return {
     timestamp: formatMicroseconds(micros),
-    message: cut(message, MAX_MESSAGE),
+    message: truncate(message, MAX_MESSAGE),
     level,
     logger: reader.read(source.logger, 'logs.logger', textDecoder),
     file: reader.read(source.file, 'logs.file', textDecoder),
@@ -99,21 +99,21 @@ function readLog(value: unknown, reader: LenientReader): CapturedLog | undefined
 
 function readSpan(value: unknown, reader: LenientReader): CapturedSpan | undefined {
   const source = objectDecoder.decode(value) ?? {};
-  const span_id = textDecoder.decode(memberOf(source, 'span_id'));
+  const span_id = textDecoder.decode(getField(source, 'span_id'));
   const name = textDecoder.decode(source.name);
-  const start = nanosecondsDecoder.decode(memberOf(source, 'start_time'));
-  const end = nanosecondsDecoder.decode(memberOf(source, 'end_time'));
+  const start = nanosecondsDecoder.decode(getField(source, 'start_time'));
+  const end = nanosecondsDecoder.decode(getField(source, 'end_time'));
   if (span_id === undefined || name === undefined || start === undefined || end === undefined)
     return undefined;
   return {
     span_id,
-    parent_span_id: reader.read(memberOf(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
+    parent_span_id: reader.read(getField(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
     name,
-    kind: spanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
+    kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start,
     end_time_ns: end,
-    duration_ns: between(start, end),
-    status: spanStatus(reader.read(source.status, 'spans.status', textDecoder)),
+    duration_ns: computeDuration(start, end),
+    status: normalizeSpanStatus(reader.read(source.status, 'spans.status', textDecoder)),
     attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
   };
 }

@@ -13,7 +13,7 @@ interface Parts {
   item?: object;
 }
 
-function lineOf({ request = {}, response = {}, item = {} }: Parts = {}): string {
+function buildLine({ request = {}, response = {}, item = {} }: Parts = {}): string {
   return JSON.stringify({
     uuid: UUID,
     request: { timestamp: SECONDS, method: 'GET', url: 'http://a/b', ...request },
@@ -22,13 +22,13 @@ function lineOf({ request = {}, response = {}, item = {} }: Parts = {}): string 
   });
 }
 
-function recordOf(parts: Parts | string) {
-  const parsed = parseLogItem(typeof parts === 'string' ? parts : lineOf(parts), CONTEXT);
+function parseRecord(parts: Parts | string) {
+  const parsed = parseLogItem(typeof parts === 'string' ? parts : buildLine(parts), CONTEXT);
   if ('reason' in parsed) throw new Error(parsed.reason);
   return parsed.record;
 }
 
-const captureOf = (parts: Parts | string) => JSON.parse(recordOf(parts).capture || '{}');
+const parseCapture = (parts: Parts | string) => JSON.parse(parseRecord(parts).captured_json || '{}');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const span = (members: object = {}) => ({
   spanId: 'a1',
@@ -42,7 +42,7 @@ const span = (members: object = {}) => ({
 
 describe('parseLogItem', () => {
   it('reads snake case as it reads camel case, and traceback as stacktrace', () => {
-    const camel = lineOf({
+    const camel = buildLine({
       item: {
         traceId: 'a'.repeat(32),
         exception: { type: 'E', message: 'm', stacktrace: 's', sentryEventId: 'x' },
@@ -57,8 +57,8 @@ describe('parseLogItem', () => {
       .replace('"stacktrace"', '"traceback"');
     expect(snake).toContain('"sentry_event_id"');
     expect(snake).toContain('"parent_span_id"');
-    expect(recordOf(snake)).toEqual(recordOf(camel));
-    expect(captureOf(camel).exception).toEqual({
+    expect(parseRecord(snake)).toEqual(parseRecord(camel));
+    expect(parseCapture(camel).exception).toEqual({
       type: 'E',
       message: 'm',
       stacktrace: 's',
@@ -69,14 +69,14 @@ describe('parseLogItem', () => {
 
   it('reads the stack trace of the Java library', () => {
     const exception = { type: 'java.lang.IllegalStateException', message: 'm', stackTrace: 'at x' };
-    expect(captureOf(lineOf({ item: { exception } })).exception).toMatchObject({ stacktrace: 'at x' });
+    expect(parseCapture(buildLine({ item: { exception } })).exception).toMatchObject({ stacktrace: 'at x' });
   });
 
   it('keeps times of spans to the nanosecond, text or integer', () => {
-    const text = recordOf({ item: { spans: [span()] } }).capture;
-    const integer = recordOf(
-      lineOf({ item: { spans: [span()] } }).replaceAll(/"(17356896000500000\d\d)"/g, '$1'),
-    ).capture;
+    const text = parseRecord({ item: { spans: [span()] } }).captured_json;
+    const integer = parseRecord(
+      buildLine({ item: { spans: [span()] } }).replaceAll(/"(17356896000500000\d\d)"/g, '$1'),
+    ).captured_json;
     expect(text).toContain(
       '"start_time_ns":1735689600050000001,"end_time_ns":1735689600050000011,"duration_ns":10',
     );
@@ -84,10 +84,10 @@ describe('parseLogItem', () => {
   });
 
   it('keeps the types and digits of span attributes', () => {
-    const line = lineOf({
+    const line = buildLine({
       item: { spans: [span({ attributes: { a: 1.5, b: true, c: ['x', 2], d: 'DIGITS' } })] },
     });
-    const { capture } = recordOf(line.replace('"DIGITS"', '9007199254740993'));
+    const { captured_json: capture } = parseRecord(line.replace('"DIGITS"', '9007199254740993'));
     expect(capture).toContain('"attributes":{"a":1.5,"b":true,"c":["x",2],"d":9007199254740993}');
   });
 
@@ -96,13 +96,13 @@ describe('parseLogItem', () => {
     [SECONDS + 0.3219, 321],
     [SECONDS, 0],
   ])('reads %d seconds to the millisecond', (timestamp, ms) => {
-    expect(recordOf({ request: { timestamp } }).timestamp % 1000).toBe(ms);
+    expect(parseRecord({ request: { timestamp } }).timestamp % 1000).toBe(ms);
   });
 
   it('reads every millisecond as itself', () => {
     fc.assert(
       fc.property(fc.integer({ min: NOW - 86_400_000, max: NOW }), (ms) => {
-        expect(recordOf({ request: { timestamp: ms / 1000 } }).timestamp).toBe(ms);
+        expect(parseRecord({ request: { timestamp: ms / 1000 } }).timestamp).toBe(ms);
       }),
     );
   });
@@ -113,38 +113,41 @@ describe('parseLogItem', () => {
     ['', null],
   ])('reads the body %p as text', (body, expected) => {
     const given = { request: { body: base64(body) }, item: { traceId: 'a'.repeat(32) } };
-    expect(captureOf(given).request_body_json).toBe(expected);
+    expect(parseCapture(given).request_body_json).toBe(expected);
   });
 
   it('replaces what is not UTF-8 in a body, and leaves out a body over the limit', () => {
     const body = Buffer.from([0x61, 0xff, 0x62]).toString('base64');
-    expect(captureOf({ request: { body } }).request_body_json).toBe('a\uFFFDb');
+    expect(parseCapture({ request: { body } }).request_body_json).toBe('a\uFFFDb');
     const long = base64('x'.repeat(100_001));
-    expect(captureOf({ response: { body: long } }).response_body_json).toBe('<body too large>');
+    expect(parseCapture({ response: { body: long } }).response_body_json).toBe('<body too large>');
   });
 
   it('cuts texts where the libraries do', () => {
     const exception = { type: 'E', message: 'm'.repeat(3_000), stacktrace: 's'.repeat(70_000) };
     const log = { timestamp: SECONDS, level: 'info', message: 'l'.repeat(3_000) };
-    const captured = captureOf({ item: { exception, logs: Array.from({ length: 1_100 }, () => log) } });
+    const captured = parseCapture({ item: { exception, logs: Array.from({ length: 1_100 }, () => log) } });
     expect(captured.exception.message).toHaveLength(2_048);
     expect(captured.exception.stacktrace).toHaveLength(65_536);
     expect(captured.logs).toHaveLength(1_000);
     expect(captured.logs[0].message).toHaveLength(2_048);
     const consumer = 'c'.repeat(200);
-    expect(recordOf({ request: { consumer } }).consumer?.identifier).toHaveLength(128);
+    expect(parseRecord({ request: { consumer } }).consumer?.identifier).toHaveLength(128);
   });
 
   it('takes 32 zeros for no trace, and a request without a path for one that met no route', () => {
-    expect(recordOf({ item: { traceId: '0'.repeat(32) } })).toMatchObject({ capture: '', path: null });
+    expect(parseRecord({ item: { traceId: '0'.repeat(32) } })).toMatchObject({
+      captured_json: '',
+      path: null,
+    });
   });
 
   it.each([
     [true, { request: { path: '/healthz' } }],
     [true, { request: { headers: [['User-Agent', 'kube-probe/1.31']] } }],
     [false, { request: { path: '/users/:id' } }],
-  ])('says that it is noise: %p for %j', (is_noise, parts) => {
-    expect(recordOf(parts).is_noise).toBe(is_noise);
+  ])('says that it is noise: %p for %j', (excluded_from_logs, parts) => {
+    expect(parseRecord(parts).excluded_from_logs).toBe(excluded_from_logs);
   });
 
   it.each([
@@ -158,7 +161,7 @@ describe('parseLogItem', () => {
     [{ item: { response: {} } }, 'response.status_code: must be an integer from 100 to 999'],
     [{ request: { method: 'GE T' } }, 'request.method: must be a letter'],
   ])('refuses %j', (parts, reason) => {
-    const parsed = parseLogItem(lineOf(parts), CONTEXT);
+    const parsed = parseLogItem(buildLine(parts), CONTEXT);
     expect(parsed).toEqual({ isJson: true, reason: expect.stringContaining(reason) });
   });
 
@@ -183,7 +186,7 @@ describe('parseLogItem', () => {
     /** What the parser makes of the item where the members are others. */
     const parseWith = ({ request, response, item }: Parts) =>
       parseLogItem(
-        lineOf({
+        buildLine({
           request: { ...GIVEN.request, ...request },
           response: { ...GIVEN.response, ...response },
           item: { ...GIVEN.item, ...item },
@@ -258,7 +261,7 @@ describe('parseLogItem', () => {
     });
     const parsed = parseLogItem(line, CONTEXT);
     expect(parsed).toMatchObject({ ignored: [], record: { status_code: 500, response_time_ms: 21 } });
-    expect(captureOf(line)).toMatchObject({
+    expect(parseCapture(line)).toMatchObject({
       exception: {
         type: 'java.lang.IllegalStateException',
         message: 'no stock',
@@ -271,7 +274,7 @@ describe('parseLogItem', () => {
   });
 
   it.each(['stack_trace', 'stackTrace', 'stacktrace', 'traceback'])('reads %s of an exception', (name) => {
-    expect(captureOf({ item: { exception: { type: 'E', [name]: 's' } } }).exception.stacktrace).toBe('s');
+    expect(parseCapture({ item: { exception: { type: 'E', [name]: 's' } } }).exception.stacktrace).toBe('s');
   });
 
   it('reads every value as an import reads it', () => {
@@ -300,7 +303,7 @@ describe('parseLogItem', () => {
         const common = { message: 'm', level: 'info', line };
         const shared = { span_id: 'a', name: 'b', attributes };
         const logged = parseLogItem(
-          lineOf({
+          buildLine({
             request: { consumer, size, headers },
             response: { size: responseSize, headers: responseHeaders, responseTime: 0 },
             item: {
@@ -355,7 +358,7 @@ describe('parseLogItem', () => {
         fc.oneof(
           fc.string(),
           fc.json(),
-          fc.json().map((json) => lineOf({ item: { logs: json } })),
+          fc.json().map((json) => buildLine({ item: { logs: json } })),
         ),
         (line) => {
           expect(parseLogItem(line, CONTEXT)).toBeDefined();

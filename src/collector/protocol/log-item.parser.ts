@@ -1,30 +1,30 @@
 import { parseExact } from '../../common/json/exact-json.js';
 import { parseJson } from '../../common/json/parse-json.js';
-import { captureText, headerOf } from '../../ingestion/capture.js';
-import { countryOf } from '../../ingestion/client-country.js';
+import { getHeader, toCaptureJson } from '../../ingestion/capture.js';
+import { lookUpCountry } from '../../ingestion/client-country.js';
 import {
+  InvalidRecordError,
+  type JsonObject,
   LenientReader,
-  type Members,
-  Rejection,
-  asObject,
-  reasonOf,
+  decodeObject,
+  explainFailure,
   textDecoder,
 } from '../../ingestion/formats/decoders.js';
-import { toBraces } from '../../ingestion/formats/path-pattern.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import {
-  asMethod,
-  asStatusCode,
-  asUrl,
-  asUuid,
+  decodeMethod,
+  decodeStatusCode,
+  decodeUrl,
+  decodeUuid,
   readConsumer,
   sizeDecoder,
 } from '../../ingestion/formats/request-decoders.js';
-import { logsRetention, whyNotInTime } from '../../ingestion/formats/timestamps.js';
-import { isNoise } from '../../ingestion/log-exclusion.js';
+import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
+import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import type { MessageContext } from '../message.js';
-import { clientAddressOf } from './client-address.js';
-import { asEpochMs, memberOf, secondsDecoder } from './hub-fields.js';
+import { findClientAddress } from './client-address.js';
+import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
 import { hasMoreValues } from './json-message.js';
 import { readItemCapture } from './log-item.capture.js';
 
@@ -49,40 +49,44 @@ export function parseLogItem(line: string, context: MessageContext): LogItem {
     // Only spans have numbers whose digits count, and reading them is slower.
     item = line.includes('"spans"') ? parseExact(line) : parseJson(line);
     const reader = new LenientReader();
-    return { record: readRecord(asObject(item, 'item'), context, reader), ignored: reader.ignored };
+    return { record: readRecord(decodeObject(item, 'item'), context, reader), ignored: reader.ignored };
   } catch (error) {
-    return { reason: reasonOf(error, 'item'), isJson: item !== undefined };
+    return { reason: explainFailure(error, 'item'), isJson: item !== undefined };
   }
 }
 
-function readRecord(item: Members, { env, now }: MessageContext, reader: LenientReader): RequestRecord {
-  const request = asObject(item.request, 'request');
-  const response = asObject(item.response, 'response');
-  const timestamp = asEpochMs(request.timestamp, 'request.timestamp');
-  const outOfTime = whyNotInTime(timestamp, logsRetention(now), now);
-  if (outOfTime !== undefined) throw new Rejection(outOfTime);
-  const url = asUrl(request.url, 'request.url');
+function readRecord(item: JsonObject, { env, now }: MessageContext, reader: LenientReader): RequestRecord {
+  const request = decodeObject(item.request, 'request');
+  const response = decodeObject(item.response, 'response');
+  const timestamp = decodeEpochMs(request.timestamp, 'request.timestamp');
+  const expired = checkRetention(timestamp, getLogsRetention(now), now);
+  if (expired !== undefined) throw new InvalidRecordError(expired);
+  const url = decodeUrl(request.url, 'request.url');
   const pattern = reader.read(request.path, 'request.path', textDecoder) ?? '';
-  const path = pattern === '' ? null : toBraces(pattern);
+  const path = pattern === '' ? null : normalizeRoutePattern(pattern);
   const capture = readItemCapture(item, request, response, reader);
-  const client_ip = clientAddressOf(capture.request_headers);
-  const responseTime = memberOf(response, 'response_time');
+  const client_ip = findClientAddress(capture.request_headers);
+  const responseTime = getField(response, 'response_time');
   return {
-    request_uuid: asUuid(item.uuid, 'uuid'),
+    request_uuid: decodeUuid(item.uuid, 'uuid'),
     timestamp,
     env,
     consumer: readConsumer(request.consumer, 'request.consumer', reader),
-    method: asMethod(request.method, 'request.method'),
+    method: decodeMethod(request.method, 'request.method'),
     path,
     is_path_inferred: false,
     url,
-    status_code: asStatusCode(memberOf(response, 'status_code'), 'response.status_code'),
+    status_code: decodeStatusCode(getField(response, 'status_code'), 'response.status_code'),
     request_size_bytes: reader.read(request.size, 'request.size', sizeDecoder),
     response_size_bytes: reader.read(response.size, 'response.size', sizeDecoder),
     response_time_ms: reader.read(responseTime, 'response.response_time', secondsDecoder),
     client_ip,
-    client_country_iso_code: countryOf(client_ip),
-    is_noise: isNoise(path, url, headerOf(capture.request_headers, 'user-agent')),
-    capture: captureText(capture),
+    client_country_iso_code: lookUpCountry(client_ip),
+    excluded_from_logs: isStaticAssetOrHealthCheck(
+      path,
+      url,
+      getHeader(capture.request_headers, 'user-agent'),
+    ),
+    captured_json: toCaptureJson(capture),
   };
 }

@@ -1,18 +1,18 @@
 import {
+  type JsonObject,
   LenientReader,
-  type Members,
-  asObject,
-  asText,
+  decodeObject,
+  decodeText,
   objectDecoder,
   textDecoder,
 } from '../../ingestion/formats/decoders.js';
-import { toBraces } from '../../ingestion/formats/path-pattern.js';
-import { asMethod } from '../../ingestion/formats/request-decoders.js';
-import { clean, cut } from '../../ingestion/formats/text.js';
-import type { Named } from '../../ingestion/names/name-registry.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
+import { decodeMethod } from '../../ingestion/formats/request-decoders.js';
+import { sanitize, truncate } from '../../ingestion/formats/text.js';
+import type { DimensionNames } from '../../ingestion/names/name-registry.js';
 import type { Message, MessageContext } from '../message.js';
-import { memberOf } from './hub-fields.js';
-import { messageOf } from './json-message.js';
+import { getField } from './hub-fields.js';
+import { parseJsonMessage } from './json-message.js';
 import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
 
 const MAX_FRAMEWORK = 64;
@@ -27,22 +27,22 @@ const MAX_VERSION = 128;
  * @throws Rejection when it can never be accepted
  */
 export function parseStartup(body: Buffer, context: MessageContext): Message {
-  return messageOf(body, context, startupOf);
+  return parseJsonMessage(body, context, decodeStartup);
 }
 
-function startupOf(source: Members, { env, now }: MessageContext): Partial<Message> {
-  const endpoint: EntryDecoder<Named> = (value, name) => {
-    const { method, path } = asObject(value, name);
+function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partial<Message> {
+  const endpoint: EntryDecoder<DimensionNames> = (value, name) => {
+    const { method, path } = decodeObject(value, name);
     return {
       env,
-      method: asMethod(method, `${name}.method`),
-      path: toBraces(asText(path, `${name}.path`)),
+      method: decodeMethod(method, `${name}.method`),
+      path: normalizeRoutePattern(decodeText(path, `${name}.path`)),
       consumer: null,
       timestamp: now,
     };
   };
   const rejected = new RejectedEntries();
-  const endpoints = parseList(memberOf(source, 'paths'), 'paths', endpoint, rejected);
+  const endpoints = parseList(getField(source, 'paths'), 'paths', endpoint, rejected);
   rejected.requireAccepted(endpoints.length);
   const reader = new LenientReader();
   const client = reader.read(source.client, 'client', textDecoder) ?? '';
@@ -50,11 +50,16 @@ function startupOf(source: Members, { env, now }: MessageContext): Partial<Messa
     timestamp: now,
     cpu_percent: null,
     memory_rss: null,
-    client: cut(client, MAX_VERSION),
+    client: truncate(client, MAX_VERSION),
     versions: readVersions(source.versions, reader),
   };
   rejected.addMembers(reader.ignored);
-  return { names: [namedEnv(env, now), ...endpoints], framework: frameworkOf(client), report, rejected };
+  return {
+    names: [createEnvName(env, now), ...endpoints],
+    framework: parseFramework(client),
+    report,
+    rejected,
+  };
 }
 
 /** Versions by package, as far as they can be read. */
@@ -64,19 +69,19 @@ function readVersions(value: unknown, reader: LenientReader): Record<string, str
     const text = reader.read(version, 'versions[]', textDecoder);
     if (text === null) continue;
     if (versions.length < MAX_VERSIONS)
-      versions.push([cut(clean(name), MAX_VERSION), cut(text, MAX_VERSION)]);
+      versions.push([truncate(sanitize(name), MAX_VERSION), truncate(text, MAX_VERSION)]);
     else reader.ignored.push('versions[]');
   }
   return Object.fromEntries(versions);
 }
 
 /** Of `js:express` the part behind the language; null when there is none. */
-function frameworkOf(client: string): string | null {
+function parseFramework(client: string): string | null {
   const name = client.slice(client.indexOf(':') + 1).trim();
-  return name === '' ? null : cut(name, MAX_FRAMEWORK);
+  return name === '' ? null : truncate(name, MAX_FRAMEWORK);
 }
 
 /** An environment alone. */
-export function namedEnv(env: string, timestamp: number): Named {
+export function createEnvName(env: string, timestamp: number): DimensionNames {
   return { env, method: '', path: null, consumer: null, timestamp };
 }

@@ -1,37 +1,37 @@
 import { METHODS as METHOD_NAMES } from 'node:http';
 import {
+  InvalidRecordError,
+  type JsonObject,
   LenientReader,
-  type Members,
-  Rejection,
-  asObject,
-  asText,
   createDecoder,
   createIntegerDecoder,
   createNumberDecoder,
   createRoundedDecoder,
+  decodeObject,
+  decodeText,
   isAbsent,
   objectDecoder,
   textOrNumberDecoder,
-  toCheck,
+  toStrictDecoder,
 } from '../../ingestion/formats/decoders.js';
-import { toBraces } from '../../ingestion/formats/path-pattern.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import {
-  asMethod,
   createSizeSumDecoder,
+  decodeMethod,
   readConsumer,
   statusCodeDecoder,
 } from '../../ingestion/formats/request-decoders.js';
-import { trafficRetention, whyNotInTime } from '../../ingestion/formats/timestamps.js';
+import { checkRetention, getTrafficRetention } from '../../ingestion/formats/timestamps.js';
 import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
 import { readErrors } from './errors.js';
 import { readBins } from './histogram.js';
-import { asEpochMs, memberOf } from './hub-fields.js';
-import { messageOf } from './json-message.js';
+import { decodeEpochMs, getField } from './hub-fields.js';
+import { parseJsonMessage } from './json-message.js';
 import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
-import { namedEnv } from './startup.parser.js';
+import { createEnvName } from './startup.parser.js';
 
-const asCount = toCheck(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
+const decodeCount = toStrictDecoder(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
 /** Of one core: a process on all cores of a large machine uses thousands. */
 const cpuPercentDecoder = createNumberDecoder(0, 1e6);
 const memoryDecoder = createRoundedDecoder(0, Number.MAX_SAFE_INTEGER);
@@ -49,13 +49,13 @@ const METHODS = new Set(METHOD_NAMES);
  * @throws Rejection when it can never be accepted
  */
 export function parseSync(body: Buffer, context: MessageContext): Message {
-  return messageOf(body, context, decodeSync);
+  return parseJsonMessage(body, context, decodeSync);
 }
 
-function decodeSync(source: Members, { env, now }: MessageContext): Partial<Message> {
-  const timestamp = asEpochMs(source.timestamp, 'timestamp');
-  const outOfTime = whyNotInTime(timestamp, trafficRetention(now), now);
-  if (outOfTime !== undefined) throw new Rejection(outOfTime);
+function decodeSync(source: JsonObject, { env, now }: MessageContext): Partial<Message> {
+  const timestamp = decodeEpochMs(source.timestamp, 'timestamp');
+  const expired = checkRetention(timestamp, getTrafficRetention(now), now);
+  if (expired !== undefined) throw new InvalidRecordError(expired);
   const rejected = new RejectedEntries();
   const reader = new LenientReader();
   const named = reader.read(source.consumers, 'consumers', listDecoder);
@@ -69,8 +69,8 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
   rejected.requireAccepted(counts.length + consumers.length + errors.length);
   return {
     names: [
-      namedEnv(env, timestamp),
-      ...consumers.map((consumer) => ({ ...namedEnv(env, timestamp), consumer })),
+      createEnvName(env, timestamp),
+      ...consumers.map((consumer) => ({ ...createEnvName(env, timestamp), consumer })),
     ],
     counts: counts.filter(({ requests }) => requests > 0),
     errors,
@@ -82,26 +82,26 @@ function decodeSync(source: Members, { env, now }: MessageContext): Partial<Mess
 
 function decodeConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord {
   const consumer = readConsumer(value, 'consumers[]', reader);
-  if (consumer === null) throw new Rejection(`${name}.identifier: must not be empty`);
+  if (consumer === null) throw new InvalidRecordError(`${name}.identifier: must not be empty`);
   return consumer;
 }
 
 function countDecoder(timestamp: number, env: string): EntryDecoder<CountRecord> {
   return (value, name, reader) => {
-    const source = asObject(value, name);
-    const requests = asCount(memberOf(source, 'request_count'), `${name}.request_count`);
+    const source = decodeObject(value, name);
+    const requests = decodeCount(getField(source, 'request_count'), `${name}.request_count`);
     const readSum = (member: string) =>
-      reader.read(memberOf(source, member), `requests[].${member}`, createSizeSumDecoder(requests)) ?? 0;
+      reader.read(getField(source, member), `requests[].${member}`, createSizeSumDecoder(requests)) ?? 0;
     return {
       timestamp,
       env,
       ...decodeCountKey(source, name, reader),
       status_code:
-        reader.read(memberOf(source, 'status_code'), 'requests[].status_code', statusCodeDecoder) ?? 0,
+        reader.read(getField(source, 'status_code'), 'requests[].status_code', statusCodeDecoder) ?? 0,
       requests,
       bytes_received: readSum('request_size_sum'),
       bytes_sent: readSum('response_size_sum'),
-      bins: readBins((member) => memberOf(source, member), reader),
+      bins: readBins((member) => getField(source, member), reader),
     };
   };
 }
@@ -110,8 +110,8 @@ function countDecoder(timestamp: number, env: string): EntryDecoder<CountRecord>
 function readResources(value: unknown, reader: LenientReader) {
   const source = reader.read(value, 'resources', objectDecoder) ?? {};
   return {
-    cpu_percent: reader.read(memberOf(source, 'cpu_percent'), 'resources.cpu_percent', cpuPercentDecoder),
-    memory_rss: reader.read(memberOf(source, 'memory_rss'), 'resources.memory_rss', memoryDecoder),
+    cpu_percent: reader.read(getField(source, 'cpu_percent'), 'resources.cpu_percent', cpuPercentDecoder),
+    memory_rss: reader.read(getField(source, 'memory_rss'), 'resources.memory_rss', memoryDecoder),
   };
 }
 
@@ -125,9 +125,9 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
  * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
  * undone but for the path, which is lost; of more, only that requests were made can be told.
  */
-function decodeCountKey(source: Members, name: string, reader: LenientReader): CountKey {
+function decodeCountKey(source: JsonObject, name: string, reader: LenientReader): CountKey {
   const readText = (member: string) =>
-    isAbsent(source[member]) ? '' : asText(source[member], `${name}.${member}`);
+    isAbsent(source[member]) ? '' : decodeText(source[member], `${name}.${member}`);
   const [method, path] = [readText('method'), readText('path')];
   const hasStatus = source.status_code !== null;
   const isRoute = path === '' || path.startsWith('/');
@@ -139,8 +139,8 @@ function decodeCountKey(source: Members, name: string, reader: LenientReader): C
     return { consumer: null, method: '', path: null };
   return {
     consumer: readCountConsumer(source.consumer, reader),
-    method: asMethod(method, `${name}.method`),
-    path: path === '' ? null : toBraces(path),
+    method: decodeMethod(method, `${name}.method`),
+    path: path === '' ? null : normalizeRoutePattern(path),
     // What is left of a path with a `|` in it must not become an endpoint.
     ...(!hasStatus && { registersPath: false }),
   };

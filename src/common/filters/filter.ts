@@ -3,12 +3,12 @@ import { jsonInteger, notInUrl } from '../../validation/field-types.js';
 import {
   type FieldDecorator,
   type FieldOptions,
-  type Held,
+  type FieldValue,
   field,
 } from '../../validation/field.decorator.js';
 import {
+  ConstraintViolation,
   PartRefusals,
-  Refusal,
   type RefusedPart,
   missing,
   notAString,
@@ -17,7 +17,7 @@ import {
   valueError,
 } from '../../validation/issues.js';
 import { readList, refusedParts } from '../../validation/json-list.js';
-import { textFault } from '../../validation/text.js';
+import { validateText } from '../../validation/text.js';
 
 const MAX_FILTERS = 100;
 const MAX_VALUES = 1_000;
@@ -70,7 +70,7 @@ export interface FilterField {
   readonly type: 'String' | 'Int64';
   readonly schema: SchemaObject;
   /** Reads one value; of a list each item. */
-  readonly readValue: (value: unknown) => FilterScalar | Refusal;
+  readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
 }
 
 /** The fields that an operation filters by, by name. */
@@ -95,7 +95,7 @@ export function textFilter(
     schema: { type: 'string', maxLength: MAX_LENGTH },
     readValue: (value) =>
       typeof value === 'string'
-        ? (textFault(value, MAX_LENGTH) ?? normalize(value))
+        ? (validateText(value, MAX_LENGTH) ?? normalize(value))
         : valueError('value must be a string'),
   };
 }
@@ -108,7 +108,7 @@ export function integerFilter(operators: readonly FilterOperator[]): FilterField
     schema: { type: 'integer' },
     readValue: (value) => {
       const integer = jsonInteger(value);
-      return integer instanceof Refusal ? valueError('value must be an integer') : integer;
+      return integer instanceof ConstraintViolation ? valueError('value must be an integer') : integer;
     },
   };
 }
@@ -117,7 +117,10 @@ export function integerFilter(operators: readonly FilterOperator[]): FilterField
 export function FiltersField<
   const Name extends string,
   const Options extends FieldOptions<readonly Filter<NoInfer<Name>>[]> & { readonly in: 'body' },
->(fields: FilterFields<Name>, options: Options): FieldDecorator<Held<readonly Filter<Name>[], Options>> {
+>(
+  fields: FilterFields<Name>,
+  options: Options,
+): FieldDecorator<FieldValue<readonly Filter<Name>[], Options>> {
   return field<readonly Filter<Name>[], Options>(
     {
       schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
@@ -131,16 +134,16 @@ export function FiltersField<
 function readFilter<Name extends string>(
   fields: FilterFields<Name>,
   item: unknown,
-): Filter<Name> | Refusal | PartRefusals {
+): Filter<Name> | ConstraintViolation | PartRefusals {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return notAnObject;
   const members = item as Readonly<Record<string, unknown>>;
   const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[]);
-  const known = name instanceof Refusal ? undefined : name;
+  const known = name instanceof ConstraintViolation ? undefined : name;
   const filterField = known && fields[known];
   const op = readOperator(findMember(members, 'op'), known, filterField);
   const sent = findMember(members, 'value');
   const value =
-    !filterField || op instanceof Refusal || WITHOUT_VALUE.has(op)
+    !filterField || op instanceof ConstraintViolation || WITHOUT_VALUE.has(op)
       ? undefined
       : readValue(filterField, op, sent);
   const key =
@@ -163,7 +166,7 @@ function findMember(members: Readonly<Record<string, unknown>>, name: keyof type
 }
 
 /** Surrounding white space and case do not count. */
-function readWord<Word extends string>(value: unknown, words: readonly Word[]): Word | Refusal {
+function readWord<Word extends string>(value: unknown, words: readonly Word[]): Word | ConstraintViolation {
   if (value === undefined || value === null) return missing;
   if (typeof value !== 'string') return notAString;
   const text = value.trim().toLowerCase();
@@ -174,9 +177,10 @@ function readOperator(
   value: unknown,
   name: string | undefined,
   filterField: FilterField | undefined,
-): FilterOperator | Refusal {
+): FilterOperator | ConstraintViolation {
   const op = readWord(value, OPERATORS);
-  if (op instanceof Refusal || name === undefined || filterField?.operators.includes(op)) return op;
+  if (op instanceof ConstraintViolation || name === undefined || filterField?.operators.includes(op))
+    return op;
   return valueError(`operator '${op}' is not supported for field '${name}'`);
 }
 
@@ -184,7 +188,7 @@ function readValue(
   { readValue: readOne }: FilterField,
   op: FilterOperator,
   value: unknown,
-): FilterScalar | FilterScalar[] | Refusal | PartRefusals {
+): FilterScalar | FilterScalar[] | ConstraintViolation | PartRefusals {
   if (value === undefined) return valueError(`operator '${op}' needs a value`);
   if (LISTS.has(op))
     return Array.isArray(value)

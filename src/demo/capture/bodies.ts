@@ -25,41 +25,48 @@ const VERDICTS: Choices<string> = [
 const ORDER_STATES: Choices<string> = ['open', 'paid', 'shipped', 'returned'];
 const CARRIER_STATES: Choices<string> = ['picked_up', 'in_transit', 'delivered'];
 
-const price = (random: Random) => ({ amount: random.whole(499, 24_999), currency: 'EUR' });
+const price = (random: Random) => ({ amount: random.integer(499, 24_999), currency: 'EUR' });
 
 const ENTITIES: Readonly<Record<Entity, Make>> = {
   product: (random, { product_id }) => ({
-    id: Number(product_id ?? random.whole(1_000, 1_799)),
-    sku: `SKU-${random.whole(1_000, 1_799)}`,
+    id: Number(product_id ?? random.integer(1_000, 1_799)),
+    sku: `SKU-${random.integer(1_000, 1_799)}`,
     name: random.pick(PRODUCTS),
     price: price(random),
-    rating: random.whole(20, 50) / 10,
+    rating: random.integer(20, 50) / 10,
     in_stock: random.chance(0.9),
-    tags: ['new', 'sale'].slice(random.whole(0, 2)),
+    tags: ['new', 'sale'].slice(random.integer(0, 2)),
   }),
   review: (random, { product_id }) => ({
-    id: random.whole(1, 99_999),
+    id: random.integer(1, 99_999),
     product_id: Number(product_id),
-    stars: random.whole(1, 5),
+    stars: random.integer(1, 5),
     text: random.pick(VERDICTS),
     author: MASK,
   }),
   category: (random) => ({
-    id: random.whole(1, 40),
+    id: random.integer(1, 40),
     name: random.pick(PRODUCTS),
-    products: random.whole(3, 240),
+    products: random.integer(3, 240),
   }),
   cart: (random, { cart_id }) => ({
     id: cart_id ?? random.uuid(),
     items: [
-      { id: 1, sku: `SKU-${random.whole(1_000, 1_799)}`, quantity: random.whole(1, 4), price: price(random) },
+      {
+        id: 1,
+        sku: `SKU-${random.integer(1_000, 1_799)}`,
+        quantity: random.integer(1, 4),
+        price: price(random),
+      },
     ],
     total: price(random),
   }),
   order: (random, { order_id }) => ({
     id: order_id ?? `ord_${random.hex(12)}`,
     status: random.pick(ORDER_STATES),
-    items: [{ sku: `SKU-${random.whole(1_000, 1_799)}`, quantity: random.whole(1, 4), price: price(random) }],
+    items: [
+      { sku: `SKU-${random.integer(1_000, 1_799)}`, quantity: random.integer(1, 4), price: price(random) },
+    ],
     total: price(random),
     ship_to: { name: MASK, street: MASK, city: 'Hamburg', country: 'DE' },
   }),
@@ -81,16 +88,16 @@ const ENTITIES: Readonly<Record<Entity, Make>> = {
   }),
   stock: (random, { sku }) => ({
     sku,
-    available: random.whole(0, 250),
-    reserved: random.whole(0, 9),
-    warehouse: `W${random.whole(1, 4)}`,
+    available: random.integer(0, 250),
+    reserved: random.integer(0, 9),
+    warehouse: `W${random.integer(1, 4)}`,
   }),
-  report: (random) => ({ quarter: random.whole(1, 4), revenue: price(random) }),
+  report: (random) => ({ quarter: random.integer(1, 4), revenue: price(random) }),
   shipment: (random) => ({
     event: random.pick(CARRIER_STATES),
     order_id: `ord_${random.hex(12)}`,
     tracking_code: MASK,
-    weight_kg: random.whole(1, 120) / 10,
+    weight_kg: random.integer(1, 120) / 10,
   }),
 };
 
@@ -124,10 +131,10 @@ export function responseBody(random: Random, request: DemoRequest): string | nul
   if (status_code >= 400) return errorBody(status_code);
   if (entity === null || entity === 'report') return null;
   const make = () => ENTITIES[entity](random, parameters);
-  return JSON.stringify(isList ? listOf(make, response_size_bytes ?? 0) : make());
+  return JSON.stringify(isList ? createList(make, response_size_bytes ?? 0) : make());
 }
 
-function listOf(make: () => object, size: number): object {
+function createList(make: () => object, size: number): object {
   const first = make();
   const count = Math.max(1, Math.floor(size / JSON.stringify(first).length));
   return { items: [first, ...Array.from({ length: count - 1 }, make)], total: count * 7, page: 1 };

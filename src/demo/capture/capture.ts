@@ -1,41 +1,41 @@
-import { NOTHING_CAPTURED, captureText } from '../../ingestion/capture.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../ingestion/capture.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import type { DemoRequest } from '../generator.js';
 import { Random } from '../random.js';
 import { requestBody, responseBody } from './bodies.js';
-import { exceptionOf } from './exceptions.js';
+import { createException } from './exceptions.js';
 import { requestHeaders, responseHeaders } from './headers.js';
-import { logsOf } from './logs.js';
-import { spansOf } from './spans.js';
+import { createLogs } from './logs.js';
+import { createSpans } from './spans.js';
 
 /** The request with what was captured of it: always the same for the same request. */
 export function withCapture(request: DemoRequest): RequestRecord {
-  return { ...request, capture: captureOf(request) };
+  return { ...request, captured_json: createCapture(request) };
 }
 
 /**
  * Of most requests what client libraries capture unless told otherwise: response headers, and the exception behind a
  * 500. Of one in thirty, and more where it is worth a look, everything (docs/contract.md#captures).
  */
-export function captureOf(request: DemoRequest): string {
-  if (request.is_noise) return '';
-  const random = new Random(...seedOf(request));
+export function createCapture(request: DemoRequest): string {
+  if (request.excluded_from_logs) return '';
+  const random = new Random(...deriveSeed(request));
   const everything = random.chance(shareCaptured(request));
   const basics = {
-    ...NOTHING_CAPTURED,
+    ...EMPTY_CAPTURE,
     response_headers: responseHeaders(random, request),
-    exception: exceptionOf(random, request),
+    exception: createException(random, request),
   };
-  if (!everything) return captureText(basics);
+  if (!everything) return toCaptureJson(basics);
   const [trace_id, rootId] = [random.hex(32), random.hex(16)];
-  return captureText({
+  return toCaptureJson({
     ...basics,
     request_headers: requestHeaders(request, `00-${trace_id}-${rootId}-01`),
     request_body_json: requestBody(random, request),
     response_body_json: responseBody(random, request),
     trace_id,
-    logs: logsOf(random, request),
-    spans: spansOf(random, request, rootId),
+    logs: createLogs(random, request),
+    spans: createSpans(random, request, rootId),
   });
 }
 
@@ -45,6 +45,6 @@ function shareCaptured({ entity, env, status_code }: DemoRequest): number {
   return env === 'dev' ? 0.15 : 0.03;
 }
 
-function seedOf({ request_uuid }: DemoRequest): [number, number] {
+function deriveSeed({ request_uuid }: DemoRequest): [number, number] {
   return [parseInt(request_uuid.slice(0, 8), 16), parseInt(request_uuid.slice(24, 32), 16)];
 }

@@ -3,14 +3,14 @@ import type { Entity } from '../endpoints.js';
 import type { DemoRequest } from '../generator.js';
 import type { Choices, Random } from '../random.js';
 
-interface Fault {
+interface DemoException {
   type: string;
   message: string;
   /** Innermost frames of the shop's own code. */
   frames: readonly string[];
 }
 
-const ANYWHERE: Choices<Fault> = [
+const ANYWHERE: Choices<DemoException> = [
   {
     type: 'TypeError',
     message: "Cannot read properties of undefined (reading 'price')",
@@ -34,7 +34,7 @@ const ANYWHERE: Choices<Fault> = [
     frames: ['Date.toISOString (<anonymous>)', 'formatEta (/app/dist/shipping/eta.js:19:30)'],
   },
 ];
-const OF_ENTITY: Readonly<Partial<Record<Entity, Choices<Fault>>>> = {
+const OF_ENTITY: Readonly<Partial<Record<Entity, Choices<DemoException>>>> = {
   order: [
     {
       type: 'QueryFailedError',
@@ -64,7 +64,10 @@ const FRAMEWORK = [
 ];
 
 /** The unhandled exception behind a 500; there is none behind any other answer (docs/contract.md#captures). */
-export function exceptionOf(random: Random, { status_code, entity }: DemoRequest): CapturedException | null {
+export function createException(
+  random: Random,
+  { status_code, entity }: DemoRequest,
+): CapturedException | null {
   if (status_code !== 500 || entity === null) return null;
   const { type, message, frames } = random.pick(OF_ENTITY[entity] ?? ANYWHERE);
   const lines = [...frames, ...FRAMEWORK].map((frame) => `    at ${frame}`);

@@ -1,7 +1,7 @@
 import type { Header } from '../../ingestion/capture.js';
 import type { DemoRequest } from '../generator.js';
 import type { Random } from '../random.js';
-import { hostOf } from '../urls.js';
+import { getHost } from '../urls.js';
 
 /** What a client library puts in the place of what must not leave the app. */
 export const MASK = '******';
@@ -10,7 +10,7 @@ export const MASK = '******';
 export function requestHeaders(request: DemoRequest, traceparent: string): Header[] {
   const { env, userAgent, consumer, client_ip, request_size_bytes } = request;
   return [
-    ['host', hostOf(env)],
+    ['host', getHost(env)],
     ['user-agent', userAgent],
     ['accept', 'application/json'],
     ['accept-encoding', 'gzip, deflate, br'],

@@ -6,8 +6,8 @@ import type { Random } from '../random.js';
 type Line = Omit<CapturedLog, 'timestamp'>;
 
 /** Lines that the application logged while it worked on the request, oldest first. */
-export function logsOf(random: Random, request: DemoRequest): CapturedLog[] {
-  const lines = linesOf(random, request);
+export function createLogs(random: Random, request: DemoRequest): CapturedLog[] {
+  const lines = createLines(random, request);
   const took = request.response_time_ms * 1_000;
   return lines.map((line, index) => {
     // Each line in its own stretch of the time, so that they stay in order.
@@ -16,7 +16,7 @@ export function logsOf(random: Random, request: DemoRequest): CapturedLog[] {
   });
 }
 
-function linesOf(
+function createLines(
   random: Random,
   { method, path, entity, consumer, status_code, response_time_ms }: DemoRequest,
 ): Line[] {
@@ -32,7 +32,7 @@ function linesOf(
 }
 
 function workOn(random: Random, entity: Entity, method: string, succeeded: boolean): Line[] {
-  const message = `query took ${random.whole(1, 40)} ms`;
+  const message = `query took ${random.integer(1, 40)} ms`;
   // The driver's own log says nothing of files.
   const driver = { level: 'DEBUG', message, logger: 'pg', file: null, line: null };
   if (method === 'GET') return [line('DEBUG', `cache miss for ${entity}`, `shop.${entity}`, 88), driver];

@@ -1,20 +1,20 @@
 import type { CapturedSpan } from '../../ingestion/capture.js';
 import type { DemoRequest } from '../generator.js';
 import type { Random } from '../random.js';
-import { type Step, stepsOf } from './steps.js';
+import { type Step, createSteps } from './steps.js';
 
 const NS_PER_MS = 1_000_000n;
 
 /** The time something takes, nanoseconds since the epoch. */
-interface Stretch {
+interface TimeRange {
   start: bigint;
   end: bigint;
 }
 
 /** The request's own span and, within it, one for each step of its way; parents come before their children. */
-export function spansOf(random: Random, request: DemoRequest, rootId: string): CapturedSpan[] {
-  const start = BigInt(request.timestamp) * NS_PER_MS + BigInt(random.whole(0, 999_999));
-  const took = BigInt(request.response_time_ms) * NS_PER_MS - BigInt(random.whole(0, 900_000));
+export function createSpans(random: Random, request: DemoRequest, rootId: string): CapturedSpan[] {
+  const start = BigInt(request.timestamp) * NS_PER_MS + BigInt(random.integer(0, 999_999));
+  const took = BigInt(request.response_time_ms) * NS_PER_MS - BigInt(random.integer(0, 900_000));
   const whole = { start, end: start + took };
   const root: Step = {
     name: `${request.method} ${request.path ?? ''}`,
@@ -30,23 +30,26 @@ export function spansOf(random: Random, request: DemoRequest, rootId: string): C
       'shop.flags': { new_checkout: random.chance(0.5), sampling: 0.25, cohorts: ['a', 'c'] },
     },
   };
-  return [spanOf(root, rootId, null, whole), ...within(random, stepsOf(random, request), rootId, whole)];
+  return [
+    createSpan(root, rootId, null, whole),
+    ...createChildSpans(random, createSteps(random, request), rootId, whole),
+  ];
 }
 
 /** Spans of steps that follow each other inside a stretch, each with what is inside of it. */
-function within(
+function createChildSpans(
   random: Random,
   steps: readonly Step[],
   parentId: string,
-  { start, end }: Stretch,
+  { start, end }: TimeRange,
 ): CapturedSpan[] {
   const total = Number(end - start);
   let from = start + part(total, 0.02);
   return steps.flatMap((step) => {
-    const stretch = { start: from, end: from + part(total, step.share) };
-    from = stretch.end + part(total, 0.01);
+    const range = { start: from, end: from + part(total, step.share) };
+    from = range.end + part(total, 0.01);
     const id = random.hex(16);
-    return [spanOf(step, id, parentId, stretch), ...within(random, step.steps ?? [], id, stretch)];
+    return [createSpan(step, id, parentId, range), ...createChildSpans(random, step.steps ?? [], id, range)];
   });
 }
 
@@ -54,11 +57,11 @@ function part(total: number, share: number): bigint {
   return BigInt(Math.floor(total * share));
 }
 
-function spanOf(
+function createSpan(
   step: Step,
   span_id: string,
   parent_span_id: string | null,
-  { start, end }: Stretch,
+  { start, end }: TimeRange,
 ): CapturedSpan {
   return {
     span_id,

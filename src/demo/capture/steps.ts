@@ -30,14 +30,14 @@ const TABLES: Readonly<Record<Entity, string>> = {
 const VERBS: Readonly<Record<string, string>> = { GET: 'SELECT', POST: 'INSERT', DELETE: 'DELETE' };
 
 /** The steps of a request that a route answered; none for others. */
-export function stepsOf(random: Random, request: DemoRequest): Step[] {
+export function createSteps(random: Random, request: DemoRequest): Step[] {
   const { entity, consumer, method, status_code } = request;
   if (entity === null) return [];
   const steps = [
     ...(consumer ? [authentication(consumer.identifier)] : []),
     method === 'GET' ? cacheLookup(random) : validation(),
   ];
-  if (isTurnedAway(status_code)) return steps;
+  if (isRejectedEarly(status_code)) return steps;
   // What fails at the payment provider is never written.
   if (entity === 'payment' && method === 'POST') steps.push(charge(status_code));
   if (entity !== 'payment' || status_code < 500) steps.push(query(random, request, TABLES[entity]));
@@ -46,7 +46,7 @@ export function stepsOf(random: Random, request: DemoRequest): Step[] {
 }
 
 /** Whether the request ended before it got to the data. */
-function isTurnedAway(status: number): boolean {
+function isRejectedEarly(status: number): boolean {
   return [304, 400, 401, 403, 422, 429].includes(status);
 }
 
@@ -84,7 +84,7 @@ function query(random: Random, { method, isList, status_code }: DemoRequest, tab
       'db.namespace': 'shop',
       'db.operation.name': verb,
       'db.query.text': verb === 'SELECT' ? `SELECT * FROM ${table} WHERE id = $1` : `${verb} ${table} …`,
-      'db.response.returned_rows': isList ? random.whole(10, 50) : 1,
+      'db.response.returned_rows': isList ? random.integer(10, 50) : 1,
     },
   };
 }

@@ -1,13 +1,13 @@
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import type { ParseOptions } from '../formats/parsed-request.js';
 import { LineParser, type RequestFormat } from '../formats/request-format.js';
-import { type Retention, trafficRetention, whyNotInTime } from '../formats/timestamps.js';
+import { type Retention, checkRetention, getTrafficRetention } from '../formats/timestamps.js';
 import type { RequestRecord } from '../request-record.js';
 import type { RequestsWriter } from '../requests.writer.js';
 import { weighRequest } from '../row-encoder.js';
 import { LineIdentities } from './line-identity.js';
 import type { SourceLine } from './line-splitter.js';
-import { Rejections } from './rejected-lines.js';
+import { RejectedLineGroups } from './rejected-lines.js';
 
 export interface ImportOptions extends ParseOptions {
   appId: number;
@@ -47,7 +47,7 @@ const BATCH_ROWS = 6_000;
 /** Characters of the rows of one insert, about; one row may have more. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
 /** Batches on their way: while one waits for the engine, the next is looked up and the one after it is read. */
-const UNDER_WAY = 2;
+const MAX_IN_FLIGHT = 2;
 /**
  * A batch that was full with fewer rows is on its way alone: two at once of lines of 90 KB peaked at 680 to 790 MB, one at 640 to 700.
  */
@@ -61,11 +61,11 @@ const FEW_ROWS = 1_000;
  */
 export class Importer {
   readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
-  readonly rejections = new Rejections();
+  readonly rejectedLines = new RejectedLineGroups();
   private readonly parser: LineParser;
   private readonly identities: LineIdentities;
   private readonly logsFrom: number;
-  private readonly kept: Retention;
+  private readonly retention: Retention;
   private batch: RequestRecord[] = [];
   private batchCharacters = 0;
   private readonly writing: Promise<void>[] = [];
@@ -79,13 +79,13 @@ export class Importer {
     this.parser = new LineParser(options.format, options);
     this.identities = new LineIdentities(options.source);
     this.logsFrom = logsRetainedFrom(options.now);
-    this.kept = trafficRetention(options.now);
+    this.retention = getTrafficRetention(options.now);
   }
 
   /** Takes lines as they come; what fills a batch is written while the next ones are read. */
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
-      const outcome = this.take(line);
+      const outcome = this.parseLine(line);
       this.summary.read += 1;
       if ('reason' in outcome) this.reject(line.number, outcome.reason);
       else await this.push(outcome);
@@ -100,12 +100,12 @@ export class Importer {
     return this.summary;
   }
 
-  private take({ text }: SourceLine): RequestRecord | { reason: string } {
+  private parseLine({ text }: SourceLine): RequestRecord | { reason: string } {
     if (text === null) return { reason: 'line: too long' };
     const parsed = this.parser.parse(text);
     if ('reason' in parsed) return parsed;
     const { record, ignored } = parsed;
-    const reason = whyNotInTime(record.timestamp, this.kept, this.options.now);
+    const reason = checkRetention(record.timestamp, this.retention, this.options.now);
     if (reason !== undefined) return { reason };
     for (const name of ignored) this.count('ignored_members', name);
     const env = record.env ?? this.options.env;
@@ -120,7 +120,7 @@ export class Importer {
 
   private reject(number: number, reason: string) {
     this.summary.rejected += 1;
-    this.rejections.add(number, reason);
+    this.rejectedLines.add(number, reason);
   }
 
   private async push(record: RequestRecord) {
@@ -133,7 +133,7 @@ export class Importer {
     const records = this.batch;
     this.batch = [];
     this.batchCharacters = 0;
-    const most = records.length < FEW_ROWS ? 1 : UNDER_WAY;
+    const most = records.length < FEW_ROWS ? 1 : MAX_IN_FLIGHT;
     while (this.writing.length >= most) await this.writing.shift();
     const writing = this.write(records);
     // Failures are told where they are awaited: at a later batch or at the end.
@@ -152,7 +152,7 @@ export class Importer {
     this.summary.imported += written.length;
     this.summary.duplicates += records.length - written.length;
     for (const { record, overflow = [] } of written) {
-      if (!record.is_noise && record.timestamp > this.logsFrom) this.summary.logged += 1;
+      if (!record.excluded_from_logs && record.timestamp > this.logsFrom) this.summary.logged += 1;
       for (const kind of overflow) this.count('over_limits', kind);
     }
   }

@@ -44,11 +44,11 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   static async open(file: string, maxLineBytes = MAX_LINE_BYTES): Promise<LineSource> {
     if (file === STANDARD_INPUT) return LineSource.from(process.stdin, maxLineBytes);
     try {
-      const { handle, size } = await opened(file);
+      const { handle, size } = await openFile(file);
       const input = handle.createReadStream({ highWaterMark: READ_BYTES });
       return new LineSource(file, input, size, maxLineBytes);
     } catch (error) {
-      throw new LineSourceError(`Cannot read ${file}: ${why(error)}`);
+      throw new LineSourceError(`Cannot read ${file}: ${describeError(error)}`);
     }
   }
 
@@ -66,21 +66,21 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
     const splitter = new LineSplitter(this.maxLineBytes);
     try {
-      for await (const bytes of this.bytes()) yield* batchesOf(splitter.push(bytes));
+      for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {
       if (error instanceof NotTextError)
         throw new LineSourceError(`Cannot read ${this.label}: ${error.message}`);
-      throw new LineSourceError(`Cannot read ${this.label} to its end: ${why(error)}`);
+      throw new LineSourceError(`Cannot read ${this.label} to its end: ${describeError(error)}`);
     } finally {
       this.input.destroy();
     }
-    yield* batchesOf(splitter.end());
+    yield* toBatches(splitter.end());
   }
 
   private async *bytes(): AsyncGenerator<Buffer> {
     const chunks = this.chunks();
-    const head = await headOf(chunks);
-    const whole = joined(head, chunks);
+    const head = await readHead(chunks);
+    const whole = prepend(head, chunks);
     yield* checkText(isGzip(head) ? gunzip(whole) : whole);
   }
 
@@ -92,7 +92,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   }
 }
 
-async function opened(file: string): Promise<{ handle: FileHandle; size: number | null }> {
+async function openFile(file: string): Promise<{ handle: FileHandle; size: number | null }> {
   const handle = await open(file);
   const stats = await handle.stat();
   if (!stats.isDirectory()) return { handle, size: stats.isFile() ? stats.size : null };
@@ -101,7 +101,7 @@ async function opened(file: string): Promise<{ handle: FileHandle; size: number 
 }
 
 /** Enough of the beginning to know what it is: two bytes, which a pipe may bring one by one. */
-async function headOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
+async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   let head = Buffer.alloc(0);
   while (head.length < 2) {
     const next = await chunks.next();
@@ -111,7 +111,7 @@ async function headOf(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   return head;
 }
 
-async function* joined(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   yield head;
   yield* rest;
 }
@@ -148,7 +148,7 @@ function assertText(head: Buffer) {
   if (reason !== undefined) throw new NotTextError(reason);
 }
 
-function* batchesOf(lines: Iterable<SourceLine>): Generator<SourceLine[]> {
+function* toBatches(lines: Iterable<SourceLine>): Generator<SourceLine[]> {
   let batch: SourceLine[] = [];
   for (const line of lines) {
     batch.push(line);
@@ -167,7 +167,7 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged',
 };
 
-function why(error: unknown): string {
+function describeError(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return REASONS[code] ?? message;
 }

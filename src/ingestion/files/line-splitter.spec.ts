@@ -7,7 +7,7 @@ function split(chunks: readonly Buffer[], limit = LIMIT): SourceLine[] {
   const splitter = new LineSplitter(limit);
   return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), ...splitter.end()];
 }
-const linesOf = (...chunks: string[]) => split(chunks.map((chunk) => Buffer.from(chunk)));
+const splitLines = (...chunks: string[]) => split(chunks.map((chunk) => Buffer.from(chunk)));
 
 /** The bytes in pieces of random length. */
 function pieces(bytes: Buffer, cuts: readonly number[]): Buffer[] {
@@ -28,11 +28,11 @@ describe('LineSplitter', () => {
     ['nothing', [''], []],
     ['blank lines', ['\n\r\n \t\n\n'], []],
   ])('splits %s', (_, chunks, texts) => {
-    expect(linesOf(...chunks).map(({ text }) => text)).toEqual(texts);
+    expect(splitLines(...chunks).map(({ text }) => text)).toEqual(texts);
   });
 
   it('numbers lines from 1 as an editor does, blank ones included', () => {
-    expect(linesOf('\na\n\r\n', 'b\nc')).toEqual([
+    expect(splitLines('\na\n\r\n', 'b\nc')).toEqual([
       { number: 2, text: 'a' },
       { number: 4, text: 'b' },
       { number: 5, text: 'c' },
@@ -41,7 +41,7 @@ describe('LineSplitter', () => {
 
   it('reports a line beyond the limit without its text, and goes on behind it', () => {
     const [fits, tooLong] = ['x'.repeat(LIMIT), 'x'.repeat(LIMIT + 1)];
-    expect(linesOf(`${fits}\n${tooLong}\n`, 'x'.repeat(LIMIT), `xx\na\n${tooLong}`)).toEqual([
+    expect(splitLines(`${fits}\n${tooLong}\n`, 'x'.repeat(LIMIT), `xx\na\n${tooLong}`)).toEqual([
       { number: 1, text: fits },
       { number: 2, text: null },
       { number: 3, text: null },

@@ -37,14 +37,14 @@ export class LineSplitter {
       if (this.isExceeded) return;
       this.keep(bytes.subarray(start, end));
       start = end + 1;
-      yield* this.take();
+      yield* this.takeLine();
     }
     if (!this.isExceeded) this.keep(bytes.subarray(start));
   }
 
   /** The last line, when no line end closed it. */
   *end(): Generator<SourceLine> {
-    if (this.length > 0 && !this.isExceeded) yield* this.take();
+    if (this.length > 0 && !this.isExceeded) yield* this.takeLine();
   }
 
   private keep(piece: Buffer) {
@@ -53,7 +53,7 @@ export class LineSplitter {
     else if (piece.length > 0) this.pieces.push(piece);
   }
 
-  private *take(): Generator<SourceLine> {
+  private *takeLine(): Generator<SourceLine> {
     this.number++;
     if (this.isExceeded) return;
     const text = this.length > this.maxLineBytes ? null : this.text();

@@ -1,8 +1,8 @@
-import { Rejections } from './rejected-lines.js';
+import { RejectedLineGroups } from './rejected-lines.js';
 
 describe('Rejections', () => {
   it('groups lines by reason, the most frequent first, each with its first numbers', () => {
-    const rejections = new Rejections();
+    const rejections = new RejectedLineGroups();
     rejections.add(1, 'rare');
     for (let number = 2; number <= 9; number++) rejections.add(number, 'common');
     expect(rejections.list()).toEqual([
@@ -12,7 +12,7 @@ describe('Rejections', () => {
   });
 
   it('keeps a bounded number of reasons, and counts all lines', () => {
-    const rejections = new Rejections();
+    const rejections = new RejectedLineGroups();
     for (let number = 1; number <= 3_000; number++) rejections.add(number, `reason ${number}`);
     const groups = rejections.list();
     expect(groups).toHaveLength(1_001);

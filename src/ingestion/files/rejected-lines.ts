@@ -12,7 +12,7 @@ export interface RejectedLines {
 }
 
 /** Groups rejected lines by their reason. */
-export class Rejections {
+export class RejectedLineGroups {
   private readonly groups = new Map<string, RejectedLines>();
 
   add(number: number, given: string): void {

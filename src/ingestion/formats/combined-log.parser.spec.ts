@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { NOTHING_CAPTURED, captureText } from '../capture.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../capture.js';
 import { parseCombinedLine } from './combined-log.parser.js';
 import type { ParseOptions, ParsedRequest } from './parsed-request.js';
 
@@ -16,7 +16,7 @@ function line({
   return `${host} - ${user} [${time}] "${request}" ${rest}`;
 }
 
-function recordOf(text: string, options?: ParseOptions): ParsedRequest {
+function parseRecord(text: string, options?: ParseOptions): ParsedRequest {
   const result = parseCombinedLine(text, options);
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
@@ -29,7 +29,7 @@ describe('parseCombinedLine', () => {
       request: 'GET /users/7?full=1 HTTP/1.1',
       rest: `200 512 ${BROWSER}`,
     });
-    expect(recordOf(text)).toEqual({
+    expect(parseRecord(text)).toEqual({
       request_uuid: null,
       timestamp: Date.UTC(2015, 4, 17, 10, 5, 3),
       env: null,
@@ -44,9 +44,9 @@ describe('parseCombinedLine', () => {
       response_time_ms: null,
       client_ip: '8.8.8.8',
       client_country_iso_code: 'US',
-      is_noise: false,
-      capture: captureText({
-        ...NOTHING_CAPTURED,
+      excluded_from_logs: false,
+      captured_json: toCaptureJson({
+        ...EMPTY_CAPTURE,
         request_headers: [
           ['user-agent', 'Mozilla/5.0 (X11; Linux x86_64)'],
           ['referer', 'https://www.example.com/'],
@@ -64,7 +64,7 @@ describe('parseCombinedLine', () => {
     ['a referer that was cut off', '200 512 "http://www.exam'],
     ['escaped quotes in the user agent', '200 512 "-" "a \\"b\\" c"'],
   ])('reads %s', (_, rest) => {
-    expect(recordOf(line({ rest }))).toMatchObject({ status_code: 200, response_size_bytes: 512 });
+    expect(parseRecord(line({ rest }))).toMatchObject({ status_code: 200, response_size_bytes: 512 });
   });
 
   it.each([
@@ -74,14 +74,14 @@ describe('parseCombinedLine', () => {
     ['-', null],
     ['999.1.1.1', null],
   ])('takes the host %s for the address %p', (host, client_ip) => {
-    expect(recordOf(line({ host })).client_ip).toBe(client_ip);
+    expect(parseRecord(line({ host })).client_ip).toBe(client_ip);
   });
 
   it.each(['-', 'bob', 'bob jones', 'bob@example.com', '"', 'john [x]', '[x] [y]', '- [', `[${TIME}]`])(
     'reads the line of the user %s, and names no consumer unless asked to',
     (user) => {
       const record = { consumer: null, url: '/a', client_ip: '203.0.113.7' };
-      expect(recordOf(line({ user }))).toMatchObject(record);
+      expect(parseRecord(line({ user }))).toMatchObject(record);
     },
   );
 
@@ -93,9 +93,9 @@ describe('parseCombinedLine', () => {
     ['a\\"b\\xc3\\xbc', { identifier: 'a"bü' }],
     [`${'a'.repeat(127)} b`, { identifier: 'a'.repeat(127) }],
   ])('makes of the user %p the consumer %j with consumerFrom', (user, consumer) => {
-    expect(recordOf(line({ user }), { consumerFrom: 'user' }).consumer).toEqual(consumer);
+    expect(parseRecord(line({ user }), { consumerFrom: 'user' }).consumer).toEqual(consumer);
     const onVirtualHost = `www.example.com:80 ${line({ user })}`;
-    expect(recordOf(onVirtualHost, { consumerFrom: 'user' }).consumer).toEqual(consumer);
+    expect(parseRecord(onVirtualHost, { consumerFrom: 'user' }).consumer).toEqual(consumer);
   });
 
   it.each([
@@ -109,7 +109,7 @@ describe('parseCombinedLine', () => {
     ['www.example.com:80', '-', 'http://www.example.com/a', null],
   ])('keeps the virtual host %s and the client %s', (virtualHost, host, url, client_ip) => {
     const text = `${virtualHost} ${line({ host })}`;
-    expect(recordOf(text, { baseUrl: 'https://elsewhere.example' })).toMatchObject({
+    expect(parseRecord(text, { baseUrl: 'https://elsewhere.example' })).toMatchObject({
       url,
       path: '/a',
       client_ip,
@@ -122,7 +122,7 @@ describe('parseCombinedLine', () => {
     ['[2001:db8::7]:443', 'bob', '2001:db8::7'],
     ['client.example.com:443', 'bob', null],
   ])('takes the host %s of the user %s for no virtual host', (host, user, client_ip) => {
-    expect(recordOf(line({ host, user }))).toMatchObject({ client_ip, url: '/a' });
+    expect(parseRecord(line({ host, user }))).toMatchObject({ client_ip, url: '/a' });
   });
 
   it.each([
@@ -132,7 +132,7 @@ describe('parseCombinedLine', () => {
     ['OPTIONS * HTTP/1.1', '*', '*'],
     ['CONNECT example.com:443 HTTP/1.1', 'example.com:443', '/example.com:443'],
   ])('completes the target of %p with the base URL', (request, url, path) => {
-    expect(recordOf(line({ request }), { baseUrl: 'https://api.example.com/v2' })).toMatchObject({
+    expect(parseRecord(line({ request }), { baseUrl: 'https://api.example.com/v2' })).toMatchObject({
       url,
       path,
     });
@@ -158,11 +158,11 @@ describe('parseCombinedLine', () => {
     ['text', '"took 0.004 s" x0.004 0.004x', null],
     ['a quote that stays open', '"0.004', null],
   ])('finds the response time of %s behind the user agent: %s', (_, further, response_time_ms) => {
-    expect(recordOf(line({ rest: `200 512 ${BROWSER} ${further}` }))).toMatchObject({ response_time_ms });
+    expect(parseRecord(line({ rest: `200 512 ${BROWSER} ${further}` }))).toMatchObject({ response_time_ms });
   });
 
   it('finds the response time behind the size of the common format', () => {
-    expect(recordOf(line({ rest: '200 512 0.250' })).response_time_ms).toBe(250);
+    expect(parseRecord(line({ rest: '200 512 0.250' })).response_time_ms).toBe(250);
   });
 
   it.each([
@@ -178,7 +178,7 @@ describe('parseCombinedLine', () => {
     ['10.0.0.1', 'http://8.8.8.8/', '10.0.0.1'],
     ['10.0.0.1', `${'10.1.1.1,'.repeat(40)}8.8.8.8`, '10.0.0.1'],
   ])('gives the host %s forwarded for %s the address %s', (host, forwardedFor, client_ip) => {
-    expect(recordOf(line({ host, rest: `200 1 ${BROWSER} "${forwardedFor}" 0.004` }))).toMatchObject({
+    expect(parseRecord(line({ host, rest: `200 1 ${BROWSER} "${forwardedFor}" 0.004` }))).toMatchObject({
       client_ip,
     });
   });
@@ -189,12 +189,12 @@ describe('parseCombinedLine', () => {
     ['"" "a \\"b\\" \\xc3\\xbc\\x00"', [['user-agent', 'a "b" ü\uFFFD']]],
     ['"-" "cut off', [['user-agent', 'cut off']]],
   ])('keeps of the fields %s the headers %j', (fields, headers) => {
-    const { capture } = recordOf(line({ rest: `200 1 ${fields}` }));
-    expect(JSON.parse(capture)).toEqual({ ...NOTHING_CAPTURED, request_headers: headers });
+    const { captured_json: capture } = parseRecord(line({ rest: `200 1 ${fields}` }));
+    expect(JSON.parse(capture)).toEqual({ ...EMPTY_CAPTURE, request_headers: headers });
   });
 
   it.each(['', '"-" "-"', '"-"'])('captures nothing of the fields %p', (fields) => {
-    expect(recordOf(line({ rest: `200 1 ${fields}` })).capture).toBe('');
+    expect(parseRecord(line({ rest: `200 1 ${fields}` })).captured_json).toBe('');
   });
 
   it('leaves out and names a size and a time beyond their limits', () => {
@@ -212,11 +212,11 @@ describe('parseCombinedLine', () => {
     ['31/Dec/2015:23:59:59 -0930', '2016-01-01T09:29:59.000Z'],
     ['29/Feb/2016:12:00:00 +0000', '2016-02-29T12:00:00.000Z'],
   ])('reads the time %s as %s', (time, expected) => {
-    expect(new Date(recordOf(line({ time })).timestamp).toISOString()).toBe(expected);
+    expect(new Date(parseRecord(line({ time })).timestamp).toISOString()).toBe(expected);
   });
 
   it('moves the time as told', () => {
-    expect(recordOf(line({}), { shiftMs: 86_400_000 }).timestamp).toBe(Date.UTC(2015, 4, 18, 10, 5, 3));
+    expect(parseRecord(line({}), { shiftMs: 86_400_000 }).timestamp).toBe(Date.UTC(2015, 4, 18, 10, 5, 3));
   });
 
   it.each([
@@ -264,7 +264,7 @@ describe('parseCombinedLine', () => {
     ['GET /a\\x00b HTTP/1.1', 'GET', '/a\uFFFDb'],
     ['GET /a\\tb HTTP/1.1', 'GET', '/a\tb'],
   ])('reads the request %p', (request, method, url) => {
-    expect(recordOf(line({ request }))).toMatchObject({ method, url });
+    expect(parseRecord(line({ request }))).toMatchObject({ method, url });
   });
 
   it.each([
@@ -288,7 +288,7 @@ describe('parseCombinedLine', () => {
 
   it('takes a URL of 65,536 characters', () => {
     const url = `/${'a'.repeat(65_535)}`;
-    expect(recordOf(line({ request: `GET ${url} HTTP/1.1` })).url).toBe(url);
+    expect(parseRecord(line({ request: `GET ${url} HTTP/1.1` })).url).toBe(url);
   });
 
   it.each([
@@ -298,7 +298,7 @@ describe('parseCombinedLine', () => {
     ['206 17592186044416', 206, 2 ** 44],
     ['999 0', 999, 0],
   ])('reads status and size %p', (rest, status_code, response_size_bytes) => {
-    expect(recordOf(line({ rest }))).toMatchObject({ status_code, response_size_bytes });
+    expect(parseRecord(line({ rest }))).toMatchObject({ status_code, response_size_bytes });
   });
 
   it.each([
@@ -334,8 +334,10 @@ describe('parseCombinedLine', () => {
     [true, 'GET /a HTTP/1.1', '"-" "ELB-HealthChecker/2.0'],
     [false, 'GET /a HTTP/1.1', '"http://www.example.com/kube-probe" "-"'],
     [false, 'GET /a HTTP/1.1', ''],
-  ])('says that it is noise: %p for %s by %s', (is_noise, request, fields) => {
-    expect(recordOf(line({ request, rest: `200 1 ${fields}` })).is_noise).toBe(is_noise);
+  ])('says that it is noise: %p for %s by %s', (excluded_from_logs, request, fields) => {
+    expect(parseRecord(line({ request, rest: `200 1 ${fields}` })).excluded_from_logs).toBe(
+      excluded_from_logs,
+    );
   });
 
   it('takes any text, and any damage to a good line, without throwing', () => {

@@ -1,17 +1,17 @@
 import { parseAddress } from '../../common/ip-address.js';
-import { requestHeadersText } from '../capture.js';
-import { countryOf, isPublic } from '../client-country.js';
-import { isNoise } from '../log-exclusion.js';
+import { toRequestHeadersJson } from '../capture.js';
+import { isPublic, lookUpCountry } from '../client-country.js';
+import { isStaticAssetOrHealthCheck } from '../log-exclusion.js';
 import { LenientReader } from './decoders.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
-import { pathPatternOf } from './path-pattern.js';
+import { inferPathPattern } from './path-pattern.js';
 import {
   identifierDecoder,
   responseTimeDecoder,
   sizeDecoder,
   statusCodeDecoder,
 } from './request-decoders.js';
-import { MAX_URL, clean, exceeds, methodOf } from './text.js';
+import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from './text.js';
 import { isStorable, readTwoDigits, toEpochMs } from './timestamps.js';
 
 /** The time, up to the quote that opens the request. A user name may have brackets as well. */
@@ -97,9 +97,9 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
   const { method, url } = target;
   const reader = new LenientReader();
   const fields = readFields(line, request.end + result.length);
-  const path = pathPatternOf(url);
+  const path = inferPathPattern(url);
   const client_ip = findAddress(client.host, fields.forwardedFor);
-  const is_noise = isNoise(path, url, fields.userAgent);
+  const excluded_from_logs = isStaticAssetOrHealthCheck(path, url, fields.userAgent);
   const record = {
     request_uuid: null,
     timestamp: timestamp + (options.shiftMs ?? 0),
@@ -115,10 +115,10 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
     response_size_bytes: reader.read(size === '-' ? 0 : Number(size), 'response_size_bytes', sizeDecoder),
     response_time_ms: reader.read(fields.responseTimeMs, 'response_time_ms', responseTimeDecoder),
     client_ip,
-    client_country_iso_code: countryOf(client_ip),
-    is_noise,
+    client_country_iso_code: lookUpCountry(client_ip),
+    excluded_from_logs,
     // Noise is never logged.
-    capture: is_noise ? '' : captureHeaders(fields),
+    captured_json: excluded_from_logs ? '' : captureHeaders(fields),
   };
   return { record, ignored: reader.ignored };
 }
@@ -189,19 +189,19 @@ function readTarget(
   if (text === '' || text === '-') return { reason: 'request: there is none' };
   const tooLong = { reason: `url: must have 1 to ${MAX_URL} characters` };
   if (text.length > MAX_REQUEST) return tooLong;
-  const request = unescaped(text);
+  const request = unescapeText(text);
   const methodEnd = request.indexOf(' ');
-  const method = methodOf(request.slice(0, Math.max(methodEnd, 0)));
+  const method = normalizeMethod(request.slice(0, Math.max(methodEnd, 0)));
   const target = targetFrom(request.slice(methodEnd + 1));
   if (method === null || target === '') return { reason: 'request: must read METHOD target HTTP/version' };
-  return exceeds(target, MAX_URL) ? tooLong : { method, url: toFullUrl(target, baseUrl) };
+  return isLongerThan(target, MAX_URL) ? tooLong : { method, url: toFullUrl(target, baseUrl) };
 }
 
 /** The target before the protocol, which HTTP/0.9 does not have; empty when it is neither. */
 function targetFrom(text: string): string {
   const end = text.lastIndexOf(' ');
-  if (end !== -1 && PROTOCOL.test(text.slice(end + 1))) return clean(text.slice(0, end));
-  return end === -1 && text.startsWith('/') ? clean(text) : '';
+  if (end !== -1 && PROTOCOL.test(text.slice(end + 1))) return sanitize(text.slice(0, end));
+  return end === -1 && text.startsWith('/') ? sanitize(text) : '';
 }
 
 function readFields(line: string, at: number): Fields {
@@ -219,7 +219,9 @@ function readFields(line: string, at: number): Fields {
 }
 
 function toHeader(field: Quoted | null): string | null {
-  return field === null || field.text === '-' || field.text === '' ? null : clean(unescaped(field.text));
+  return field === null || field.text === '-' || field.text === ''
+    ? null
+    : sanitize(unescapeText(field.text));
 }
 
 function readFurtherFields(text: string, fields: Fields) {
@@ -245,7 +247,7 @@ function findAddress(host: string, forwardedFor: string | null): string | null {
 }
 
 function readConsumer(user: string, reader: LenientReader) {
-  const identifier = user === '-' ? null : reader.read(unescaped(user), 'consumer', identifierDecoder);
+  const identifier = user === '-' ? null : reader.read(unescapeText(user), 'consumer', identifierDecoder);
   return identifier === null ? null : { identifier };
 }
 
@@ -253,7 +255,7 @@ function captureHeaders({ userAgent, referer }: Fields): string {
   const headers = [];
   if (userAgent !== null) headers.push(`["user-agent",${JSON.stringify(userAgent)}]`);
   if (referer !== null) headers.push(`["referer",${JSON.stringify(referer)}]`);
-  return headers.length === 0 ? '' : requestHeadersText(headers);
+  return headers.length === 0 ? '' : toRequestHeadersJson(headers);
 }
 
 /** The quoted field at `at`; the rest of the line where its quote stays open. */
@@ -277,7 +279,7 @@ function isEscaped(line: string, at: number): boolean {
 }
 
 /** Undoes `\"`, `\\`, `\n` and the like, and `\xhh`, of which runs are UTF-8. */
-function unescaped(text: string): string {
+function unescapeText(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(ESCAPES, (escape, character?: string) =>
     character === undefined

@@ -1,9 +1,9 @@
 import { type LosslessNumber, isLosslessNumber } from 'lossless-json';
-import { clean } from './text.js';
+import { sanitize } from './text.js';
 
 /** What came in cannot be taken; `message` names the field and the rule it broke, in one line. */
-export class Rejection extends Error {
-  override readonly name = 'Rejection';
+export class InvalidRecordError extends Error {
+  override readonly name = 'InvalidRecordError';
 
   /** Without a stack, which takes ten times as long to make: a message can have thousands of wrong entries. */
   constructor(message: string) {
@@ -19,8 +19,8 @@ export class Rejection extends Error {
  *
  * @throws the error itself when it is a fault of ours
  */
-export function reasonOf(error: unknown, what: string): string {
-  if (error instanceof Rejection) return error.message;
+export function explainFailure(error: unknown, what: string): string {
+  if (error instanceof InvalidRecordError) return error.message;
   if (error instanceof SyntaxError) return `${what}: must be valid JSON`;
   if (error instanceof RangeError) return `${what}: nested too deeply`;
   throw error;
@@ -35,8 +35,8 @@ export interface Decoder<T> {
 }
 
 /** Decodes one value, or rejects it under the name given. */
-export type Check<T> = (value: unknown, name: string) => T;
-export type Members = Readonly<Record<string, unknown>>;
+export type StrictDecoder<T> = (value: unknown, name: string) => T;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Largest signed 64-bit integer, as the store keeps integers. */
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -87,13 +87,13 @@ export function createDecoder<T>(rule: string, decode: (value: unknown) => T | u
 /** A decoder of texts that keep a rule. */
 export function createTextDecoder<T>(rule: string, decode: (text: string) => T | undefined): Decoder<T> {
   return {
-    decode: (value) => (typeof value === 'string' ? decode(clean(value)) : undefined),
+    decode: (value) => (typeof value === 'string' ? decode(sanitize(value)) : undefined),
     ruleFor: (value) => (typeof value === 'string' ? rule : textDecoder.ruleFor(value)),
   };
 }
 
 export const textDecoder = createDecoder('must be a string', (value) =>
-  typeof value === 'string' ? clean(value) : undefined,
+  typeof value === 'string' ? sanitize(value) : undefined,
 );
 
 /** Text, or a number, whose digits are the text. */
@@ -101,16 +101,16 @@ export const textOrNumberDecoder = createDecoder('must be a string', (value) =>
   isNumber(value) ? value.toString() : textDecoder.decode(value),
 );
 
-export const objectDecoder = createDecoder('must be an object', (value): Members | undefined =>
+export const objectDecoder = createDecoder('must be an object', (value): JsonObject | undefined =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value)
-    ? (value as Members)
+    ? (value as JsonObject)
     : undefined,
 );
 
 /** An integer within bounds that a number can hold exactly. */
 export function createIntegerDecoder(min: number, max: number): Decoder<number> {
   return createDecoder(`must be an integer from ${min} to ${max}`, (value) => {
-    const number = numberOf(value);
+    const number = toNumber(value);
     return Number.isInteger(number) && isWithin(number, min, max) ? number : undefined;
   });
 }
@@ -118,7 +118,7 @@ export function createIntegerDecoder(min: number, max: number): Decoder<number> 
 /** A number within bounds. */
 export function createNumberDecoder(min: number, max: number): Decoder<number> {
   return createDecoder(`must be a number from ${min} to ${max}`, (value) => {
-    const number = numberOf(value);
+    const number = toNumber(value);
     return isWithin(number, min, max) ? number : undefined;
   });
 }
@@ -143,18 +143,18 @@ export const nanosecondsDecoder = createDecoder(`must be an integer from 0 to ${
 });
 
 /** The decoder as a check, which throws what cannot be read. */
-export function toCheck<T>(decoder: Decoder<T>): Check<T> {
+export function toStrictDecoder<T>(decoder: Decoder<T>): StrictDecoder<T> {
   return (value, name) => {
     const decoded = decoder.decode(value);
-    if (decoded === undefined) throw new Rejection(`${name}: ${decoder.ruleFor(value)}`);
+    if (decoded === undefined) throw new InvalidRecordError(`${name}: ${decoder.ruleFor(value)}`);
     return decoded;
   };
 }
 
-export const asText = toCheck(textDecoder);
-export const asObject = toCheck(objectDecoder);
+export const decodeText = toStrictDecoder(textDecoder);
+export const decodeObject = toStrictDecoder(objectDecoder);
 
-function numberOf(value: unknown): number | undefined {
+function toNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return isLosslessNumber(value) ? Number(value.toString()) : undefined;
 }

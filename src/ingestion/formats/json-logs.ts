@@ -1,4 +1,4 @@
-import type { Members } from './decoders.js';
+import type { JsonObject } from './decoders.js';
 
 /** Logs in JSON that the import does not read, and members by any of which one is known. */
 const JSON_LOGS: readonly (readonly [name: string, members: readonly string[]])[] = [
@@ -16,7 +16,7 @@ const JSON_LOGS: readonly (readonly [name: string, members: readonly string[]])[
 ];
 
 /** The software whose log the members of a JSON line are; undefined when none is known. */
-export function recognizeJsonLog(line: Members): string | undefined {
+export function recognizeJsonLog(line: JsonObject): string | undefined {
   const hasMember = (name: string) => Object.hasOwn(line, name);
   return JSON_LOGS.find(([, members]) => members.some(hasMember))?.[0];
 }

@@ -8,16 +8,17 @@ const LEAST = {
   status_code: 200,
 };
 
-function recordOf(line: string, shiftMs?: number): ParsedRequest {
+function parseRecord(line: string, shiftMs?: number): ParsedRequest {
   const result = parseNdjsonLine(line, { shiftMs });
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
 }
 const parsed = (members: object, shiftMs?: number) =>
-  recordOf(JSON.stringify({ ...LEAST, ...members }), shiftMs);
+  parseRecord(JSON.stringify({ ...LEAST, ...members }), shiftMs);
 
 describe('what was captured', () => {
-  const captureOf = (members: object, shiftMs?: number) => JSON.parse(parsed(members, shiftMs).capture);
+  const parseCapture = (members: object, shiftMs?: number) =>
+    JSON.parse(parsed(members, shiftMs).captured_json);
 
   it.each([
     ['2025-05-14T10:00:00Z', '2025-05-14T10:00:00.000000Z'],
@@ -25,13 +26,13 @@ describe('what was captured', () => {
     ['2025-05-14T10:00:00.1234Z', '2025-05-14T10:00:00.123400Z'],
     ['2025-05-14T12:00:00.123456789+02:00', '2025-05-14T10:00:00.123456Z'],
   ])('has log times in microseconds: %s', (timestamp, expected) => {
-    const { logs } = captureOf({ logs: [{ timestamp, message: 'a', level: 'warn' }] });
+    const { logs } = parseCapture({ logs: [{ timestamp, message: 'a', level: 'warn' }] });
     const absent = { logger: null, file: null, line: null };
     expect(logs).toEqual([{ timestamp: expected, message: 'a', level: 'warn', ...absent }]);
   });
 
   it('has the kind and status of a span as the contract spells them, else INTERNAL and UNSET', () => {
-    const { spans } = captureOf({
+    const { spans } = parseCapture({
       spans: [span({ kind: 'client', status: 'Ok' }), span({ kind: 'x', status: 'x' })],
     });
     expect(spans).toMatchObject([
@@ -51,7 +52,7 @@ describe('what was captured', () => {
     ['nothing where it ends before it starts', '"start_time_ns":2,"end_time_ns":1', '0'],
   ])('has the exact duration of a span from %s', (_, times, expected) => {
     const line = JSON.stringify({ ...LEAST, spans: [{ span_id: 'a', name: 'b' }] });
-    const { capture } = recordOf(line.replace('"name":"b"', `"name":"b",${times}`));
+    const { captured_json: capture } = parseRecord(line.replace('"name":"b"', `"name":"b",${times}`));
     expect(capture).toContain(`"duration_ns":${expected},`);
   });
 
@@ -62,16 +63,16 @@ describe('what was captured', () => {
         '"end_time_ns":2',
         `"end_time_ns":${text}`,
       );
-      expect(parseNdjsonLine(line)).toMatchObject({ record: { capture: '' }, ignored: ['spans'] });
+      expect(parseNdjsonLine(line)).toMatchObject({ record: { captured_json: '' }, ignored: ['spans'] });
     },
   );
 
   it('has no trace ID where it is all zeros', () => {
-    expect(parsed({ trace_id: '0'.repeat(32) }).capture).toBe('');
+    expect(parsed({ trace_id: '0'.repeat(32) }).captured_json).toBe('');
   });
 
   it('has the exception with every member', () => {
-    const { exception } = captureOf({ exception: { type: 'TypeError' } });
+    const { exception } = parseCapture({ exception: { type: 'TypeError' } });
     const noEvent = { tracker_event_id: null, sentry_event_id: null };
     expect(exception).toEqual({ type: 'TypeError', message: '', stacktrace: '', ...noEvent });
   });
@@ -79,7 +80,7 @@ describe('what was captured', () => {
   it.each(['tracker_event_id', 'sentry_event_id'])(
     'has the ID of the tracked event by both names from %s',
     (name) => {
-      const { exception } = captureOf({ exception: { type: 'TypeError', [name]: 'c0ffee' } });
+      const { exception } = parseCapture({ exception: { type: 'TypeError', [name]: 'c0ffee' } });
       expect(exception).toMatchObject({ tracker_event_id: 'c0ffee', sentry_event_id: 'c0ffee' });
     },
   );
@@ -89,7 +90,7 @@ describe('what was captured', () => {
     const logs = [{ timestamp, message: 'a', level: 'info' }];
     const members = { timestamp, logs, spans: [span({})] };
     expect(parsed(members, 1_000).timestamp).toBe(Date.UTC(2025, 4, 14, 10, 0, 1));
-    const capture = captureOf(members, 1_000);
+    const capture = parseCapture(members, 1_000);
     expect(capture.logs[0].timestamp).toBe('2025-05-14T10:00:01.000001Z');
     expect(capture.spans[0]).toMatchObject({
       start_time_ns: 1_000_000_001,

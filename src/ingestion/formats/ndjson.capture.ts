@@ -3,16 +3,16 @@ import {
   type CapturedException,
   type CapturedLog,
   type CapturedSpan,
+  EMPTY_CAPTURE,
   type Header,
-  NOTHING_CAPTURED,
   formatMicroseconds,
-  spanKind,
-  spanStatus,
-  traceId,
+  normalizeSpanKind,
+  normalizeSpanStatus,
+  normalizeTraceId,
 } from '../capture.js';
 import {
+  type JsonObject,
   type LenientReader,
-  type Members,
   createDecoder,
   createIntegerDecoder,
   createTextDecoder,
@@ -40,19 +40,19 @@ export const headerDecoder = createDecoder(
 
 /** A trace ID in lower case; null where all its digits are zeros. */
 export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>
-  /^[0-9a-f]{32}$/i.test(text) ? traceId(text.toLowerCase()) : undefined,
+  /^[0-9a-f]{32}$/i.test(text) ? normalizeTraceId(text.toLowerCase()) : undefined,
 );
 
 /**
  * The captured part of a request in the shape of Request Details, as far as it can be read. Its times are moved by
  * `shiftMs`, so that they stay with the request's. A log record or a span that lacks something required is left out.
  */
-export function readCapture(source: Members, shiftMs: number, reader: LenientReader): Capture {
+export function readCapture(source: JsonObject, shiftMs: number, reader: LenientReader): Capture {
   const { request_headers, response_headers, request_body_json, response_body_json } = source;
   const { trace_id, exception, logs, spans } = source;
   const texts = request_headers ?? response_headers ?? request_body_json ?? response_body_json;
   // Most lines have nothing: `??` goes on as long as a member is absent.
-  if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return NOTHING_CAPTURED;
+  if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return EMPTY_CAPTURE;
   const shiftNs = BigInt(shiftMs) * 1_000_000n;
   return {
     request_headers: reader.readList(request_headers, 'request_headers', headerDecoder.decode),
@@ -115,17 +115,17 @@ function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): Captu
     span_id,
     parent_span_id: reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
     name,
-    kind: spanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
+    kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start + shiftNs,
     end_time_ns: end + shiftNs,
     duration_ns:
-      reader.read(source.duration_ns, 'spans.duration_ns', nanosecondsDecoder) ?? between(start, end),
-    status: spanStatus(reader.read(source.status, 'spans.status', textDecoder)),
+      reader.read(source.duration_ns, 'spans.duration_ns', nanosecondsDecoder) ?? computeDuration(start, end),
+    status: normalizeSpanStatus(reader.read(source.status, 'spans.status', textDecoder)),
     attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
   };
 }
 
 /** Nanoseconds from one time to another; clocks of two machines can make a span end before it starts: no time then. */
-export function between(start: bigint, end: bigint): bigint {
+export function computeDuration(start: bigint, end: bigint): bigint {
   return end > start ? end - start : 0n;
 }

@@ -9,13 +9,13 @@ const LEAST = {
 };
 const UUID = '63d524d0-e69c-47aa-818c-ab3ada75b277';
 
-function recordOf(line: string, shiftMs?: number): ParsedRequest {
+function parseRecord(line: string, shiftMs?: number): ParsedRequest {
   const result = parseNdjsonLine(line, { shiftMs });
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
 }
 const parsed = (members: object, shiftMs?: number) =>
-  recordOf(JSON.stringify({ ...LEAST, ...members }), shiftMs);
+  parseRecord(JSON.stringify({ ...LEAST, ...members }), shiftMs);
 const resultFor = (members: object) => parseNdjsonLine(JSON.stringify({ ...LEAST, ...members }));
 const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphens or underscores';
 
@@ -42,8 +42,8 @@ describe('parseNdjsonLine', () => {
       response_time_ms: null,
       client_ip: null,
       client_country_iso_code: null,
-      is_noise: false,
-      capture: '',
+      excluded_from_logs: false,
+      captured_json: '',
     });
   });
 
@@ -178,7 +178,7 @@ describe('parseNdjsonLine', () => {
       'spans.status',
     ]);
     expect(result.record).toMatchObject({ consumer: { identifier: 'bob' }, response_size_bytes: 512 });
-    expect(JSON.parse(result.record.capture)).toMatchObject({
+    expect(JSON.parse(result.record.captured_json)).toMatchObject({
       request_headers: [
         ['accept', '*/*'],
         ['content-length', '12'],
@@ -195,7 +195,7 @@ describe('parseNdjsonLine', () => {
     ['4bf92f3577b34da6a3ce929d0e0e4736', '4bf92f3577b34da6a3ce929d0e0e4736'],
   ])('reads the trace ID %s in lower case', (trace_id, expected) => {
     const { record, ignored } = accepted({ trace_id });
-    expect([JSON.parse(record.capture).trace_id, ignored]).toEqual([expected, []]);
+    expect([JSON.parse(record.captured_json).trace_id, ignored]).toEqual([expected, []]);
   });
 
   it.each([
@@ -295,9 +295,9 @@ describe('parseNdjsonLine', () => {
 
   it('completes a URL that is a path alone with the base URL', () => {
     const baseUrl = 'https://api.example.com';
-    const urlOf = (url: string) => parseNdjsonLine(JSON.stringify({ ...LEAST, url }), { baseUrl });
-    expect(urlOf('/a?b')).toMatchObject({ record: { url: 'https://api.example.com/a?b', path: '/a' } });
-    expect(urlOf('http://b.example/a')).toMatchObject({ record: { url: 'http://b.example/a' } });
+    const parseUrl = (url: string) => parseNdjsonLine(JSON.stringify({ ...LEAST, url }), { baseUrl });
+    expect(parseUrl('/a?b')).toMatchObject({ record: { url: 'https://api.example.com/a?b', path: '/a' } });
+    expect(parseUrl('http://b.example/a')).toMatchObject({ record: { url: 'http://b.example/a' } });
   });
 
   it('rounds the response time, and takes integers however JSON writes them', () => {
@@ -305,7 +305,7 @@ describe('parseNdjsonLine', () => {
     const line = '{"attributes":0,"response_time_ms":0.12345678901234567890,"request_size_bytes":7.0';
     const rest = `,"timestamp":"2025-05-14","method":"get","url":"/","status_code":2e2}`;
     const expected = { response_time_ms: 0, request_size_bytes: 7, method: 'GET', status_code: 200 };
-    expect(recordOf(line + rest)).toMatchObject(expected);
+    expect(parseRecord(line + rest)).toMatchObject(expected);
   });
 
   it.each(['203.0.113.7', '203.0.113.7:443', '[2001:db8::7]:443'])('reads the address %s', (client_ip) => {
@@ -331,8 +331,8 @@ describe('parseNdjsonLine', () => {
     [true, { request_headers: [['User-Agent', 'GoogleHC/1.0']] }],
     [false, { user_agent: 'curl/8', request_headers: [['user-agent', 'GoogleHC/1.0']] }],
     [false, { path: '/{slug}', url: '/ping' }],
-  ])('says that it is noise: %p for %j', (is_noise, members) => {
-    expect(parsed(members).is_noise).toBe(is_noise);
+  ])('says that it is noise: %p for %j', (excluded_from_logs, members) => {
+    expect(parsed(members).excluded_from_logs).toBe(excluded_from_logs);
   });
 
   it('replaces NUL and lone surrogates in every text', () => {
@@ -342,13 +342,13 @@ describe('parseNdjsonLine', () => {
     const kept = 'a\uFFFDb\uFFFD';
     expect(record).toMatchObject({ url: kept, path: kept });
     expect(record.consumer).toEqual({ identifier: kept, name: kept, group: kept });
-    expect(JSON.parse(record.capture).request_headers).toEqual([[kept, kept]]);
+    expect(JSON.parse(record.captured_json).request_headers).toEqual([[kept, kept]]);
   });
 
   it('ignores members that it does not know', () => {
     expect(parsed({ id: 7, __proto__: { env: 'x' }, toString: 1, constructor: {} })).toEqual(parsed({}));
     const line = JSON.stringify(LEAST).replace('{', '{"__proto__":{"env":"x"},');
-    expect(recordOf(line)).toEqual(parsed({}));
+    expect(parseRecord(line)).toEqual(parsed({}));
   });
 });
 

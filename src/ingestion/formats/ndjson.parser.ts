@@ -1,20 +1,20 @@
 import { parseAddress } from '../../common/ip-address.js';
 import { parseExact } from '../../common/json/exact-json.js';
-import { type Capture, captureText, headerOf } from '../capture.js';
-import { countryOf } from '../client-country.js';
-import { isNoise } from '../log-exclusion.js';
+import { type Capture, getHeader, toCaptureJson } from '../capture.js';
+import { lookUpCountry } from '../client-country.js';
+import { isStaticAssetOrHealthCheck } from '../log-exclusion.js';
 import {
+  type JsonObject,
   LenientReader,
-  type Members,
   createTextDecoder,
+  explainFailure,
   isAbsent,
-  reasonOf,
   textDecoder,
 } from './decoders.js';
 import { recognizeJsonLog } from './json-logs.js';
 import { readCapture } from './ndjson.capture.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
-import { MAX_PATH, pathPatternOf } from './path-pattern.js';
+import { MAX_PATH, inferPathPattern } from './path-pattern.js';
 import {
   envDecoder,
   methodDecoder,
@@ -25,17 +25,17 @@ import {
   urlDecoder,
   uuidDecoder,
 } from './request-decoders.js';
-import { cut } from './text.js';
-import { instantDecoder } from './timestamps.js';
+import { truncate } from './text.js';
+import { timestampDecoder } from './timestamps.js';
 
 const REQUIRED = {
-  timestamp: instantDecoder,
+  timestamp: timestampDecoder,
   method: methodDecoder,
   url: urlDecoder,
   status_code: statusCodeDecoder,
 };
 
-const pathDecoder = createTextDecoder('must be a string', (path) => cut(path, MAX_PATH));
+const pathDecoder = createTextDecoder('must be a string', (path) => truncate(path, MAX_PATH));
 const addressDecoder = createTextDecoder(
   'must be an IPv4 or IPv6 address',
   (text) => parseAddress(text) ?? undefined,
@@ -61,13 +61,13 @@ export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineR
   // Before parsing, which makes an error with a stack trace of a line that is no JSON.
   if (!line.trimStart().startsWith('{')) return NOT_AN_OBJECT;
   try {
-    return readRequest(parseExact(line) as Members, options);
+    return readRequest(parseExact(line) as JsonObject, options);
   } catch (error) {
-    return { reason: reasonOf(error, 'line') };
+    return { reason: explainFailure(error, 'line') };
   }
 }
 
-function readRequest(source: Members, { shiftMs = 0, baseUrl }: ParseOptions): LineResult {
+function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions): LineResult {
   const timestamp = REQUIRED.timestamp.decode(source.timestamp);
   const method = REQUIRED.method.decode(source.method);
   const target = REQUIRED.url.decode(source.url);
@@ -77,7 +77,7 @@ function readRequest(source: Members, { shiftMs = 0, baseUrl }: ParseOptions): L
   const reader = new LenientReader();
   const url = toFullUrl(target, baseUrl);
   const given = source.path === null ? '' : reader.read(source.path, 'path', pathDecoder);
-  const path = given === null ? pathPatternOf(url) : given || null;
+  const path = given === null ? inferPathPattern(url) : given || null;
   const client_ip = reader.read(source.client_ip, 'client_ip', addressDecoder);
   const capture = readCapture(source, shiftMs, reader);
   const record = {
@@ -96,19 +96,23 @@ function readRequest(source: Members, { shiftMs = 0, baseUrl }: ParseOptions): L
     client_ip,
     client_country_iso_code:
       reader.read(source.client_country_iso_code, 'client_country_iso_code', countryDecoder) ??
-      countryOf(client_ip),
-    is_noise: isNoise(path, url, readUserAgent(source.user_agent, capture, reader)),
-    capture: captureText(capture),
+      lookUpCountry(client_ip),
+    excluded_from_logs: isStaticAssetOrHealthCheck(
+      path,
+      url,
+      readUserAgent(source.user_agent, capture, reader),
+    ),
+    captured_json: toCaptureJson(capture),
   };
   return { record, ignored: reader.ignored };
 }
 
 function readUserAgent(value: unknown, { request_headers }: Capture, reader: LenientReader): string | null {
-  return reader.read(value, 'user_agent', textDecoder) ?? headerOf(request_headers, 'user-agent');
+  return reader.read(value, 'user_agent', textDecoder) ?? getHeader(request_headers, 'user-agent');
 }
 
 /** Why an object is no request: it is JSON of another kind, or which of the required members cannot be read. */
-function findReason(source: Members): string {
+function findReason(source: JsonObject): string {
   const names = Object.keys(REQUIRED) as (keyof typeof REQUIRED)[];
   const isForeign = names.filter((name) => isAbsent(source[name])).length > 1;
   const broken = names.find((name) => REQUIRED[name].decode(source[name]) === undefined);

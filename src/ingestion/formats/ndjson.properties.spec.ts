@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { parseNdjsonLine } from './ndjson.parser.js';
 import type { ParsedRequest } from './parsed-request.js';
-import { MAX_PATH, pathPatternOf } from './path-pattern.js';
-import { clean, cut } from './text.js';
+import { MAX_PATH, inferPathPattern } from './path-pattern.js';
+import { sanitize, truncate } from './text.js';
 
 const LEAST = {
   timestamp: '2025-05-14T10:00:00.123Z',
@@ -11,7 +11,7 @@ const LEAST = {
   status_code: 200,
 };
 
-function recordOf(line: string, shiftMs?: number): ParsedRequest {
+function parseRecord(line: string, shiftMs?: number): ParsedRequest {
   const result = parseNdjsonLine(line, { shiftMs });
   if (!('record' in result)) throw new Error(result.reason);
   return result.record;
@@ -85,16 +85,16 @@ describe('a line as the API gives it', () => {
     ),
     fc.string({ unit: 'grapheme', minLength: 1, maxLength: 8 }),
   );
-  const hostilePath = fc
+  const maliciousPath = fc
     .array(piece, { minLength: 1, maxLength: 300 })
-    .map((pieces) => cut(clean(pieces.join('')), MAX_PATH));
+    .map((pieces) => truncate(sanitize(pieces.join('')), MAX_PATH));
   const log_record = fc.record({
     timestamp: instant.map((date) => date.toISOString()),
     request_uuid: fc.uuid(),
     env: fc.stringMatching(/^[\w-]{1,32}$/),
     consumer: fc.option(fc.stringMatching(/^[\w@.]{1,20}$/)),
     method: fc.constantFrom('GET', 'POST', 'M-SEARCH', 'UPDATEREDIRECTREF', 'X2_Y'),
-    path: fc.option(hostilePath),
+    path: fc.option(maliciousPath),
     url: fc.webUrl({ withQueryParameters: true }),
     status_code: fc.integer({ min: 100, max: 999 }),
     request_size_bytes: fc.option(fc.nat()),
@@ -107,10 +107,17 @@ describe('a line as the API gives it', () => {
   it('comes back with every field, and the capture letter by letter', () => {
     fc.assert(
       fc.property(log_record, captureJson, (fields, captured) => {
-        const record = recordOf(`${JSON.stringify(fields).slice(0, -1)},${captured.slice(1)}`);
-        const { timestamp, consumer, is_noise, is_path_inferred, capture: text, ...rest } = record;
+        const record = parseRecord(`${JSON.stringify(fields).slice(0, -1)},${captured.slice(1)}`);
+        const {
+          timestamp,
+          consumer,
+          excluded_from_logs,
+          is_path_inferred,
+          captured_json: text,
+          ...rest
+        } = record;
         const given = { ...rest, timestamp: new Date(timestamp).toISOString() };
-        expect([typeof is_noise, is_path_inferred]).toEqual(['boolean', false]);
+        expect([typeof excluded_from_logs, is_path_inferred]).toEqual(['boolean', false]);
         expect({ ...given, consumer: consumer?.identifier ?? null }).toEqual(fields);
         expect(text === '' ? isEmpty(captured) : text).toEqual(text === '' ? true : captured);
       }),
@@ -120,10 +127,10 @@ describe('a line as the API gives it', () => {
 
   it('has the path that was made from its URL when it comes back', () => {
     fc.assert(
-      fc.property(hostilePath, (url) => {
-        const { path } = recordOf(JSON.stringify({ ...LEAST, url }));
-        expect(path).toBe(pathPatternOf(url));
-        expect(recordOf(JSON.stringify({ ...LEAST, url, path })).path).toBe(path);
+      fc.property(maliciousPath, (url) => {
+        const { path } = parseRecord(JSON.stringify({ ...LEAST, url }));
+        expect(path).toBe(inferPathPattern(url));
+        expect(parseRecord(JSON.stringify({ ...LEAST, url, path })).path).toBe(path);
       }),
       { numRuns: 1_000 },
     );
@@ -138,10 +145,10 @@ describe('a line as the API gives it', () => {
     });
     fc.assert(
       fc.property(name, name, name, (identifier, label, group) => {
-        const { consumer } = recordOf(
+        const { consumer } = parseRecord(
           JSON.stringify({ ...LEAST, consumer: { identifier, name: label, group } }),
         );
-        expect(recordOf(JSON.stringify({ ...LEAST, consumer })).consumer).toEqual(consumer);
+        expect(parseRecord(JSON.stringify({ ...LEAST, consumer })).consumer).toEqual(consumer);
       }),
       { numRuns: 1_000 },
     );

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { MAX_PATH, pathPatternOf, pathnameOf, toBraces } from './path-pattern.js';
+import { MAX_PATH, extractPathname, inferPathPattern, normalizeRoutePattern } from './path-pattern.js';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 2 * MAX_PATH });
 
-describe('pathnameOf', () => {
+describe('extractPathname', () => {
   it.each([
     ['/', '/'],
     ['/a/b', '/a/b'],
@@ -23,11 +23,11 @@ describe('pathnameOf', () => {
     ['/%zz', '/%zz'],
     ['/a b', '/a b'],
   ])('reads the path of %p as %p', (url, path) => {
-    expect(pathnameOf(url)).toBe(path);
+    expect(extractPathname(url)).toBe(path);
   });
 });
 
-describe('pathPatternOf', () => {
+describe('inferPathPattern', () => {
   it.each([
     ['numbers', '/users/7/orders/0042', '/users/{id}/orders/{id}'],
     ['UUIDs', '/users/63D524d0-e69c-47aa-818c-ab3ada75b277', '/users/{id}'],
@@ -36,7 +36,7 @@ describe('pathPatternOf', () => {
     ['digests', '/blobs/DA39A3EE5E6B4B0D3255BFEF95601890AFD80709', '/blobs/{id}'],
     ['each of several', 'https://api.example.com/1/2/3?4', '/{id}/{id}/{id}'],
   ])('generalizes %s', (_, url, pattern) => {
-    expect(pathPatternOf(url)).toBe(pattern);
+    expect(inferPathPattern(url)).toBe(pattern);
   });
 
   it.each([
@@ -55,27 +55,27 @@ describe('pathPatternOf', () => {
     '//',
     '*',
   ])('keeps %s', (path) => {
-    expect(pathPatternOf(path)).toBe(path);
+    expect(inferPathPattern(path)).toBe(path);
   });
 
   it('keeps at most 1,024 code points, never half a character', () => {
-    expect(pathPatternOf(`/${'💥'.repeat(2000)}`)).toBe(`/${'💥'.repeat(MAX_PATH - 1)}`);
+    expect(inferPathPattern(`/${'💥'.repeat(2000)}`)).toBe(`/${'💥'.repeat(MAX_PATH - 1)}`);
   });
 
   it('makes a bounded, well-formed pattern of any text, and of that pattern the same again', () => {
     fc.assert(
       fc.property(anyText, (url) => {
-        const pattern = pathPatternOf(url);
+        const pattern = inferPathPattern(url);
         expect(pattern === '*' || pattern.startsWith('/')).toBe(true);
         expect(Array.from(pattern).length).toBeLessThanOrEqual(MAX_PATH);
         expect(pattern.isWellFormed()).toBe(true);
-        expect(pathPatternOf(pattern)).toBe(pattern);
+        expect(inferPathPattern(pattern)).toBe(pattern);
       }),
     );
   });
 });
 
-describe('toBraces', () => {
+describe('normalizeRoutePattern', () => {
   it.each([
     ['Express', '/users/:id', '/users/{id}'],
     ['Express', '/users/:userId/orders/:order_id', '/users/{userId}/orders/{order_id}'],
@@ -119,7 +119,7 @@ describe('toBraces', () => {
     ['open brackets', '/a{b/[c/<d/:/e(', '/a{b/[c/<d/:/e('],
     ['nothing', '', ''],
   ])('writes the path of %s, %s, as %s', (_, path, expected) => {
-    expect(toBraces(path)).toBe(expected);
+    expect(normalizeRoutePattern(path)).toBe(expected);
   });
 
   it('leaves a path in braces as it is, so that what the API gives can be imported', () => {
@@ -132,7 +132,7 @@ describe('toBraces', () => {
     fc.assert(
       fc.property(fc.array(segment), (segments) => {
         const path = `/${segments.join('/')}`;
-        expect(toBraces(path)).toBe(path);
+        expect(normalizeRoutePattern(path)).toBe(path);
       }),
     );
   });
@@ -144,7 +144,7 @@ describe('toBraces', () => {
     });
     fc.assert(
       fc.property(fc.oneof(route, anyText), (path) => {
-        const braced = toBraces(path);
+        const braced = normalizeRoutePattern(path);
         expect(Array.from(braced).length).toBeLessThanOrEqual(MAX_PATH);
         expect(braced.isWellFormed()).toBe(true);
         expect(braced).not.toContain('\0');
@@ -155,7 +155,7 @@ describe('toBraces', () => {
   it.each(['{', '[', '<', ':a(', ':a{', '{/', '\\', ':{/:'])(
     'takes a million of %p in good time',
     (piece) => {
-      expect(Array.from(toBraces(piece.repeat(1_000_000))).length).toBeLessThanOrEqual(MAX_PATH);
+      expect(Array.from(normalizeRoutePattern(piece.repeat(1_000_000))).length).toBeLessThanOrEqual(MAX_PATH);
     },
   );
 });

@@ -1,5 +1,5 @@
-import { paramsInBraces } from './route-syntax.js';
-import { clean, cut } from './text.js';
+import { convertRouteSyntax } from './route-syntax.js';
+import { sanitize, truncate } from './text.js';
 
 /** Code points of a path pattern: what the `path` filter can be asked for (docs/contract.md#limits). */
 export const MAX_PATH = 1024;
@@ -15,7 +15,7 @@ const LONG_HEX = /^[0-9a-f]{16,}$/i;
  * The path of a URL as it was written: no decoding, no normalization. Takes what a log or a client may hold:
  * origin form (`/a?b`), absolute form (`http://host/a`), `*`, and text that is no URL at all.
  */
-export function pathnameOf(url: string): string {
+export function extractPathname(url: string): string {
   const target = url.replace(AUTHORITY, '');
   const end = target.search(/[?#]/);
   const path = end === -1 ? target : target.slice(0, end);
@@ -26,18 +26,18 @@ export function pathnameOf(url: string): string {
  * A path pattern for a request that came without one: the path of its URL, in which segments that are a number, a
  * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. Never throws.
  */
-export function pathPatternOf(url: string): string {
-  return cut(clean(pathnameOf(url).split('/').map(generalized).join('/')), MAX_PATH);
+export function inferPathPattern(url: string): string {
+  return truncate(sanitize(extractPathname(url).split('/').map(generalizeSegment).join('/')), MAX_PATH);
 }
 
 /**
  * The path pattern of a route as its framework spells it: every parameter in braces, at most 1,024 code points.
  * Never throws.
  */
-export function toBraces(path: string): string {
-  return cut(paramsInBraces(cut(clean(path), MAX_PATH)), MAX_PATH);
+export function normalizeRoutePattern(path: string): string {
+  return truncate(convertRouteSyntax(truncate(sanitize(path), MAX_PATH)), MAX_PATH);
 }
 
-function generalized(segment: string): string {
+function generalizeSegment(segment: string): string {
   return NUMBER.test(segment) || UUID.test(segment) || LONG_HEX.test(segment) ? PARAMETER : segment;
 }

@@ -49,7 +49,7 @@ describe('the access log of our own', () => {
       38: 'request: its quote is not closed',
     });
     expect(read).toBe(36);
-    expect(records.filter(({ is_noise }) => is_noise)).toHaveLength(6);
+    expect(records.filter(({ excluded_from_logs }) => excluded_from_logs)).toHaveLength(6);
     expect(countBy(records, 'client_country_iso_code')).toEqual({ null: 21, US: 3, RU: 5 });
   });
 });
@@ -60,8 +60,8 @@ describe('the NDJSON of our own', () => {
     expect(Object.keys(rejected)).toEqual(['13', '14', '15', '16', '18', '22']);
     expect(ignored).toEqual({ 19: ['env'], 20: ['request_headers'], 21: ['trace_id'] });
     expect(read).toBe(22);
-    expect(records.filter(({ is_noise }) => is_noise)).toHaveLength(3);
-    expect(records.filter(({ capture }) => capture !== '')).toHaveLength(2);
+    expect(records.filter(({ excluded_from_logs }) => excluded_from_logs)).toHaveLength(3);
+    expect(records.filter(({ captured_json: capture }) => capture !== '')).toHaveLength(2);
   });
 });
 
@@ -106,8 +106,8 @@ describeReal('a real access log', () => {
   });
 
   it('holds as noise exactly its icons, robots.txt and sitemap', () => {
-    const noise = outcome.records.filter(({ is_noise }) => is_noise);
-    expect(countBy(noise, 'path')).toEqual({
+    const excluded = outcome.records.filter(({ excluded_from_logs }) => excluded_from_logs);
+    expect(countBy(excluded, 'path')).toEqual({
       '/favicon.ico': 807,
       '//favicon.ico': 1,
       '/robots.txt': 180,

@@ -9,9 +9,9 @@ import {
   createTextDecoder,
   objectDecoder,
   textOrNumberDecoder,
-  toCheck,
+  toStrictDecoder,
 } from './decoders.js';
-import { MAX_URL, METHOD_RULE, exceeds, methodOf, trimAndCut } from './text.js';
+import { MAX_URL, METHOD_RULE, isLongerThan, normalizeMethod, trimAndTruncate } from './text.js';
 
 /** Longest texts of a consumer, in code points; the public client libraries cut there too. */
 const MAX_IDENTIFIER = 128;
@@ -34,11 +34,11 @@ export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS)
 
 /** A URL, whole: one that is too long cannot be read. */
 export const urlDecoder = createTextDecoder(`must have 1 to ${MAX_URL} characters`, (url) =>
-  url === '' || exceeds(url, MAX_URL) ? undefined : url,
+  url === '' || isLongerThan(url, MAX_URL) ? undefined : url,
 );
 
 /** An HTTP method, in upper case. */
-export const methodDecoder = createTextDecoder(METHOD_RULE, (text) => methodOf(text) ?? undefined);
+export const methodDecoder = createTextDecoder(METHOD_RULE, (text) => normalizeMethod(text) ?? undefined);
 
 /** A UUID in any spelling, as lower-case hex with hyphens. */
 export const uuidDecoder = createTextDecoder('must be a UUID', (text) => {
@@ -55,7 +55,7 @@ export const envDecoder = createTextDecoder(
 /** A consumer's identifier: trimmed, cut, not empty. */
 export const identifierDecoder = createTextDecoder(
   'must not be empty',
-  (text) => trimAndCut(text, MAX_IDENTIFIER) || undefined,
+  (text) => trimAndTruncate(text, MAX_IDENTIFIER) || undefined,
 );
 
 /** An identifier that may be a number. */
@@ -64,13 +64,13 @@ const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
 );
 
 /** The name of a consumer or of a group: trimmed, cut, empty for none. */
-export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndCut(text, MAX_NAME));
+export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndTruncate(text, MAX_NAME));
 
-export const asStatusCode = toCheck(statusCodeDecoder);
-export const asUrl = toCheck(urlDecoder);
-export const asMethod = toCheck(methodDecoder);
-export const asUuid = toCheck(uuidDecoder);
-export const asEnv = toCheck(envDecoder);
+export const decodeStatusCode = toStrictDecoder(statusCodeDecoder);
+export const decodeUrl = toStrictDecoder(urlDecoder);
+export const decodeMethod = toStrictDecoder(methodDecoder);
+export const decodeUuid = toStrictDecoder(uuidDecoder);
+export const decodeEnv = toStrictDecoder(envDecoder);
 
 /**
  * A consumer, as far as it can be read: its identifier, which may be a number, or an object of `identifier`, `name` and

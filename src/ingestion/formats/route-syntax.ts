@@ -31,7 +31,7 @@ const RULES = new Map<string, Rule>([
  * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}` all become `/users/{id}`. Optional parts
  * are taken as present, wildcards and everything else stay as they are.
  */
-export function paramsInBraces(path: string): string {
+export function convertRouteSyntax(path: string): string {
   let text = '';
   let at = 0;
   while (at < path.length) {
@@ -55,7 +55,7 @@ function fromBraces(path: string, at: number): Piece | undefined {
   const inner = path.slice(at + 1, end - 1);
   const name = NAMED.exec(inner)?.[1];
   if (name !== undefined) return { text: `{${name}}`, end };
-  return { text: OPTIONAL_PART.test(inner) ? paramsInBraces(inner) : path.slice(at, end), end };
+  return { text: OPTIONAL_PART.test(inner) ? convertRouteSyntax(inner) : path.slice(at, end), end };
 }
 
 function fromColon(path: string, at: number): Piece | undefined {

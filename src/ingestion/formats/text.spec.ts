@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { clean, cut, exceeds, methodOf, trimAndCut } from './text.js';
+import { isLongerThan, normalizeMethod, sanitize, trimAndTruncate, truncate } from './text.js';
 
 const anyText = fc.string({ unit: 'binary' });
 
@@ -10,13 +10,13 @@ describe('clean', () => {
     ['\uDCA5', '\uFFFD'],
     ['💥 ü', '💥 ü'],
   ])('makes of %j the text %j', (text, expected) => {
-    expect(clean(text)).toBe(expected);
+    expect(sanitize(text)).toBe(expected);
   });
 
   it('gives text that UTF-8 carries unchanged', () => {
     fc.assert(
       fc.property(anyText, (text) => {
-        expect(Buffer.from(clean(text)).toString()).toBe(clean(text));
+        expect(Buffer.from(sanitize(text)).toString()).toBe(sanitize(text));
       }),
     );
   });
@@ -27,27 +27,27 @@ describe('cut and exceeds', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (text, max) => {
         const points = Array.from(text);
-        expect(cut(text, max)).toBe(points.slice(0, max).join(''));
-        expect(exceeds(text, max)).toBe(points.length > max);
+        expect(truncate(text, max)).toBe(points.slice(0, max).join(''));
+        expect(isLongerThan(text, max)).toBe(points.length > max);
       }),
     );
   });
 });
 
-describe('trimAndCut', () => {
+describe('trimAndTruncate', () => {
   it('gives text that trimming and cutting again does not change', () => {
     const text = fc.string({ unit: fc.constantFrom(' ', '\t', '\u00a0', 'a', '💥') });
     fc.assert(
       fc.property(text, fc.nat(40), (given, max) => {
-        const once = trimAndCut(given, max);
-        expect(trimAndCut(once, max)).toBe(once);
-        expect(once).toBe(cut(given.trim(), max).trim());
+        const once = trimAndTruncate(given, max);
+        expect(trimAndTruncate(once, max)).toBe(once);
+        expect(once).toBe(truncate(given.trim(), max).trim());
       }),
     );
   });
 });
 
-describe('methodOf', () => {
+describe('normalizeMethod', () => {
   it.each([
     ['GET', 'GET'],
     ['get', 'GET'],
@@ -64,6 +64,6 @@ describe('methodOf', () => {
     ['GET|POST', null],
     ['A'.repeat(33), null],
   ])('reads the method %p as %p', (text, expected) => {
-    expect(methodOf(text)).toBe(expected);
+    expect(normalizeMethod(text)).toBe(expected);
   });
 });

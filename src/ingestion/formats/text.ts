@@ -16,12 +16,12 @@ export const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphe
  * The text as every store and every JSON reader can take it: a lone surrogate, which UTF-8 cannot carry, and NUL,
  * which many databases refuse, become U+FFFD.
  */
-export function clean(text: string): string {
+export function sanitize(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text).toWellFormed();
 }
 
 /** The text, or its first `max` Unicode code points. */
-export function cut(text: string, max: number): string {
+export function truncate(text: string, max: number): string {
   if (text.length <= max) return text;
   return Array.from(text.slice(0, 2 * max))
     .slice(0, max)
@@ -29,16 +29,16 @@ export function cut(text: string, max: number): string {
 }
 
 /** The text without blanks around it, at most `max` Unicode code points, so that trimming and cutting it again changes nothing. */
-export function trimAndCut(text: string, max: number): string {
-  return cut(text.trim(), max).trimEnd();
+export function trimAndTruncate(text: string, max: number): string {
+  return truncate(text.trim(), max).trimEnd();
 }
 
 /** Whether the text has more than `max` Unicode code points. */
-export function exceeds(text: string, max: number): boolean {
-  return text.length > max && cut(text, max).length < text.length;
+export function isLongerThan(text: string, max: number): boolean {
+  return text.length > max && truncate(text, max).length < text.length;
 }
 
 /** The method in upper case; null when it is none that is accepted. */
-export function methodOf(text: string): string | null {
+export function normalizeMethod(text: string): string | null {
   return METHOD.test(text) ? text.toUpperCase() : null;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseTimestamp, resolveTimestamp } from '../../common/time/timestamp.js';
-import { instantOf } from './timestamps.js';
+import { parseIngestTimestamp } from './timestamps.js';
 
 /** As the API reads timestamps. */
 function expected(text: string): number | null {
@@ -9,7 +9,7 @@ function expected(text: string): number | null {
   return epochMs >= 0 && epochMs < Date.UTC(2100, 0, 1) ? epochMs : null;
 }
 
-describe('instantOf', () => {
+describe('parseIngestTimestamp', () => {
   it('reads every text of the form that the API gives as the API reads it', () => {
     const digits = (max: number, width: number) =>
       fc.nat(max).map((number) => String(number).padStart(width, '0'));
@@ -18,7 +18,7 @@ describe('instantOf', () => {
     fc.assert(
       fc.property(date, time, digits(999, 3), (day, hour, ms) => {
         const text = `${day}T${hour}.${ms}Z`;
-        expect([text, instantOf(text)]).toEqual([text, expected(text)]);
+        expect([text, parseIngestTimestamp(text)]).toEqual([text, expected(text)]);
       }),
       { numRuns: 5_000 },
     );
@@ -41,6 +41,6 @@ describe('instantOf', () => {
     ['2025-04-30T23:59:59.000+00:00', Date.UTC(2025, 3, 30, 23, 59, 59)],
     ['yesterday', null],
   ])('reads %s as %p', (text, epochMs) => {
-    expect(instantOf(text)).toBe(epochMs);
+    expect(parseIngestTimestamp(text)).toBe(epochMs);
   });
 });

@@ -18,7 +18,7 @@ const ZERO = '0'.charCodeAt(0);
  * Milliseconds since the Unix epoch of an ISO 8601 date and time as the API takes them (docs/contract.md#timestamps),
  * cut to the millisecond, UTC where it has no offset. Null for any other text and for years before 1970 or after 2099.
  */
-export function instantOf(text: string): number | null {
+export function parseIngestTimestamp(text: string): number | null {
   const epochMs = API_FORM.test(text) ? readApiForm(text) : readTimestamp(text);
   return isStorable(epochMs) ? epochMs : null;
 }
@@ -65,14 +65,15 @@ export function isStorable(epochMs: number): boolean {
   return epochMs >= 0 && epochMs < END_MS;
 }
 
-/** An ISO 8601 date and time in milliseconds since the Unix epoch; see `instantOf`. */
-export const instantDecoder = createDecoder('must be an ISO 8601 date and time from 1970 to 2099', (value) =>
-  typeof value === 'string' ? (instantOf(value) ?? undefined) : undefined,
+/** An ISO 8601 date and time in milliseconds since the Unix epoch; see `parseIngestTimestamp`. */
+export const timestampDecoder = createDecoder(
+  'must be an ISO 8601 date and time from 1970 to 2099',
+  (value) => (typeof value === 'string' ? (parseIngestTimestamp(value) ?? undefined) : undefined),
 );
 
 /** The same in whole microseconds. */
-export const microsecondsDecoder = createDecoder(instantDecoder.ruleFor(''), (value) => {
-  const epochMs = instantDecoder.decode(value);
+export const microsecondsDecoder = createDecoder(timestampDecoder.ruleFor(''), (value) => {
+  const epochMs = timestampDecoder.decode(value);
   if (epochMs === undefined) return undefined;
   const rest = BEYOND_MILLISECONDS.exec(value as string)?.[1] ?? '';
   return epochMs * 1000 + Number(rest.padEnd(3, '0'));
@@ -84,22 +85,22 @@ const MAX_AHEAD_MS = 24 * 3_600_000;
 /** Since when data is kept, in milliseconds since the Unix epoch, and the same in words. */
 export interface Retention {
   from: number;
-  words: string;
+  description: string;
 }
 
-export const trafficRetention = (now: number): Retention => ({
+export const getTrafficRetention = (now: number): Retention => ({
   from: trafficRetainedFrom(now),
-  words: `the ${TRAFFIC_RETENTION_MONTHS} months for which traffic is kept`,
+  description: `the ${TRAFFIC_RETENTION_MONTHS} months for which traffic is kept`,
 });
 
-export const logsRetention = (now: number): Retention => ({
+export const getLogsRetention = (now: number): Retention => ({
   from: logsRetainedFrom(now),
-  words: `the ${LOG_RETENTION_DAYS} days for which request logs are kept`,
+  description: `the ${LOG_RETENTION_DAYS} days for which request logs are kept`,
 });
 
 /** Why data of that time cannot be kept, or undefined when it can; in milliseconds since the Unix epoch. */
-export function whyNotInTime(timestamp: number, kept: Retention, now: number): string | undefined {
-  if (timestamp < kept.from) return `timestamp: older than ${kept.words}`;
+export function checkRetention(timestamp: number, retention: Retention, now: number): string | undefined {
+  if (timestamp < retention.from) return `timestamp: older than ${retention.description}`;
   if (timestamp > now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';
   return undefined;
 }

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
-import type { SharedRedis } from '../../redis/redis-coordinator.js';
+import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 import type { RequestRecord } from '../request-record.js';
 import { type IdGenerator, SequenceIdGenerator, dateTime64 } from './id-generator.js';
 import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
@@ -15,7 +15,7 @@ export interface RequestIds {
 }
 
 /** A record, with the names under which it is kept, and the IDs behind them. */
-export interface Resolved<R> {
+export interface WithIds<R> {
   record: R;
   ids: RequestIds;
   /** The kinds of names that are beyond the app's limits; the record counts under `*` there. */
@@ -23,7 +23,7 @@ export interface Resolved<R> {
 }
 
 /** What names the environment, the endpoint and the consumer of a request. */
-export type Named = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
+export type DimensionNames = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
   /** False: the path has the endpoint of that name where there is one, and makes none. */
   registersPath?: boolean;
 };
@@ -35,25 +35,25 @@ interface ConsumerRow extends NameRow {
 }
 
 /** A consumer as a batch of records describes it; the last description counts. */
-interface MetConsumer {
+interface BatchConsumer {
   seenAt: number;
   name?: string;
   group?: string;
 }
 
-interface MetNames {
+interface BatchNames {
   envs: Map<string, NewName>;
   /** Endpoints that records name, and those of them that may be registered, each with the first record that may. */
   endpoints: Set<string>;
   newEndpoints: Map<string, NewName & { index: number }>;
   groups: Map<string, NewName>;
-  consumers: Map<string, MetConsumer>;
+  consumers: Map<string, BatchConsumer>;
 }
 
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
 /** By what makes writers agree: Redis, else the store itself. */
-const shared = new WeakMap<ClickHouse | SharedRedis, NameRegistry>();
+const shared = new WeakMap<ClickHouse | RedisCoordinator, NameRegistry>();
 
 /**
  * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
@@ -102,7 +102,7 @@ export class NameRegistry {
    * @param redis on which this process agrees with others that write names; null where it is the only one
    * @param limits of apps that have none of their own
    */
-  static of(store: ClickHouse, redis: SharedRedis | null, limits = DEFAULT_LIMITS): NameRegistry {
+  static getShared(store: ClickHouse, redis: RedisCoordinator | null, limits = DEFAULT_LIMITS): NameRegistry {
     const known = shared.get(redis ?? store);
     if (known) return known;
     const ids = redis ? new RedisIdGenerator(store, redis) : new SequenceIdGenerator(store);
@@ -112,7 +112,7 @@ export class NameRegistry {
   }
 
   /** Each record of an app with its IDs, in order. New names are in the store before this resolves. */
-  resolve<R extends Named>(appId: number, records: readonly R[]): Promise<Resolved<R>[]> {
+  resolve<R extends DimensionNames>(appId: number, records: readonly R[]): Promise<WithIds<R>[]> {
     if (records.length === 0) return Promise.resolve([]);
     // One after another: two that met the same new name would each give it an ID.
     const before = this.tails.get(appId) ?? Promise.resolve();
@@ -124,31 +124,31 @@ export class NameRegistry {
     return resolved;
   }
 
-  private async resolveExclusive<R extends Named>(
+  private async resolveExclusive<R extends DimensionNames>(
     appId: number,
     records: readonly R[],
-  ): Promise<Resolved<R>[]> {
-    const met = collectNames(records);
+  ): Promise<WithIds<R>[]> {
+    const batchNames = collectNames(records);
     const limits = await this.limits.find(appId);
     const toRow = (id: number): NameRow => ({ id });
-    const envs = await findOrRegister(this.envs, appId, met.envs, limits.environments, toRow);
-    const groups = await findOrRegister(this.groups, appId, met.groups, limits.consumerGroups, toRow);
-    const known = await this.endpoints.lookup(appId, met.endpoints);
+    const envs = await findOrRegister(this.envs, appId, batchNames.envs, limits.environments, toRow);
+    const groups = await findOrRegister(this.groups, appId, batchNames.groups, limits.consumerGroups, toRow);
+    const known = await this.endpoints.lookup(appId, batchNames.endpoints);
     const endpoints = await registerUnknown(
       this.endpoints,
       appId,
-      met.newEndpoints,
+      batchNames.newEndpoints,
       known,
       limits.endpoints,
       toRow,
     );
-    const consumers = await this.resolveConsumers(appId, met.consumers, groups, limits.consumers);
+    const consumers = await this.resolveConsumers(appId, batchNames.consumers, groups, limits.consumers);
     return records.map((record, index) => {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
       // The order of the records decides, never the batch that they share: a later one registers no path for an earlier one.
-      const isRegistered = known.has(key) || (met.newEndpoints.get(key)?.index ?? Infinity) <= index;
+      const isRegistered = known.has(key) || (batchNames.newEndpoints.get(key)?.index ?? Infinity) <= index;
       const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
       const ids = {
@@ -181,14 +181,14 @@ export class NameRegistry {
 
   private async resolveConsumers(
     appId: number,
-    met: ReadonlyMap<string, MetConsumer>,
+    batchNames: ReadonlyMap<string, BatchConsumer>,
     groups: ReadonlyMap<string, NameRow>,
     limit: number,
   ): Promise<Map<string, ConsumerRow>> {
     const groupId = (group: string | undefined, otherwise: number) =>
       group === undefined ? otherwise : (groups.get(group)?.id ?? 0);
     const names = new Map(
-      Array.from(met, ([identifier, { seenAt, name, group }]): [string, NewName] => [
+      Array.from(batchNames, ([identifier, { seenAt, name, group }]): [string, NewName] => [
         identifier,
         {
           members: { identifier, name: name ?? identifier, group_id: groupId(group, 0) },
@@ -205,7 +205,7 @@ export class NameRegistry {
     });
     const rows = await findOrRegister(this.consumers, appId, names, limit, toRow);
     const changes = [];
-    for (const [identifier, described] of met) {
+    for (const [identifier, described] of batchNames) {
       const row = rows.get(identifier);
       if (!row || row.isOverflow) continue;
       const { id, created_at } = row;
@@ -242,8 +242,8 @@ async function registerUnknown<Row extends NameRow>(
   return new Map([...known, ...(await table.register(appId, unknown, limit, toRow))]);
 }
 
-function collectNames(records: readonly Named[]): MetNames {
-  const met: MetNames = {
+function collectNames(records: readonly DimensionNames[]): BatchNames {
+  const batchNames: BatchNames = {
     envs: new Map(),
     endpoints: new Set(),
     newEndpoints: new Map(),
@@ -252,27 +252,27 @@ function collectNames(records: readonly Named[]): MetNames {
   };
   for (const [index, record] of records.entries()) {
     const { env, method, path, consumer, timestamp: seenAt, registersPath = true } = record;
-    if (!met.envs.has(env)) met.envs.set(env, { members: { name: env }, seenAt });
+    if (!batchNames.envs.has(env)) batchNames.envs.set(env, { members: { name: env }, seenAt });
     if (path !== null) {
       const key = endpointKey(method, path);
-      met.endpoints.add(key);
-      if (registersPath && !met.newEndpoints.has(key))
-        met.newEndpoints.set(key, { members: { method, path }, seenAt, index });
+      batchNames.endpoints.add(key);
+      if (registersPath && !batchNames.newEndpoints.has(key))
+        batchNames.newEndpoints.set(key, { members: { method, path }, seenAt, index });
     }
     if (consumer === null) continue;
     const { identifier, name, group } = consumer;
-    if (group !== undefined && !met.groups.has(group))
-      met.groups.set(group, { members: { name: group }, seenAt });
-    const known = met.consumers.get(identifier);
+    if (group !== undefined && !batchNames.groups.has(group))
+      batchNames.groups.set(group, { members: { name: group }, seenAt });
+    const known = batchNames.consumers.get(identifier);
     if (!known)
-      met.consumers.set(identifier, {
+      batchNames.consumers.set(identifier, {
         seenAt,
         ...(name !== undefined && { name }),
         ...(group !== undefined && { group }),
       });
     else Object.assign(known, name !== undefined && { name }, group !== undefined && { group });
   }
-  return met;
+  return batchNames;
 }
 
 function endpointKey(method: string, path: string): string {

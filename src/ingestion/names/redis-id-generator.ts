@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
-import type { SharedRedis } from '../../redis/redis-coordinator.js';
+import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 import { type IdGenerator, type NameTableName, findHighestId, requireId } from './id-generator.js';
 
 /**
@@ -16,7 +16,7 @@ export class RedisIdGenerator implements IdGenerator {
 
   constructor(
     private readonly store: ClickHouse,
-    private readonly redis: SharedRedis,
+    private readonly redis: RedisCoordinator,
   ) {}
 
   /** @throws StoreUnavailable when Redis cannot give them: an ID is never guessed */
@@ -44,7 +44,7 @@ export class RedisIdGenerator implements IdGenerator {
   }
 
   private call(table: NameTableName, appId: number, name: string, highest?: number): Promise<number> {
-    return this.redis.ask((redis, key) =>
+    return this.redis.call((redis, key) =>
       redis.allocateId(
         key(`ids:${table}:last`),
         key(`ids:${table}:${appId}:${name}`),

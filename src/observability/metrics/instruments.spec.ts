@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { parseExposition, valueOf } from '../../../test/setup/exposition.js';
+import { getValue, parseExposition } from '../../../test/setup/exposition.js';
 import { Counter, Gauge, Histogram } from './instruments.js';
 
 describe('the text of metrics', () => {
@@ -30,7 +30,7 @@ describe('the text of metrics', () => {
     const gauge = new Gauge({ name: 'load', help: 'Load', labels: ['state'] }, () => [
       { values: ['a'], value },
     ]);
-    const read = () => valueOf(parseExposition(gauge.text()), 'load', { state: 'a' });
+    const read = () => getValue(parseExposition(gauge.text()), 'load', { state: 'a' });
     expect(read()).toBe(1);
     value = NaN;
     expect(read()).toBeNaN();
@@ -47,11 +47,11 @@ describe('the text of metrics', () => {
         const samples = parseExposition(histogram.text());
         for (const bound of [...bounds, Infinity]) {
           const le = bound === Infinity ? '+Inf' : String(bound);
-          const counted = valueOf(samples, 'h_bucket', { a: 'x', b: '200', le }) ?? 0;
+          const counted = getValue(samples, 'h_bucket', { a: 'x', b: '200', le }) ?? 0;
           expect(counted).toBe(values.filter((value) => value <= bound).length);
         }
-        expect(valueOf(samples, 'h_count') ?? 0).toBe(values.length);
-        expect(valueOf(samples, 'h_sum') ?? 0).toBeCloseTo(
+        expect(getValue(samples, 'h_count') ?? 0).toBe(values.length);
+        expect(getValue(samples, 'h_sum') ?? 0).toBeCloseTo(
           values.reduce((sum, value) => sum + value, 0),
           6,
         );

@@ -35,11 +35,11 @@ class Series<S> {
   ) {}
 
   /** The state of the series with these values, made when it is new. */
-  of(values: LabelValues): S {
+  get(values: LabelValues): S {
     const key = values.length === 1 ? String(values[0]) : values.join('\n');
     let series = this.all.get(key);
     if (!series)
-      this.all.set(key, (series = { labels: labelText(this.names, values), state: this.create() }));
+      this.all.set(key, (series = { labels: formatLabels(this.names, values), state: this.create() }));
     return series.state;
   }
 
@@ -55,15 +55,15 @@ export class Counter implements Metric {
   constructor(private readonly spec: MetricSpec) {
     this.series = new Series(spec.labels ?? [], () => ({ total: 0 }));
     // Without labels there is one series, which is 0 before anything happened.
-    if (!spec.labels) this.series.of([]);
+    if (!spec.labels) this.series.get([]);
   }
 
   add(values: LabelValues, amount = 1): void {
-    this.series.of(values).total += amount;
+    this.series.get(values).total += amount;
   }
 
   text(): string {
-    const lines = this.series.map((labels, { total }) => sampleText(this.spec.name, labels, total));
+    const lines = this.series.map((labels, { total }) => formatSample(this.spec.name, labels, total));
     return head(this.spec, 'counter') + lines.join('');
   }
 }
@@ -79,7 +79,7 @@ export class Gauge implements Metric {
   text(): string {
     const names = this.spec.labels ?? [];
     const lines = this.read().map(({ values = [], value }) =>
-      sampleText(this.spec.name, labelText(names, values), value),
+      formatSample(this.spec.name, formatLabels(names, values), value),
     );
     return head(this.spec, this.kind) + lines.join('');
   }
@@ -101,7 +101,7 @@ export class Histogram implements Metric {
   }
 
   observe(values: LabelValues, value: number): void {
-    const state = this.series.of(values);
+    const state = this.series.get(values);
     let bucket = 0;
     while (bucket < this.bounds.length && value > (this.bounds[bucket] ?? Infinity)) bucket++;
     state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
@@ -114,10 +114,12 @@ export class Histogram implements Metric {
       let total = 0;
       const buckets = counts.map((count, index) => {
         const bound = `le="${this.bounds[index] ?? '+Inf'}"`;
-        return sampleText(`${name}_bucket`, labels === '' ? bound : `${labels},${bound}`, (total += count));
+        return formatSample(`${name}_bucket`, labels === '' ? bound : `${labels},${bound}`, (total += count));
       });
       return (
-        buckets.join('') + sampleText(`${name}_sum`, labels, sum) + sampleText(`${name}_count`, labels, total)
+        buckets.join('') +
+        formatSample(`${name}_sum`, labels, sum) +
+        formatSample(`${name}_count`, labels, total)
       );
     });
     return head(this.spec, 'histogram') + lines.join('');
@@ -128,18 +130,18 @@ function head({ name, help }: MetricSpec, kind: string): string {
   return `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${kind}\n`;
 }
 
-function sampleText(name: string, labels: string, value: number): string {
-  return `${name}${labels === '' ? '' : `{${labels}}`} ${numberText(value)}\n`;
+function formatSample(name: string, labels: string, value: number): string {
+  return `${name}${labels === '' ? '' : `{${labels}}`} ${formatNumber(value)}\n`;
 }
 
-function numberText(value: number): string {
+function formatNumber(value: number): string {
   return Number.isFinite(value) ? String(value) : Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
 }
 
-function labelText(names: readonly string[], values: LabelValues): string {
-  return names.map((name, index) => `${name}="${escaped(String(values[index] ?? ''))}"`).join(',');
+function formatLabels(names: readonly string[], values: LabelValues): string {
+  return names.map((name, index) => `${name}="${escapeLabel(String(values[index] ?? ''))}"`).join(',');
 }
 
-function escaped(value: string): string {
+function escapeLabel(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

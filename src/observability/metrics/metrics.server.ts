@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
-import { answerClientError } from '../../http/client-error.js';
+import { handleClientError } from '../../http/client-error.js';
 import { hasValidHost } from '../../http/host.middleware.js';
 import { listen } from '../../http/listen.js';
 import { CONTENT_TYPE } from './instruments.js';
@@ -19,7 +19,7 @@ export class MetricsServer {
       if (response.statusCode === 200) response.setHeader('Content-Type', CONTENT_TYPE).end(metrics.text());
       else response.end();
     });
-    server.on('clientError', answerClientError);
+    server.on('clientError', handleClientError);
     await listen(server, 'METRICS_PORT', port, host);
     // Nobody lives for their metrics: a start that fails later still ends.
     server.unref();

@@ -80,7 +80,7 @@ export class Metrics {
     },
     BOUNDS_SECONDS,
   );
-  private readonly groups = this.histogram(
+  private readonly batches = this.histogram(
     { name: 'collector_group_messages', help: 'Messages of a group', labels: [] },
     BOUNDS_MESSAGES,
   );
@@ -162,17 +162,17 @@ export class Metrics {
 
   observeCommit(outcome: 'ok' | 'failed', seconds: number, messages: number): void {
     this.commits.observe([outcome], seconds);
-    this.groups.observe([], messages);
+    this.batches.observe([], messages);
   }
 
   /** A counter that may have to do without Redis; there is one for the API and one for the collector. */
-  watchFallback(isFallback: () => boolean): void {
+  registerFallbackGauge(isFallback: () => boolean): void {
     this.fallbacks.push(isFallback);
   }
 
   /** Numbers that are read when they are asked for. */
   gauge(spec: MetricSpec, read: () => readonly Sample[]): void {
-    this.add(new Gauge(named(spec), read));
+    this.add(new Gauge(withPrefix(spec), read));
   }
 
   /** All of it, as `/metrics` shows it. */
@@ -185,11 +185,11 @@ export class Metrics {
   }
 
   private counter(spec: MetricSpec): Counter {
-    return this.add(new Counter(named(spec)));
+    return this.add(new Counter(withPrefix(spec)));
   }
 
   private histogram(spec: MetricSpec, bounds: readonly number[]): Histogram {
-    return this.add(new Histogram(named(spec), bounds));
+    return this.add(new Histogram(withPrefix(spec), bounds));
   }
 
   private add<M extends Metric>(metric: M): M {
@@ -198,6 +198,6 @@ export class Metrics {
   }
 }
 
-function named(spec: MetricSpec): MetricSpec {
+function withPrefix(spec: MetricSpec): MetricSpec {
   return { ...spec, name: PREFIX + spec.name };
 }

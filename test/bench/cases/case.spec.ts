@@ -1,12 +1,12 @@
-import { type Case, moved, pathOf, peerTime } from './case.js';
+import { type Case, buildPath, moved, peerTime } from './case.js';
 
 const START = Date.UTC(2026, 10, 6, 12);
 const moving: Case = { id: 'page', title: '', start: START, paths: ['/logs?start={start}&limit=100'] };
 const fixed: Case = { id: 'details', title: '', paths: ['/a', '/b'] };
 
 it('asks each time for a window of its own', () => {
-  expect(pathOf(moving, 0)).toBe('/logs?start=2026-11-06T12:00:00.000Z&limit=100');
-  expect(pathOf(moving, 7)).toBe('/logs?start=2026-11-06T12:00:00.007Z&limit=100');
+  expect(buildPath(moving, 0)).toBe('/logs?start=2026-11-06T12:00:00.000Z&limit=100');
+  expect(buildPath(moving, 7)).toBe('/logs?start=2026-11-06T12:00:00.007Z&limit=100');
 });
 
 it('moves the same window in the text of a recorded statement, and nothing else', () => {
@@ -16,7 +16,7 @@ it('moves the same window in the text of a recorded statement, and nothing else'
 });
 
 it('takes fixed requests in turn', () => {
-  expect([0, 1, 2].map((nth) => pathOf(fixed, nth))).toEqual(['/a', '/b', '/a']);
+  expect([0, 1, 2].map((nth) => buildPath(fixed, nth))).toEqual(['/a', '/b', '/a']);
 });
 
 it('writes times for the other databases in UTC, without an offset', () => {

@@ -27,7 +27,7 @@ export interface Case {
 const iso = (ms: number) => new Date(ms).toISOString();
 
 /** The request that asks the case for the nth time. */
-export function pathOf({ paths, start = 0 }: Case, nth: number): string {
+export function buildPath({ paths, start = 0 }: Case, nth: number): string {
   return (paths[nth % paths.length] ?? '').replace('{start}', iso(start + nth));
 }
 

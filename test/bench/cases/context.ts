@@ -1,4 +1,4 @@
-import { consumerOfRank, HOT_APP, LOG_DAYS } from '../dataset/shape.js';
+import { HOT_APP, LOG_DAYS, findConsumerByRank } from '../dataset/shape.js';
 import type { Child } from '../rpc.js';
 import type { ServerHandlers } from '../server/server.js';
 
@@ -22,13 +22,13 @@ export interface Context {
 }
 
 /** @param anchor the data set's newest time, milliseconds since the epoch */
-export async function contextOf(server: Child<ServerHandlers>, anchor: number): Promise<Context> {
+export async function createContext(server: Child<ServerHandlers>, anchor: number): Promise<Context> {
   const appId = HOT_APP;
   const start = anchor - LOG_DAYS * DAY_MS + MARGIN_MS;
   const uuids = await server.call(
     'sql',
     `SELECT request_uuid FROM request_details_v1
-     WHERE app_id = ${appId} AND capture != '' AND timestamp >= fromUnixTimestamp64Milli(toInt64(${start}))
+     WHERE app_id = ${appId} AND captured_json != '' AND timestamp >= fromUnixTimestamp64Milli(toInt64(${start}))
      ORDER BY cityHash64(request_uuid) LIMIT ${DETAILS_ASKED}`,
   );
   const deep = [];
@@ -36,7 +36,7 @@ export async function contextOf(server: Child<ServerHandlers>, anchor: number): 
     const after = anchor - TEN_DAYS * DAY_MS - page * 60_000;
     const token = await server.call('token', 1, appId, {
       window: [start, anchor],
-      sent: [start, anchor],
+      requestedWindow: [start, anchor],
       after: [after, '80000000-0000-4000-8000-000000000000'],
     });
     deep.push({ after, token });
@@ -47,6 +47,6 @@ export async function contextOf(server: Child<ServerHandlers>, anchor: number): 
     end: anchor,
     detailUuids: uuids.trimEnd().split('\n'),
     deep,
-    consumers: { rare: consumerOfRank(19_999), middling: consumerOfRank(200), absent: 2_000_000_000 },
+    consumers: { rare: findConsumerByRank(19_999), middling: findConsumerByRank(200), absent: 2_000_000_000 },
   };
 }

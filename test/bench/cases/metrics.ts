@@ -7,7 +7,7 @@ const METRICS = ['requests', 'error_rate', 'response_time_p50', 'response_time_p
 
 /** Query Metrics: counts, errors and percentiles over spans and groups that a dashboard shows. */
 export function metricCases({ appId, end }: Context): Case[] {
-  const ask = (id: string, title: string, spanMs: number, question: object, from = end): Case => ({
+  const call = (id: string, title: string, spanMs: number, question: object, from = end): Case => ({
     id: `metrics-${id}`,
     title: `metrics ${title}`,
     paths: [`/v1/apps/${appId}/metrics`],
@@ -19,15 +19,15 @@ export function metricCases({ appId, end }: Context): Case[] {
     },
   });
   return [
-    ask('24h', '24 h by hour', DAY_MS, { interval: 'hour' }),
-    ask('30d-path', '30 days by day, by path', 30 * DAY_MS, { interval: 'day', group_by: ['path'] }),
-    ask('13m', '13 months by day, UTC', 392 * DAY_MS, { interval: 'day' }),
-    ask('13m-kolkata', '13 months by day, Kolkata', 392 * DAY_MS, {
+    call('24h', '24 h by hour', DAY_MS, { interval: 'hour' }),
+    call('30d-path', '30 days by day, by path', 30 * DAY_MS, { interval: 'day', group_by: ['path'] }),
+    call('13m', '13 months by day, UTC', 392 * DAY_MS, { interval: 'day' }),
+    call('13m-kolkata', '13 months by day, Kolkata', 392 * DAY_MS, {
       interval: 'day',
       timezone: 'Asia/Kolkata',
     }),
-    ask('hour-minutes', 'an hour by minute', HOUR_MS, { interval: 'minute' }),
-    ask('24h-consumer', '24 h by consumer', DAY_MS, { group_by: ['consumer_id'] }),
-    ask('30d-window', '30 days to the minute', 30 * DAY_MS, {}),
+    call('hour-minutes', 'an hour by minute', HOUR_MS, { interval: 'minute' }),
+    call('24h-consumer', '24 h by consumer', DAY_MS, { group_by: ['consumer_id'] }),
+    call('30d-window', '30 days to the minute', 30 * DAY_MS, {}),
   ];
 }

@@ -8,7 +8,7 @@ SELECT id, identifier, name, group_id, created_at, last_request_at FROM consumer
 WHERE app_id = 1 ${where} ORDER BY id DESC LIMIT 101`;
 
 /** What is asked of teams, apps, endpoints and consumers. */
-export function directoryCases({ appId, end }: Context): Case[] {
+export function nameCases({ appId, end }: Context): Case[] {
   const since = end - HOUR_MS;
   const consumers = `/v1/apps/${appId}/consumers?limit=100`;
   return [

@@ -13,7 +13,7 @@ import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../../src/config/config.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { logFile } from '../../collector/setup/log-file.js';
-import { aCount, aSync, anItem } from '../../collector/setup/messages.js';
+import { buildCount, buildLogItem, buildSync } from '../../collector/setup/messages.js';
 import { ServiceProcess } from '../../collector/setup/service-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
@@ -41,13 +41,13 @@ async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T
 }
 
 /** Rows a second through a door and all views behind it, in the batches of an import. */
-function plainRate(door: string, row: () => object, batches: number): Promise<number> {
-  return withStore(join(directory, `plain-${door}`), async (store) => {
+function plainRate(table: string, row: () => object, batches: number): Promise<number> {
+  return withStore(join(directory, `plain-${table}`), async (store) => {
     const rows = Array.from({ length: batches }, () =>
       Array.from({ length: BATCH }, () => JSON.stringify(row())),
     );
     return ratePerCore(process.pid, batches * BATCH, async () => {
-      for (const batch of rows) await store.insert(door, batch, randomUUID().replaceAll('-', ''));
+      for (const batch of rows) await store.insert(table, batch, randomUUID().replaceAll('-', ''));
     });
   });
 }
@@ -69,9 +69,9 @@ const syncs = (count: number) =>
   many(count, (index) => ({
     url: `${base}/sync`,
     body: JSON.stringify(
-      aSync({
+      buildSync({
         requests: many(ROWS_PER_MESSAGE, (row) =>
-          aCount({ path: `/p/${row}/:id`, consumer: `c${index % 500}` }),
+          buildCount({ path: `/p/${row}/:id`, consumer: `c${index % 500}` }),
         ),
       }),
     ),
@@ -80,7 +80,7 @@ const files = (count: number) =>
   many(count, () => ({
     url: `${base}/log?uuid=${randomUUID()}`,
     body: logFile(
-      many(ROWS_PER_MESSAGE, () => anItem({ request: { path: '/p/1/:id', body: 'eyJhIjoxfQ==' } })),
+      many(ROWS_PER_MESSAGE, () => buildLogItem({ request: { path: '/p/1/:id', body: 'eyJhIjoxfQ==' } })),
     ),
   }));
 
@@ -109,9 +109,9 @@ try {
       request_uuid: randomUUID(),
       method: 'GET',
       status_code: 200,
-      record:
+      record_json:
         '"env":"prod","method":"GET","path":"/p/1/{id}","url":"https://api.example.com/users/7","status_code":200}',
-      capture: '{"a":1}',
+      captured_json: '{"a":1}',
     }),
     5,
   );

@@ -6,7 +6,7 @@ import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
 import { Config } from '../../../src/config/config.js';
 import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
 import { serve } from '../rpc.js';
-import { insertDirectory } from './names.sql.js';
+import { insertNames } from './names.sql.js';
 import { insertRequests } from './requests.sql.js';
 import { APPS, CAPTURED, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
@@ -35,7 +35,7 @@ async function build(rows: number, anchor: number): Promise<void> {
     };
     await store.command(insertCounts(past));
     for (const statement of insertCountsByConsumer(past, rows)) await store.command(statement);
-    for (const [from, to] of slicesOf(rows)) {
+    for (const [from, to] of toSlices(rows)) {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await store.command(insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
     }
@@ -52,10 +52,10 @@ async function writeAccounts(store: ClickHouse, anchor: number) {
   const { id } = await admin.createTeam('Acme', 'premium', createdAt);
   await admin.createKey(id, { key: TEAM_KEY });
   for (let app = 1; app <= APPS; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
-  for (const statement of insertDirectory(dateTime64(createdAt))) await store.command(statement);
+  for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 
-function* slicesOf(rows: number): Generator<readonly [from: number, to: number]> {
+function* toSlices(rows: number): Generator<readonly [from: number, to: number]> {
   const old = rows - YOUNG_BLOCK * YOUNG_BLOCKS;
   for (let from = 0; from < old; from += SLICE) yield [from, Math.min(old, from + SLICE)];
   for (let from = old; from < rows; from += YOUNG_BLOCK) yield [from, from + YOUNG_BLOCK];

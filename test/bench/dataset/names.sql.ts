@@ -6,7 +6,7 @@ const perApp = (count: number) => `
 FROM (SELECT intDiv(number, ${count}) + 1 AS app, number % ${count} + 1 AS nth FROM numbers(${APPS * count}))`;
 
 /** Environments, endpoints and consumers of the apps, with the IDs that the requests carry. */
-export function insertDirectory(createdAt: string): string[] {
+export function insertNames(createdAt: string): string[] {
   return [
     `INSERT INTO app_envs_v1 (app_id, id, name, created_at)
 SELECT app, ${envId('app', 'nth')}, arrayElement([${ENVS.map(({ name }) => `'${name}'`).join()}], nth), '${createdAt}'

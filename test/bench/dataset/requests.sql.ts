@@ -89,7 +89,7 @@ export function insertRequests(of: {
   const { from, to, rows, start, spanMs, capturedEach } = of;
   return `
 INSERT INTO requests (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code,
-  request_size_bytes, response_size_bytes, response_time_ms, is_noise, record, capture)
+  request_size_bytes, response_size_bytes, response_time_ms, excluded_from_logs, record_json, captured_json)
 WITH ${APP} AS app, ${ENV} AS env_number, ${ENDPOINT} AS endpoint,
   fromUnixTimestamp64Milli(toInt64(${start} + floor((number + ${unit(14)}) * ${spanMs / rows})), 'UTC') AS timestamp,
   ${method('endpoint')} AS method, ${path('endpoint')} AS path, ${STATUS} AS status_code,

@@ -29,12 +29,12 @@ export const TEAM_KEY = 'bench01.0123456789abcdefghijklmnopqrstuv';
 const MILLIONS = /^(\d+)(k|m)$/;
 
 /** `1m`, `30m`, `250k` as a number; undefined for any other text. */
-export function rowsOf(text: string): number | undefined {
+export function parseRows(text: string): number | undefined {
   const [, digits, unit] = MILLIONS.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits) * (unit === 'm' ? 1_000_000 : 1_000);
 }
 
 /** Of two rows, how many share the same consumer falls with the rank: rank 1 is 7 % of the requests, 20,000 none. */
-export function consumerOfRank(rank: number): number {
+export function findConsumerByRank(rank: number): number {
   return ((rank * 7919) % CONSUMERS) + 1;
 }

@@ -2,7 +2,7 @@ import { type Socket, connect } from 'node:net';
 
 const HEAD_END = '\r\n\r\n';
 
-export interface Answer {
+export interface BenchResponse {
   status: number;
   /** Status line and headers. */
   head: string;
@@ -18,7 +18,7 @@ export class HttpConnection {
   private length = 0;
   private expected = Infinity;
   private headLength = 0;
-  private settle?: { ok: (answer: Answer) => void; no: (why: Error) => void };
+  private settle?: { ok: (response: BenchResponse) => void; no: (why: Error) => void };
 
   private constructor(
     private readonly socket: Socket,
@@ -48,7 +48,7 @@ export class HttpConnection {
   }
 
   /** A GET, or with a body a POST of it. */
-  get(path: string, body?: object): Promise<Answer> {
+  get(path: string, body?: object): Promise<BenchResponse> {
     const json = body === undefined ? '' : JSON.stringify(body);
     const length = body === undefined ? '' : `Content-Length: ${Buffer.byteLength(json)}\r\n`;
     const head = `${body ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nHost: bench\r\nApi-Key: ${this.key}\r\n${length}\r\n`;

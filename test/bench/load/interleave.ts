@@ -1,4 +1,4 @@
-import { type Stats, statsOf } from './stats.js';
+import { type Stats, computeStats } from './stats.js';
 
 /** Something that can answer a case: ours over HTTP, the floor, another database. */
 export interface Subject {
@@ -33,5 +33,5 @@ export async function interleave(
   for (let round = 0; round < WARM_UP; round++) await turn(round, false);
   const until = performance.now() + forMs;
   for (let round = 0; round < MIN_SAMPLES || performance.now() < until; round++) await turn(round, true);
-  return Object.fromEntries([...took].map(([{ name }, samples]) => [name, statsOf(samples)]));
+  return Object.fromEntries([...took].map(([{ name }, samples]) => [name, computeStats(samples)]));
 }

@@ -1,14 +1,14 @@
-import { median, statsOf } from './stats.js';
+import { computeStats, median } from './stats.js';
 
-describe('statsOf', () => {
+describe('computeStats', () => {
   it('sums up whatever order the samples come in', () => {
     const took = Array.from({ length: 101 }, (_, index) => (index * 37) % 101);
-    expect(statsOf(took)).toEqual({ samples: 101, p50: 50, p95: 95, mean: 50 });
+    expect(computeStats(took)).toEqual({ samples: 101, p50: 50, p95: 95, mean: 50 });
   });
 
   it('takes the place between two samples in proportion', () => {
-    expect(statsOf([1, 3]).p50).toBe(2);
-    expect(statsOf([0, 10]).p95).toBeCloseTo(9.5);
+    expect(computeStats([1, 3]).p50).toBe(2);
+    expect(computeStats([0, 10]).p95).toBeCloseTo(9.5);
   });
 });
 

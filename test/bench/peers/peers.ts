@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Case } from '../cases/case.js';
 import type { Subject } from '../load/interleave.js';
@@ -48,12 +48,12 @@ export class Peers {
 
   /** The case in both databases; none when they have no such question. */
   subjects(one: Case): Subject[] {
-    return this.both(one).map(({ name, ask }) => ({ name, sample: async (nth) => (await ask(nth)).ms }));
+    return this.both(one).map(({ name, call }) => ({ name, sample: async (nth) => (await call(nth)).ms }));
   }
 
   /** Rows that each answers the case with. */
   async rows(one: Case): Promise<number[]> {
-    return Promise.all(this.both(one).map(async ({ ask }) => (await ask(0)).rows));
+    return Promise.all(this.both(one).map(async ({ call }) => (await call(0)).rows));
   }
 
   async stop(): Promise<void> {
@@ -63,10 +63,10 @@ export class Peers {
   private both({ id, peer }: Case) {
     if (!peer) return [];
     return [
-      { name: 'postgres', ask: (nth: number) => this.postgres.sample(id, peer, nth) },
+      { name: 'postgres', call: (nth: number) => this.postgres.sample(id, peer, nth) },
       {
         name: 'duckdb',
-        ask: (nth: number) => this.duckdb.call('sample', id, peer.sql, peer.values(nth)),
+        call: (nth: number) => this.duckdb.call('sample', id, peer.sql, peer.values(nth)),
       },
     ];
   }
@@ -85,7 +85,7 @@ async function load(of: {
     chmodSync(csv, 0o644);
     await of.postgres.load(table, csv);
     const duckdb = await of.duckdb.call('load', table, csv);
-    bytes[table.name] = { postgres: await of.postgres.bytesOf(table.name), duckdb };
+    bytes[table.name] = { postgres: await of.postgres.measureBytes(table.name), duckdb };
     rmSync(csv);
   }
   return bytes;

@@ -35,7 +35,7 @@ export class Postgres {
   }
 
   /** Bytes of a table with its indexes and what is kept outside of its rows. */
-  async bytesOf(table: string): Promise<number> {
+  async measureBytes(table: string): Promise<number> {
     const { rows } = await this.cluster.client.query<{ bytes: string }>(
       `SELECT pg_total_relation_size($1::regclass) AS bytes`,
       [table],

@@ -15,7 +15,7 @@ export interface PeerTable {
 }
 
 const number = (name: string) =>
-  `if(simpleJSONExtractRaw(record, '${name}') = 'null', NULL, simpleJSONExtractUInt(record, '${name}'))`;
+  `if(simpleJSONExtractRaw(record_json, '${name}') = 'null', NULL, simpleJSONExtractUInt(record_json, '${name}'))`;
 
 const rollup = (name: string, source: string): PeerTable => ({
   name,
@@ -59,9 +59,9 @@ export const PEER_TABLES: readonly PeerTable[] = [
       status_code smallint, request_size_bytes bigint, response_size_bytes bigint, response_time_ms int, client_ip text,
       country text`,
     select: `SELECT app_id, timestamp, request_uuid, app_env_id, nullIf(endpoint_id, 0), nullIf(consumer_id, 0),
-      simpleJSONExtractString(record, 'url'), status_code,
+      simpleJSONExtractString(record_json, 'url'), status_code,
       ${['request_size_bytes', 'response_size_bytes', 'response_time_ms'].map(number).join()},
-      simpleJSONExtractString(record, 'client_ip'), simpleJSONExtractString(record, 'client_country_iso_code')
+      simpleJSONExtractString(record_json, 'client_ip'), simpleJSONExtractString(record_json, 'client_country_iso_code')
       FROM request_logs_v1 ORDER BY app_id, timestamp, request_uuid`,
     indexes: [
       'UNIQUE INDEX ON request_logs (app_id, ts DESC, request_uuid DESC)',
@@ -75,7 +75,7 @@ export const PEER_TABLES: readonly PeerTable[] = [
   {
     name: 'request_captures',
     columns: 'request_uuid uuid, capture text',
-    select: `SELECT request_uuid, capture FROM request_details_v1 WHERE capture != ''`,
+    select: `SELECT request_uuid, captured_json FROM request_details_v1 WHERE captured_json != ''`,
     indexes: ['UNIQUE INDEX ON request_captures (request_uuid)'],
     duckdbIndexes: ['INDEX request_captures_uuid ON request_captures (request_uuid)'],
   },

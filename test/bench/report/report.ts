@@ -1,7 +1,7 @@
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
 import type { Results } from './results.js';
-import { bytesRatio, growth, peerRatio, targetsOf, toFloor } from './targets.js';
+import { bytesRatio, checkTargets, growth, peerRatio, toFloor } from './targets.js';
 
 const MB = 2 ** 20;
 
@@ -132,7 +132,7 @@ function peerName(name: string): string {
 
 function targets(results: Results): string {
   const verdicts = { true: 'met', false: 'NOT MET', undefined: 'not measured' };
-  const rows = targetsOf(results).map(({ what, target, measured, met }) => [
+  const rows = checkTargets(results).map(({ what, target, measured, met }) => [
     what,
     target,
     measured,

@@ -23,7 +23,7 @@ const FILTERS = [
 const PAGES_GROWTH = ['page-100', 'page-deep'];
 
 /** The targets, met or not. They are set for 30 million rows: with fewer, the verdict says no more than the figure. */
-export function targetsOf(results: Results): Target[] {
+export function checkTargets(results: Results): Target[] {
   const { operations } = results;
   const by = (id: string) => operations.find((one) => one.id === id);
   return [

@@ -1,6 +1,6 @@
-import { type Options, wants } from '../options.js';
 import { inTurn } from '../load/rounds.js';
-import { statsOf } from '../load/stats.js';
+import { computeStats } from '../load/stats.js';
+import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 
@@ -43,7 +43,7 @@ export async function measureAtOnce(service: Service, options: Options): Promise
         concurrency,
         httpPerSecond,
         floorPerSecond,
-        p95: statsOf(took).p95,
+        p95: computeStats(took).p95,
       });
     }
   return results;

@@ -1,6 +1,6 @@
-import { type Options, wants } from '../options.js';
 import { inTurn } from '../load/rounds.js';
-import { statsOf } from '../load/stats.js';
+import { computeStats } from '../load/stats.js';
+import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 
@@ -20,13 +20,13 @@ export async function measureBeside(service: Service, options: Options): Promise
   const [fast, slow] = [FAST, SLOW].map((wanted) => service.cases().find(({ id }) => id === wanted));
   if (!fast || !slow || !wants(options, 'beside')) return undefined;
   progress('a fast query beside a slow one');
-  const alone = async () => statsOf(await service.httpRound(fast, 1, ROUND_MS)).p95;
+  const alone = async () => computeStats(await service.httpRound(fast, 1, ROUND_MS)).p95;
   const beside = async () => {
     const [took] = await Promise.all([
       service.httpRound(fast, 1, ROUND_MS),
       service.httpRound(slow, 1, ROUND_MS),
     ]);
-    return statsOf(took).p95;
+    return computeStats(took).p95;
   };
   const rounds = Math.max(3, Math.round(options.budgetMs / ROUND_MS));
   const [aloneP95 = NaN, besideP95 = NaN] = await inTurn([alone, beside], rounds);

@@ -49,14 +49,14 @@ function line(nth: number, from: number, stepMs: number): string {
     request_size_bytes: method === 'GET' ? null : Math.floor(random(6) * 4000),
     response_size_bytes: Math.floor(Math.exp(5 + 6 * random(7))),
     response_time_ms: Math.floor(Math.exp(1 + 6 * random(8))),
-    client_ip: addressOf(consumer * ADDRESSES + Math.floor(random(9) * ADDRESSES)),
+    client_ip: toAddress(consumer * ADDRESSES + Math.floor(random(9) * ADDRESSES)),
     ...(nth % CAPTURED_EACH === 0 ? captured(timestamp) : {}),
   });
   // Nanoseconds are numbers on the wire, and more than a JavaScript number holds.
   return text.replace(/"(\d{19})"/g, '$1');
 }
 
-function addressOf(host: number): string {
+function toAddress(host: number): string {
   return [1, 2, 3, 4].map((part) => Math.floor(hash(host * 4 + part) * 223) + 1).join('.');
 }
 

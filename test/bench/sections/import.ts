@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { memoryOf } from '../machine.js';
+import { readMemory } from '../machine.js';
 import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import { ROOT, type Workspace } from '../workspace.js';
@@ -56,7 +56,7 @@ async function run(dataDir: string, log: string, args: string[]) {
   command.stdout?.on('data', (bytes: Buffer) => (output += bytes.toString()));
   let peakMb = 0;
   const timer = setInterval(() => {
-    peakMb = Math.max(peakMb, memoryOf(command.pid ?? 0).peakMb || 0);
+    peakMb = Math.max(peakMb, readMemory(command.pid ?? 0).peakMb || 0);
   }, LOOK_EVERY_MS);
   const code = await new Promise((ok) => command.once('close', ok));
   clearInterval(timer);

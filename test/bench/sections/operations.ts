@@ -1,7 +1,7 @@
 import type { Case } from '../cases/case.js';
-import { type Options, wants } from '../options.js';
 import { type Subject, interleave } from '../load/interleave.js';
 import type { Stats } from '../load/stats.js';
+import { type Options, wants } from '../options.js';
 import type { Peers } from '../peers/peers.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
@@ -72,20 +72,20 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
 
 /** Whether all answers have the same number of rows; the service's own has one less where more follow. */
 async function compared(service: Service, peers: Peers | undefined, one: Case) {
-  const text = await service.get(one.paths[0]?.replace('{start}', startOf(one)) ?? '', one.body);
+  const text = await service.get(one.paths[0]?.replace('{start}', formatStart(one)) ?? '', one.body);
   // Metrics come as a line for each row.
   if (one.body) return { records: text.split('\n').length - 1, differences: '' };
-  const answer = JSON.parse(text) as { data?: unknown[]; has_more?: boolean };
-  const records = answer.data?.length ?? 1;
+  const response = JSON.parse(text) as { data?: unknown[]; has_more?: boolean };
+  const records = response.data?.length ?? 1;
   if (!one.peer) return { records, differences: '' };
   const rows = [
-    records + (answer.has_more ? 1 : 0),
+    records + (response.has_more ? 1 : 0),
     await service.floorRows(one),
     ...((await peers?.rows(one)) ?? []),
   ];
   return { records, differences: new Set(rows).size === 1 ? '' : rows.join(' / ') };
 }
 
-function startOf({ start = 0 }: Case): string {
+function formatStart({ start = 0 }: Case): string {
   return new Date(start).toISOString();
 }

@@ -3,7 +3,7 @@ import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { median } from '../load/stats.js';
-import { memoryOf } from '../machine.js';
+import { readMemory } from '../machine.js';
 import { type Options, wants } from '../options.js';
 import { freePort } from '../peers/postgres-cluster.js';
 import { progress } from '../report/progress.js';
@@ -46,14 +46,14 @@ async function start({ dataDir }: DataSet, log: string): Promise<StartUp> {
   }
   const ms = performance.now() - startedAt;
   await wait(IDLE_MS);
-  const idleMb = memoryOf(server.pid ?? 0).rssMb;
+  const idleMb = readMemory(server.pid ?? 0).rssMb;
   server.kill('SIGTERM');
   await gone;
   return { ms, idleMb };
 }
 
 async function isReady(port: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined);
-  await answer?.text();
-  return answer?.ok ?? false;
+  const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined);
+  await response?.text();
+  return response?.ok ?? false;
 }

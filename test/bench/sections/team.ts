@@ -29,14 +29,14 @@ export async function measureTeam(
 ): Promise<TeamRates | undefined> {
   if (!wants(options, 'team')) return undefined;
   progress('Get Team beside plain node:http');
-  const answer = await answerOf(service.port);
+  const response = await fetchResponse(service.port);
   const plain = await Child.start<PlainHandlers>('./server/plain.js', { log: workspace.file('plain.log') });
   const rate = (to: number) => async () => {
     const round = await httpRound({ port: to, key: TEAM_KEY, path: () => PATH }, CONNECTIONS, ROUND_MS);
     return round.length / (ROUND_MS / 1000);
   };
   const bare: (() => Promise<number>)[] = [];
-  for (const kind of BARE) bare.push(rate(await plain.call('listen', kind, answer)));
+  for (const kind of BARE) bare.push(rate(await plain.call('listen', kind, response)));
   const rounds = Math.max(5, Math.round(options.budgetMs / ROUND_MS));
   const [teamPerSecond = NaN, ...rates] = await inTurn([rate(service.port), ...bare], rounds);
   await plain.stop();
@@ -45,7 +45,7 @@ export async function measureTeam(
 }
 
 /** The very headers and body of the service. */
-async function answerOf(port: number): Promise<{ headers: Record<string, string>; body: string }> {
+async function fetchResponse(port: number): Promise<{ headers: Record<string, string>; body: string }> {
   const connection = await HttpConnection.open(port, TEAM_KEY);
   const { head, body } = await connection.get(PATH);
   connection.close();

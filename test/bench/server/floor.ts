@@ -1,5 +1,5 @@
-import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { createChdbConnection } from 'chdb/connection';
 import type { Statement } from './statements.js';
 
@@ -46,8 +46,8 @@ export class Floor {
 
   /** Any statement; what it answers, tab-separated. */
   async run(sql: string): Promise<string> {
-    const answers = /^\s*(SELECT|WITH)\b/i.test(sql);
-    if (answers) return this.text(0, sql, 'TabSeparated');
+    const responses = /^\s*(SELECT|WITH)\b/i.test(sql);
+    if (responses) return this.text(0, sql, 'TabSeparated');
     await this.clients[0]?.command({ query: sql });
     return '';
   }

@@ -56,8 +56,11 @@ const starts: Record<Bare, () => Promise<Server>> = {
 
 const handlers = {
   /** Listens, and from then on answers with these bytes; the port. */
-  listen: async (kind: Bare, answer: { headers: Record<string, string>; body: string }): Promise<number> => {
-    ({ headers, body } = answer);
+  listen: async (
+    kind: Bare,
+    response: { headers: Record<string, string>; body: string },
+  ): Promise<number> => {
+    ({ headers, body } = response);
     const server = await starts[kind]();
     return new Promise((ok) => {
       server.listen(0, '127.0.0.1', () => {

@@ -36,8 +36,8 @@ const handlers = {
   sql: (text: string) => floor.run(text),
   /** A token as the page before it would have given it: the benchmark cannot walk ten days of pages. */
   token: (teamId: number, appId: number, content: TokenContent) => {
-    const { binding } = Object.assign(new ListRequestLogsInput(), { app_id: appId, limit: 100 });
-    return app.get(PageTokens).seal({ ...binding, teamId, appId }, content);
+    const { fingerprint } = Object.assign(new ListRequestLogsInput(), { app_id: appId, limit: 100 });
+    return app.get(PageTokens).sign({ ...fingerprint, teamId, appId }, content);
   },
 };
 export type ServerHandlers = typeof handlers;

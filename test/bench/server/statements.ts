@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { type Parameters, withLiterals } from '../../../src/clickhouse/query-parameters.js';
+import { type Parameters, renderParameters } from '../../../src/clickhouse/query-parameters.js';
 
 type Format = 'JSONEachRow' | 'TabSeparatedRaw';
 
@@ -28,7 +28,7 @@ export async function recorded(store: ClickHouse, action: () => Promise<unknown>
     const { query, query_params } = params;
     const format = FORMAT.exec(query)?.[1] as Format;
     if (!query.includes(REMEMBERED))
-      statements.push({ sql: withLiterals(query.replace(FORMAT, ''), query_params), format });
+      statements.push({ sql: renderParameters(query.replace(FORMAT, ''), query_params), format });
     return exec(params);
   };
   try {

@@ -2,14 +2,14 @@
 import type { AddressInfo } from 'node:net';
 import { setConsumer, useApitally } from 'apitally/express';
 import express from 'express';
-import { MONITORING, consumerOf, startTracing, tell, traced } from './monitored.js';
+import { MONITORING, parseConsumer, reportPort, startTracing, traced } from './monitored.js';
 
 startTracing();
 const app = express();
 useApitally(app, MONITORING);
 app.use(express.json({ limit: '1mb' }));
 app.use((request, _response, next) => {
-  setConsumer(request, consumerOf(request.header('x-consumer')));
+  setConsumer(request, parseConsumer(request.header('x-consumer')));
   next();
 });
 
@@ -39,5 +39,5 @@ app.get('/health', (_request, response) => {
 });
 
 const server = app.listen(0, '127.0.0.1', () => {
-  tell((server.address() as AddressInfo).port);
+  reportPort((server.address() as AddressInfo).port);
 });

@@ -39,14 +39,14 @@ export function traced<T>(name: string, work: () => T): T {
 }
 
 /** The consumer that a caller says it is: `identifier|name|group`. */
-export function consumerOf(header: string | undefined) {
+export function parseConsumer(header: string | undefined) {
   if (header === undefined) return null;
   const [identifier = '', name, group] = header.split('|');
   return { identifier, ...(name && { name }), ...(group && { group }) };
 }
 
 /** Tells the test where the application listens. */
-export function tell(port: number) {
+export function reportPort(port: number) {
   process.send?.({ port });
   process.once('disconnect', () => process.exit());
 }

@@ -16,7 +16,7 @@ import {
 import { NestFactory } from '@nestjs/core';
 import { setConsumer, useApitally } from 'apitally/nestjs';
 import type { NextFunction, Request, Response } from 'express';
-import { MONITORING, consumerOf, startTracing, tell, traced } from './monitored.js';
+import { MONITORING, parseConsumer, reportPort, startTracing, traced } from './monitored.js';
 
 @Controller()
 class SampleController {
@@ -59,8 +59,8 @@ startTracing();
 const app: INestApplication = await NestFactory.create(SampleModule, { logger: false });
 await useApitally(app, MONITORING);
 app.use((request: Request, _response: Response, next: NextFunction) => {
-  setConsumer(request, consumerOf(request.header('x-consumer')));
+  setConsumer(request, parseConsumer(request.header('x-consumer')));
   next();
 });
 await app.listen(0, '127.0.0.1');
-tell((app.getHttpServer() as { address(): AddressInfo }).address().port);
+reportPort((app.getHttpServer() as { address(): AddressInfo }).address().port);

@@ -8,7 +8,7 @@ import { Config } from '../../../src/config/config.js';
 import { TestApp } from '../../setup/app.js';
 import { Tenant } from '../../setup/tenant.js';
 import { logFile } from './log-file.js';
-import { type Answer, post } from './post.js';
+import { type PostResponse, post } from './post.js';
 
 /** The real collector on a real socket. */
 export class TestCollector {
@@ -27,7 +27,7 @@ export class TestCollector {
     return this.running.stop();
   }
 
-  post(path: string, body: string | Buffer): Promise<Answer> {
+  post(path: string, body: string | Buffer): Promise<PostResponse> {
     return post(`${this.url}${path}`, body);
   }
 }
@@ -73,12 +73,16 @@ export class Client {
     return `/v2/${this.clientId}/${env}/${kind}`;
   }
 
-  send(kind: string, body: object, env?: string): Promise<Answer> {
+  send(kind: string, body: object, env?: string): Promise<PostResponse> {
     return this.collector.post(this.path(kind, env), JSON.stringify(body));
   }
 
   /** A log file, a line for each item: an object, or the text of a line. */
-  sendLog(items: readonly (object | string)[], uuid: string = randomUUID(), env?: string): Promise<Answer> {
+  sendLog(
+    items: readonly (object | string)[],
+    uuid: string = randomUUID(),
+    env?: string,
+  ): Promise<PostResponse> {
     return this.collector.post(`${this.path('log', env)}?uuid=${uuid}`, logFile(items));
   }
 }

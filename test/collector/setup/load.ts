@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answer, post } from './post.js';
+import { type PostResponse, post } from './post.js';
 
 /** A message as a library holds it until it is acknowledged. */
 export interface Outgoing {
@@ -45,11 +45,14 @@ export class Load {
 
   private async deliver({ url, body, rejected }: Outgoing): Promise<void> {
     while (!this.isStopped) {
-      const answer: Answer | null = await post(url, body).catch(() => null);
-      if (answer?.status === 202 && (answer.body.rejected ?? 0) === (rejected ?? answer.body.rejected ?? 0))
+      const response: PostResponse | null = await post(url, body).catch(() => null);
+      if (
+        response?.status === 202 &&
+        (response.body.rejected ?? 0) === (rejected ?? response.body.rejected ?? 0)
+      )
         return;
-      if (answer && !REPEATED.has(answer.status))
-        throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+      if (response && !REPEATED.has(response.status))
+        throw new Error(`${response.status} ${JSON.stringify(response.body)}`);
       this.repeated += 1;
       await pause(PAUSE_MS);
     }

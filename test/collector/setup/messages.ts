@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 
 /** A `sync` of now; say only what the test is about. */
-export function aSync(overrides: object = {}) {
+export function buildSync(overrides: object = {}) {
   return {
     timestamp: Date.now() / 1000,
     instance_uuid: randomUUID(),
     message_uuid: randomUUID(),
-    requests: [aCount()],
+    requests: [buildCount()],
     validation_errors: [],
     server_errors: [],
     consumers: [],
@@ -16,7 +16,7 @@ export function aSync(overrides: object = {}) {
 }
 
 /** An entry of `requests` in a `sync`. */
-export function aCount(overrides: object = {}) {
+export function buildCount(overrides: object = {}) {
   return {
     consumer: null,
     method: 'GET',
@@ -33,7 +33,7 @@ export function aCount(overrides: object = {}) {
 }
 
 /** A line of a log file, a request of a minute ago in camel case. */
-export function anItem({ request = {}, response = {}, ...overrides }: Record<string, unknown> = {}) {
+export function buildLogItem({ request = {}, response = {}, ...overrides }: Record<string, unknown> = {}) {
   return {
     uuid: randomUUID(),
     request: {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { memoryOf, readProcessorSeconds } from '../../bench/machine.js';
+import { readMemory, readProcessorSeconds } from '../../bench/machine.js';
 import { endProcess } from '../../setup/end-process.js';
 import { eventually } from '../../setup/eventually.js';
 import { freePort } from '../../setup/free-port.js';
-import { keepProcess } from '../../setup/secrets/run.js';
+import { captureProcess } from '../../setup/secrets/run.js';
 
 /** How Node runs the product from the sources. */
 const SOURCES = ['--import', './test/setup/typescript.js', join(process.cwd(), 'src/cli.ts')];
@@ -53,7 +53,7 @@ export class ServiceProcess {
       env: this.env,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    keepProcess('service', child, { shown: true });
+    captureProcess('service', child, { shown: true });
     this.child = child;
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`);
@@ -72,7 +72,7 @@ export class ServiceProcess {
 
   /** The most memory that it has had since its launch, in MiB (Linux). */
   get peakMiB(): number {
-    return Math.round(memoryOf(this.pid).peakMb);
+    return Math.round(readMemory(this.pid).peakMb);
   }
 
   /** Processor time since its launch, in seconds (Linux). */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endProcess } from '../end-process.js';
-import type { Fault, FaultOrder, Order, Reply, SeenQuery, Started } from './protocol.js';
+import type { FailureMode, FailureOrder, Order, Reply, SeenQuery, Started } from './protocol.js';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const TYPESCRIPT = new URL('../typescript.js', import.meta.url).href;
@@ -62,8 +62,8 @@ export class ClickHouseServer {
   }
 
   /** From now on, and before what was ordered earlier. */
-  async fail(fault: Fault, which: Omit<FaultOrder, 'fault'> = {}) {
-    await this.order({ do: 'fail', order: { fault, ...which } });
+  async fail(failure: FailureMode, which: Omit<FailureOrder, 'failure'> = {}) {
+    await this.order({ do: 'fail', order: { failure, ...which } });
   }
 
   /** Ends all faults but `refuse`. */

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { ServerException } from './exception.js';
-import type { Fault, FaultOrder } from './protocol.js';
+import type { FailureMode, FailureOrder } from './protocol.js';
 import { writeException } from './response.js';
 
 /** The faults in force; the last ordered comes first. */
-export class Faults {
-  private orders: FaultOrder[] = [];
+export class FailureModes {
+  private orders: FailureOrder[] = [];
 
-  add(order: FaultOrder) {
+  add(order: FailureOrder) {
     this.orders.unshift(order);
   }
 
@@ -16,37 +16,38 @@ export class Faults {
   }
 
   /** The fault that befalls a query, if one does; each befalls as many as were ordered. */
-  take(name: string): Fault | undefined {
+  take(name: string): FailureMode | undefined {
     const order = this.orders.find(({ on, times }) => (on ?? name) === name && times !== 0);
     if (order?.times !== undefined) order.times--;
-    return order?.fault;
+    return order?.failure;
   }
 }
 
 /** Answers without the engine's help; false when the fault needs rows, or there is none. */
-export function failBefore(fault: Fault | undefined, response: ServerResponse): boolean {
-  if (fault?.kind === 'hang') return true;
-  if (fault?.kind === 'reset') response.socket?.resetAndDestroy();
-  else if (fault?.kind === 'exception') writeException(response, exceptionOf(fault.code));
-  else if (fault?.kind === 'stranger')
-    response.writeHead(fault.status, { 'Content-Type': 'text/html' }).end(fault.body);
+export function failBefore(failure: FailureMode | undefined, response: ServerResponse): boolean {
+  if (failure?.kind === 'hang') return true;
+  if (failure?.kind === 'reset') response.socket?.resetAndDestroy();
+  else if (failure?.kind === 'exception') writeException(response, toException(failure.code));
+  else if (failure?.kind === 'stranger')
+    response.writeHead(failure.status, { 'Content-Type': 'text/html' }).end(failure.body);
   else return false;
   return true;
 }
 
 /** Sends the head and a part of the rows, and then what was ordered. */
-export async function failWithin(fault: Fault, response: ServerResponse, body: Buffer, tag: string) {
-  if (fault.kind === 'cut' && fault.framing === 'length') response.setHeader('Content-Length', body.length);
-  if (fault.kind === 'cut' && fault.framing === 'none') {
+export async function failWithin(failure: FailureMode, response: ServerResponse, body: Buffer, tag: string) {
+  if (failure.kind === 'cut' && failure.framing === 'length')
+    response.setHeader('Content-Length', body.length);
+  if (failure.kind === 'cut' && failure.framing === 'none') {
     response.setHeader('Connection', 'close');
     response.removeHeader('Transfer-Encoding');
     response.useChunkedEncodingByDefault = false;
   }
-  const rows = firstRows(body, fault.kind === 'cut' && fault.where === 'in-row');
-  if (fault.kind === 'slow-body') return drip(response, body);
+  const rows = firstRows(body, failure.kind === 'cut' && failure.where === 'in-row');
+  if (failure.kind === 'slow-body') return drip(response, body);
   await written(response, rows);
-  if (fault.kind === 'cut') response.socket?.end();
-  else if (fault.kind === 'exception-in-body') endWith(fault, response, tag);
+  if (failure.kind === 'cut') response.socket?.end();
+  else if (failure.kind === 'exception-in-body') endWith(failure, response, tag);
 }
 
 /** The rows up to the middle one, or half of that as well. */
@@ -57,11 +58,11 @@ function firstRows(body: Buffer, inRow: boolean): Buffer {
 }
 
 function endWith(
-  { code, form }: Fault & { kind: 'exception-in-body' },
+  { code, form }: FailureMode & { kind: 'exception-in-body' },
   response: ServerResponse,
   tag: string,
 ) {
-  const { message } = exceptionOf(code);
+  const { message } = toException(code);
   if (form === 'plain') response.end(`${message}\n`);
   else if (form === 'row') response.end(`${JSON.stringify({ exception: message })}\n`);
   else if (form === 'tagged')
@@ -92,7 +93,7 @@ function written(response: ServerResponse, bytes: Buffer): Promise<void> {
   });
 }
 
-function exceptionOf(code: number): ServerException {
+function toException(code: number): ServerException {
   const text = code === 516 ? 'default: Authentication failed: password is incorrect' : 'ordered by a test';
   return new ServerException(code, text);
 }

@@ -8,26 +8,26 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Engine } from './engine.js';
 import { ServerException, serverException } from './exception.js';
-import { Faults, failBefore, failWithin } from './failure-modes.js';
+import { FailureModes, failBefore, failWithin } from './failure-modes.js';
 import type { Order, Reply, SeenQuery, Started } from './protocol.js';
 import { type StoreRequest, readRequest } from './request.js';
 import { writeException, writeHead } from './response.js';
 
 const [directory = '', port = '0', user = 'default', password = ''] = process.argv.slice(2);
 const engine = new Engine(directory);
-const faults = new Faults();
+const failureModes = new FailureModes();
 const REMEMBERED = 5_000;
 const seen: SeenQuery[] = [];
 
 // As long as the server's own default, `keep_alive_timeout`.
 const server = createServer({ keepAliveTimeout: 10_000 }, (request, response) => {
-  answer(request, response).catch((error: unknown) => {
+  handle(request, response).catch((error: unknown) => {
     if (response.headersSent) response.destroy();
     else writeException(response, serverException(error));
   });
 });
 
-async function answer(request: IncomingMessage, response: ServerResponse) {
+async function handle(request: IncomingMessage, response: ServerResponse) {
   if (request.url === '/ping') {
     response.end('Ok.\n');
     return;
@@ -38,10 +38,10 @@ async function answer(request: IncomingMessage, response: ServerResponse) {
       516,
       `${asked.user}: Authentication failed: password is incorrect, or there is no user with such name`,
     );
-  await answerQuery(asked, response);
+  await handleQuery(asked, response);
 }
 
-async function answerQuery({ statement, queryId }: StoreRequest, response: ServerResponse) {
+async function handleQuery({ statement, queryId }: StoreRequest, response: ServerResponse) {
   const name = /log_comment = '([^']*)'/.exec(statement.query)?.[1] ?? '';
   const query: SeenQuery = { name, settings: statement.settings, outcome: 'running' };
   seen.push(query);
@@ -49,13 +49,13 @@ async function answerQuery({ statement, queryId }: StoreRequest, response: Serve
   response.once('close', () => {
     query.outcome = response.writableFinished ? 'answered' : 'abandoned';
   });
-  const fault = faults.take(name);
-  if (fault?.kind === 'late') await pause(fault.ms);
-  if (failBefore(fault, response)) return;
+  const failure = failureModes.take(name);
+  if (failure?.kind === 'late') await pause(failure.ms);
+  if (failBefore(failure, response)) return;
   const rows = await engine.run(statement);
   if (response.destroyed) return;
   const tag = writeHead(response, queryId, statement.format, rows);
-  if (fault && fault.kind !== 'late') await failWithin(fault, response, rows.body, tag);
+  if (failure && failure.kind !== 'late') await failWithin(failure, response, rows.body, tag);
   else response.end(rows.body);
 }
 
@@ -72,15 +72,15 @@ async function refuse() {
 }
 
 async function obey(order: Order): Promise<SeenQuery[]> {
-  if (order.do === 'fail') faults.add(order.order);
-  else if (order.do === 'heal') faults.clear();
+  if (order.do === 'fail') failureModes.add(order.order);
+  else if (order.do === 'heal') failureModes.clear();
   else if (order.do === 'refuse') await refuse();
   else if (order.do === 'accept') await listen(given);
   else return seen;
   return [];
 }
 
-function tell(message: Started | Reply) {
+function report(message: Started | Reply) {
   process.send?.(message);
 }
 
@@ -88,8 +88,8 @@ await listen(Number(port));
 const given = (server.address() as AddressInfo).port;
 process.on('message', ({ id, order }: { id: number; order: Order }) => {
   void obey(order).then((queries) => {
-    tell({ id, seen: queries });
+    report({ id, seen: queries });
   });
 });
 process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
-tell({ port: given });
+report({ port: given });

@@ -1,5 +1,5 @@
 /** What goes wrong with the answer to a query. Where rows are sent, they are the first of those really asked for. */
-export type Fault =
+export type FailureMode =
   /** Answered well, but only after a while. */
   | { kind: 'late'; ms: number }
   /** Taken and never answered. */
@@ -23,8 +23,8 @@ export type Fault =
   | { kind: 'stranger'; status: number; body: string };
 
 /** A fault, and which queries it befalls. */
-export interface FaultOrder {
-  fault: Fault;
+export interface FailureOrder {
+  failure: FailureMode;
   /** The query's name, its `log_comment`; any query where left out. */
   on?: string;
   /** How many queries it befalls; all where left out. */
@@ -43,7 +43,7 @@ export interface SeenQuery {
 
 /** What a test may tell the server, over the channel of its process. */
 export type Order =
-  | { do: 'fail'; order: FaultOrder }
+  | { do: 'fail'; order: FailureOrder }
   | { do: 'heal' }
   /** Closes the listener and every connection. */
   | { do: 'refuse' }

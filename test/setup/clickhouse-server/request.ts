@@ -23,7 +23,7 @@ export async function readRequest(request: IncomingMessage): Promise<StoreReques
   const fields = new Map(url.searchParams);
   const body = (await buffer(request)).toString();
   const boundary = /^multipart\/form-data; boundary=(\S+)$/.exec(request.headers['content-type'] ?? '')?.[1];
-  if (boundary !== undefined) for (const [name, value] of partsOf(body, boundary)) fields.set(name, value);
+  if (boundary !== undefined) for (const [name, value] of parseParts(body, boundary)) fields.set(name, value);
   const given = pick(fields, (name) => (RESERVED.has(name) || name.startsWith('param_') ? undefined : name));
   return {
     queryId: fields.get('query_id') ?? '',
@@ -38,7 +38,7 @@ export async function readRequest(request: IncomingMessage): Promise<StoreReques
   };
 }
 
-function partsOf(body: string, boundary: string): [name: string, value: string][] {
+function parseParts(body: string, boundary: string): [name: string, value: string][] {
   const parts = body.split(`--${boundary}`);
   if (!parts.at(-1)?.startsWith('--')) throw new ServerException(33, 'Unexpected EOF');
   return parts.slice(1, -1).map((part) => {

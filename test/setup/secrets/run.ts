@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Answer } from '../conforms.js';
+import type { HttpResponse } from '../conforms.js';
 import { RUN_VARIABLE } from './global-setup.js';
 
 export const OUTPUTS = 'outputs';
@@ -16,37 +16,41 @@ const KEYS = /\b[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}\b/g;
  *
  * @param source what said it: one word.
  */
-export function keepOutput(source: string, text: string | Buffer): void {
+export function captureOutput(source: string, text: string | Buffer): void {
   append(OUTPUTS, `${source}-${process.pid}`, text);
 }
 
 /** Keeps all that a process says through pipes; `shown`: what it says on standard error is shown as well. */
-export function keepProcess(source: string, { stdout, stderr }: ChildProcess, { shown = false } = {}): void {
+export function captureProcess(
+  source: string,
+  { stdout, stderr }: ChildProcess,
+  { shown = false } = {},
+): void {
   for (const stream of [stdout, stderr])
     stream?.on('data', (chunk: Buffer) => {
-      keepOutput(source, chunk);
+      captureOutput(source, chunk);
       if (shown && stream === stderr) process.stderr.write(chunk);
     });
 }
 
 /** Keeps what an answer says that is not the data that was asked for. */
-export function keepAnswer({ status, headers, text }: Answer): void {
+export function captureResponse({ status, headers, text }: HttpResponse): void {
   const isData = status === 200 && String(headers['content-type']).startsWith('application/json');
-  keepOutput('answers', `${status} ${JSON.stringify(headers)} ${isData ? '' : text}\n`);
+  captureOutput('answers', `${status} ${JSON.stringify(headers)} ${isData ? '' : text}\n`);
 }
 
 /** Says what must be in no output of this run; a key stands for its hash, too. */
-export function mustNotAppear(...secrets: readonly string[]): void {
-  const all = secrets.flatMap((secret) => [secret, ...keysIn(secret).map(hashOf)]);
+export function forbidInOutput(...secrets: readonly string[]): void {
+  const all = secrets.flatMap((secret) => [secret, ...findKeys(secret).map(hashKey)]);
   append(SECRETS, String(process.pid), all.map((secret) => `${JSON.stringify(secret)}\n`).join(''));
 }
 
 /** The API keys in a text. */
-export function keysIn(text: string): string[] {
+export function findKeys(text: string): string[] {
   return text.match(KEYS) ?? [];
 }
 
-function hashOf(key: string): string {
+function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 

@@ -11,7 +11,7 @@ import { SecretScanner } from './scanner.js';
 const SHOWN = 20;
 
 function search(run: string, outputs: readonly string[]): string[] {
-  const secrets = filesOf(run, SECRETS).flatMap((file) =>
+  const secrets = listFiles(run, SECRETS).flatMap((file) =>
     readFileSync(file, 'utf8').split('\n').filter(Boolean),
   );
   const scanner = new SecretScanner(secrets.map((line) => JSON.parse(line) as string));
@@ -27,13 +27,13 @@ function search(run: string, outputs: readonly string[]): string[] {
   return findings;
 }
 
-function filesOf(run: string, directory: string): string[] {
+function listFiles(run: string, directory: string): string[] {
   const path = join(run, directory);
   return existsSync(path) ? readdirSync(path).map((name) => join(path, name)) : [];
 }
 
 const run = process.env[RUN_VARIABLE] ?? '';
-const outputs = filesOf(run, OUTPUTS);
+const outputs = listFiles(run, OUTPUTS);
 const findings = outputs.length > 0 ? search(run, outputs) : [];
 for (const finding of findings.slice(0, SHOWN)) process.stderr.write(`${finding}\n`);
 if (findings.length > 0) process.exitCode = 1;
