@@ -47,7 +47,7 @@ GRANT SHOW TABLES ON * TO request_analytics_reader;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_reader;
 GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_reader;
 
--- The collector: names it registers, doors it writes through, its ledger.
+-- The collector: names it registers, landing tables it inserts into, its write-ahead log.
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
 GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
 GRANT SELECT ON app_limits_v1 TO request_analytics_collector;
@@ -59,7 +59,7 @@ GRANT SELECT, INSERT ON ingest_batches_v1 TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
--- The doors keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
+-- The landing tables keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT ON request_bins TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;

@@ -20,8 +20,8 @@ CREATE TABLE IF NOT EXISTS requests
 )
 ENGINE = Null;
 -- statement
--- Door for what is counted. Client libraries send counts and logged requests apart; a whole request passes both
--- doors, so nothing is counted twice. `timestamp` is the request's, or the time of the counts.
+-- Landing table for what is counted. Client libraries send counts and logged requests apart; a whole request is copied
+-- into both landing tables, so nothing is counted twice. `timestamp` is the request's, or the time of the counts.
 -- `bins` says how the counted requests are spread: n of them in bin k of a measure. Response times are measured in seconds
 -- and sizes in bytes; v is in bin k = round(32 * log2(v)), which is 2.2 % wide, and 0 is in bin -32768. A request whose time
 -- or size is not known is in no bin of that measure.
@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS request_bins
 )
 ENGINE = Null;
 -- statement
--- Door for what is logged.
+-- Landing table for what is logged.
 CREATE TABLE IF NOT EXISTS logged_requests
 (
     app_id        UInt32,

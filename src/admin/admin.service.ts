@@ -133,7 +133,8 @@ export class AdminService {
   ): Promise<{ key: string; identifier: string }> {
     await this.requireTeam(teamId);
     const identifier = parseIdentifier(key);
-    if (identifier === undefined) throw new AdminError('A key is 7 letters or digits, a dot, and 32 more');
+    if (identifier === undefined)
+      throw new AdminError('A key has 7 letters or digits, a dot, and 32 letters or digits');
     if (await this.hasKey(identifier)) throw new AdminError(`There is a key ${identifier} already`);
     const row = {
       identifier,

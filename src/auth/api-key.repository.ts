@@ -45,7 +45,7 @@ export class ApiKeyRepository {
   /**
    * The key's row, or null when there is none.
    *
-   * @param attributeTo the patience of the request that asks: the look-up serves all who ask at once, and counts as the first one's
+   * @param attributeTo the request that pays for the lookup; concurrent callers share one query
    */
   find(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
     return this.cache.find(identifier, () => this.load(identifier, attributeTo));

@@ -41,7 +41,7 @@ export function keyCommand(program: Command): void {
       runAudited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
         // Not repeated: it could be a whole key.
         if (keyIdentifier(identifier) !== identifier)
-          throw new AdminError("An identifier is a key's 7 letters or digits before the dot, and they alone");
+          throw new AdminError('The identifier of a key is the 7 letters or digits before the dot');
         printResult(await withStore((store) => new AdminService(store).revokeKey(identifier)));
         return {};
       }),

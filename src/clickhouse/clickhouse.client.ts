@@ -31,27 +31,27 @@ export interface QueryOptions {
   /** Threads the engine may use; 1 is fastest for what reads a page or a row. */
   threads?: number;
   /**
-   * Looks into the indexes for all of the window before it reads any of it: for what few rows fulfil. As a rule the engine
-   * looks into them as it reads, which pays where it has enough soon.
+   * Evaluates skip indexes for the whole range before reading (`use_skip_indexes_on_data_read = 0`): faster for selective
+   * filters, slower when the first granules already fill the page.
    */
   prefilterIndexes?: boolean;
   /** Bytes that the result may have, where that is less than the configured limit; more are `ResultTooLarge`. */
   maxResultBytes?: number;
   /** Without limits on its time and on what it reads: for what reads all of a table. */
   unlimited?: boolean;
-  /** Goes before other queries that wait for their turn: requests wait for it that will ask more. */
+  /** Runs before other queries in the queue: other requests are blocked on this lookup. */
   highPriority?: boolean;
   /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
-  /** Ends the wait, and on a server the query, when nobody wants the answer any more; its reason is thrown. */
+  /** Ends the wait, and on a server the query, when the response is not needed any more; its reason is thrown. */
   signal?: AbortSignal | undefined;
-  /** The patience of the request that it is for, where it is not to end with it: what it reads counts as the request's. */
+  /** Attribute read statistics to this request, but do not cancel the query with it (shared lookups). */
   attributeTo?: AbortSignal | undefined;
 }
 
 /** How a command differs from the usual. */
 export interface CommandOptions extends Partial<Pick<QueryMeta, 'name' | 'operation'>> {
-  /** Milliseconds after which nobody waits any more. */
+  /** Milliseconds after which the command counts as timed out. */
   timeoutMs?: number;
 }
 
@@ -104,11 +104,11 @@ const PING_SETTINGS = "log_comment = 'ping'";
 const MAX_QUEUE_LENGTH = 1_000;
 
 /**
- * The only door to the store. Nothing above it knows whether the engine runs here or on a server: both are the
+ * The only access to the store. Nothing above it knows whether the engine runs here or on a server: both are the
  * official client, the same SQL and the same tables.
  *
  * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
- * the result; so many run at once, and the others wait for their turn. Failures are `StoreUnavailable`, `QueryTimedOut`, or
+ * the result; so many run at once, and the others wait in a queue. Failures are `StoreUnavailable`, `QueryTimedOut`, or
  * the client's own error.
  */
 export class ClickHouse {
@@ -147,7 +147,7 @@ export class ClickHouse {
     this.withoutLimits = limits(0, 0);
     this.maxResultBytes = config.queryMaxResultBytes;
     this.timeoutMs = timeoutMs + SLACK_MS;
-    // One connection is kept for what takes no turn: whether the store is there, and writing.
+    // One connection is reserved for what does not queue: pings and writes.
     const concurrency = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
     this.instrumentation = new QueryInstrumentation(

@@ -82,7 +82,7 @@ describe('toStoreError', () => {
   it('tells the code for the log, and nothing of the words', () => {
     expect(toStoreError(ofEngine('241'), 'server')).toMatchObject({ message: 'store not available (241)' });
     expect(toStoreError(new Error('words'), 'server')).toMatchObject({
-      message: 'store not available (no answer of the engine)',
+      message: 'store not available (no response from the engine)',
     });
   });
 });

@@ -127,7 +127,7 @@ export function toStoreError(error: unknown, kind: 'server' | 'embedded' = 'serv
     return new DiskFull(code ?? 'ENOSPC', { cause: error });
   if (isEngineError && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
   if (isEngineError ? UNAVAILABLE.has(code) : kind === 'server')
-    return new StoreUnavailable(`store not available (${code ?? 'no answer of the engine'})`, {
+    return new StoreUnavailable(`store not available (${code ?? 'no response from the engine'})`, {
       cause: error,
     });
   return error;

@@ -34,7 +34,7 @@ export async function withDeadline<T>(
     controller.abort(caller?.reason);
   };
   const timer = setTimeout(() => {
-    controller.abort(new QueryTimedOut(`no answer within ${ms} ms`));
+    controller.abort(new QueryTimedOut(`no response within ${ms} ms`));
   }, ms);
   caller?.addEventListener('abort', abort, { once: true });
   try {

@@ -7,7 +7,7 @@ import { type ReadStats, addReadStats } from './read-stats.js';
 export interface QueryMeta {
   name: string;
   operation: 'SELECT' | 'INSERT' | 'COMMAND';
-  /** The patience of the request that it is for. */
+  /** The signal of the request that the query is attributed to. */
   attributeTo?: AbortSignal | undefined;
 }
 
@@ -68,5 +68,5 @@ export class QueryInstrumentation {
 function classifyOutcome(error: unknown, attributeTo: AbortSignal | undefined): QueryOutcome {
   if (error instanceof QueryTimedOut) return 'timed_out';
   if (error instanceof StoreUnavailable) return 'unavailable';
-  return attributeTo?.aborted ? 'abandoned' : 'failed';
+  return attributeTo?.aborted ? 'client_closed' : 'failed';
 }

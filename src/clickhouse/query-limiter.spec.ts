@@ -15,7 +15,7 @@ function work() {
 /** Lets everything that can go on go on. */
 const settled = () => new Promise((ok) => setImmediate(ok));
 
-describe('Turns', () => {
+describe('QueryLimiter', () => {
   it('lets so many run at once, and the others in their order', async () => {
     const limiter = new QueryLimiter(2, 10, 1_000);
     const all = [work(), work(), work(), work()];

@@ -6,17 +6,17 @@ const GROUP_SHARE = 1 / 4;
 /** What waited, or would have, behind others of its own group: those of other groups are served. */
 export class GroupOverloaded extends StoreUnavailable {}
 
-/** How work waits for its turn. */
+/** How work waits in the queue. */
 export interface QueueOptions {
-  /** Goes before others that wait: many wait for it, and behind them it would make them wait twice. */
+  /** Runs before others in the queue: many queries wait for its result. */
   highPriority?: boolean | undefined;
   /** Whose work it is, such as a team or an app. */
   group?: number | undefined;
 }
 
 /**
- * Lets a fixed number of queries run at once and the others wait for their turn. The line is bounded in length and in time:
- * what cannot be served soon is better refused, and what waits costs memory.
+ * Limits concurrent queries: a fixed number runs at once, and the others wait in a queue. The queue is bounded in length and in
+ * time, because waiting queries cost memory.
  *
  * A group that asks for much makes itself wait, and not the others: those that wait are served in rotation, each group first
  * come, first served, and no group runs so many at once that none is left for another.
@@ -24,7 +24,7 @@ export interface QueueOptions {
 export class QueryLimiter {
   private free: number;
   private readonly runningOfGroup = new Map<Group, number>();
-  /** What waits: those that go first, and the others. */
+  /** What waits: queries of high priority, and the others. */
   private readonly urgent = new WaitingGroups();
   private readonly others = new WaitingGroups();
 
@@ -52,10 +52,10 @@ export class QueryLimiter {
   }
 
   /**
-   * Runs the work when its turn has come.
+   * Runs the work once a slot is free.
    *
    * @throws GroupOverloaded when its group has too many in the line, or others of the group were before it until its time was
-   *   over; StoreUnavailable when the line is full, or the turn did not come in time; the signal's reason when it aborts
+   *   over; StoreUnavailable when the queue is full, or no slot became free in time; the signal's reason when it aborts
    *   before.
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, options: QueueOptions = {}): Promise<T> {
@@ -94,12 +94,12 @@ export class QueryLimiter {
   private enqueue(signal: AbortSignal, { highPriority = false, group }: QueueOptions): Promise<void> {
     const queue = highPriority ? this.urgent : this.others;
     if (group !== undefined && queue.countFor(group) >= Math.max(1, this.maxQueueLength * GROUP_SHARE))
-      return Promise.reject(new GroupOverloaded('too many queries of the group wait already'));
+      return Promise.reject(new GroupOverloaded('the query queue of the group is full'));
     if (this.waiting >= this.maxQueueLength)
-      return Promise.reject(new StoreUnavailable('too many queries wait already'));
+      return Promise.reject(new StoreUnavailable('the query queue is full'));
     const isBehindOwn = this.runningOfGroup.has(group) || (group !== undefined && queue.countFor(group) > 0);
     return new Promise((ok, no) => {
-      // Whoever leaves does so at once: a turn passed to one that has left would be lost.
+      // An aborted query leaves the queue at once: a slot given to it would be lost.
       const leave = () => {
         queue.delete(group, start);
         clearTimeout(timer);
@@ -115,7 +115,7 @@ export class QueryLimiter {
       };
       const timer = setTimeout(() => {
         leave();
-        no(new (isBehindOwn ? GroupOverloaded : StoreUnavailable)('no turn came in time'));
+        no(new (isBehindOwn ? GroupOverloaded : StoreUnavailable)('timed out in the query queue'));
       }, this.maxWaitMs);
       signal.addEventListener('abort', abort, { once: true });
       queue.add(group, start);

@@ -8,8 +8,8 @@ export interface ReadStats {
 const statsBySignal = new WeakMap<AbortSignal, ReadStats>();
 
 /**
- * What the queries of a request have read so far. A request is known by its patience, which whatever asks the store on its
- * behalf has already.
+ * What the queries of a request have read so far. Keyed by the request's AbortSignal, which every query of the request
+ * carries.
  */
 export function getReadStats(signal: AbortSignal | undefined): ReadStats {
   return (signal && statsBySignal.get(signal)) ?? { rows: 0, bytes: 0 };

@@ -7,14 +7,14 @@ const sample = (state: string, value: number) => ({ values: [state], value });
 
 /** Lets the metrics show how busy the store is. */
 export function registerStoreMetrics(metrics: Metrics, limiter: QueryLimiter, embedded?: EmbeddedConnection) {
-  const queriesHelp = 'Queries that run and that wait for their turn, and how many may run at once';
-  metrics.gauge({ name: 'store_turns', help: queriesHelp, labels: LABELS }, () => [
+  const queriesHelp = 'Queries that run, queries in the queue, and the limit of running queries';
+  metrics.gauge({ name: 'store_queries', help: queriesHelp, labels: LABELS }, () => [
     sample('running', limiter.running),
     sample('waiting', limiter.waiting),
     sample('limit', limiter.concurrency),
   ]);
   if (!embedded) return;
-  const sessionsHelp = 'Sessions of the embedded engine that have a query, and queries that wait for one';
+  const sessionsHelp = 'Busy sessions of the embedded engine, and queries that wait for a session';
   metrics.gauge({ name: 'store_sessions', help: sessionsHelp, labels: LABELS }, () => {
     const { busy, waiting } = embedded.load;
     return [sample('busy', busy), sample('waiting', waiting)];

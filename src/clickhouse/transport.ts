@@ -36,7 +36,7 @@ export function createEmbeddedTransport(client: ClickHouseClient): QueryTranspor
       stats: parseSummary(summary),
       bytes: () => readAll(stream),
       cancel: () => {
-        stream.destroy(new Error('The answer is not wanted any more'));
+        stream.destroy(new Error('The response is not needed any more'));
       },
     };
   };

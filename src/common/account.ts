@@ -11,7 +11,7 @@ export interface Account {
   readonly plan: Plan;
   /** The key's public part, the seven characters before the dot; safe to log. */
   readonly keyIdentifier: string;
-  /** Aborts when the request it was made for is over: what is asked of the store on its behalf stops. */
+  /** Aborts when the request is over: the queries of the request are cancelled. */
   readonly signal?: AbortSignal | undefined;
   /** Where the log line of that request learns what was read. */
   readonly logFields?: RequestLogFields | undefined;

@@ -110,7 +110,7 @@ describe('15 days of requests', () => {
     });
   });
 
-  it('are noise where the rule says so, for all health checks and few others', () => {
+  it('are excluded from the logs where the rule says so, for all health checks and few others', () => {
     for (const { path, url, userAgent, excluded_from_logs } of recent)
       expect(excluded_from_logs).toBe(isStaticAssetOrHealthCheck(path, url, userAgent));
     const excluded = recent.filter(({ excluded_from_logs }) => excluded_from_logs);

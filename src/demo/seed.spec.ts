@@ -146,7 +146,7 @@ describe('seedDemo', () => {
     );
   });
 
-  it('logs each request of the last 15 days that is no noise, once, and none after now', async () => {
+  it('logs each request of the last 15 days that is not excluded from them, once, and none after now', async () => {
     const since = NOW - 15 * DAY_MS + 5 * MINUTE_MS;
     const expected = sample.filter(
       ({ timestamp, excluded_from_logs }) => !excluded_from_logs && timestamp >= since && timestamp <= NOW,

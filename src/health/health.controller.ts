@@ -8,7 +8,7 @@ import { serviceUnavailable } from '../http/api-error.js';
 import { type CounterState, WindowCounter } from '../rate-limit/window.counter.js';
 
 /** What the counter of the rate limit says of Redis. */
-const REDIS = { redis: 'ok', fallback: 'away', memory: 'not configured' } as const satisfies Record<
+const REDIS = { redis: 'ok', fallback: 'unavailable', memory: 'not configured' } as const satisfies Record<
   CounterState,
   string
 >;
@@ -45,7 +45,7 @@ export class HealthController {
     const redis = REDIS[this.counter.state];
     return {
       ...this.live(),
-      status: redis === 'away' || this.monitor.isDamaged ? 'degraded' : 'ok',
+      status: redis === 'unavailable' || this.monitor.isDamaged ? 'degraded' : 'ok',
       store: this.store.kind,
       engine: this.store.version,
       state: { store: this.monitor.isDamaged ? 'damaged' : 'ok', redis },

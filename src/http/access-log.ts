@@ -26,7 +26,7 @@ const CATCH_ALL = '{*path}';
 
 /**
  * One line a request: who asked what of which app, how it ended, in milliseconds, and what it read of the store. No headers, no query,
- * no bodies: keys and data stay out. A request whose caller left before the answer is told as `aborted`. The same goes to
+ * no bodies: keys and data stay out. A request whose client disconnected before the response has `client_closed`. The same goes to
  * the metrics and the traces, where there are any.
  *
  * Not pino-http: it makes two child loggers a request for fields that this line does not have.
@@ -38,7 +38,7 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
     const span = tracing?.request(request.method, request.headers);
     response.once('close', () => {
       const durationMs = performance.now() - startedAt;
-      const isAborted = !response.writableFinished;
+      const isClientClosed = !response.writableFinished;
       const { statusCode: status } = response;
       const route = getRoute(request);
       const stats = getReadStats(request.signal);
@@ -53,11 +53,16 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
         team_id: request.account?.teamId,
         key: request.account?.keyIdentifier,
         ...logFields,
-        ...(isAborted && { aborted: true }),
+        ...(isClientClosed && { client_closed: true }),
         ...(span && { trace_id: span.traceId }),
       };
       logger[status >= 500 ? 'error' : 'info'](fields, 'request');
-      metrics?.observeRequest(request.method, route, isAborted ? 'aborted' : status, durationMs / 1000);
+      metrics?.observeRequest(
+        request.method,
+        route,
+        isClientClosed ? 'client_closed' : status,
+        durationMs / 1000,
+      );
       // Only a read of the API has an account.
       if (logFields.app_id !== undefined)
         metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
@@ -82,7 +87,7 @@ interface Ended {
   rows_read: number;
   bytes_read: number;
   team_id: number | undefined;
-  aborted?: boolean;
+  client_closed?: boolean;
 }
 
 function endSpan(span: RequestSpan, { request_id, method, route, status, ...ended }: Ended) {
@@ -91,7 +96,7 @@ function endSpan(span: RequestSpan, { request_id, method, route, status, ...ende
     `${method} ${route}`,
     {
       'http.route': route,
-      ...(ended.aborted ? { 'error.type': 'aborted' } : { 'http.response.status_code': status }),
+      ...(ended.client_closed ? { 'error.type': 'client_closed' } : { 'http.response.status_code': status }),
       ...(isError && { 'error.type': String(status) }),
       'request_analytics.request_id': String(request_id),
       'request_analytics.rows_read': ended.rows_read,

@@ -6,7 +6,7 @@ const STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-/** Closing with bytes unread resets the connection, and the answer is lost with it: so long they are read, unseen. */
+/** Closing a socket with unread input sends RST and may destroy our response: the input is drained for this long first. */
 const LINGER_MS = 5_000;
 const REQUEST_ID = /(?:^|\n)x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?(?:\n|$)/i;
 

@@ -75,7 +75,7 @@ export class Tracing {
     return {
       traceId: span.spanContext().traceId,
       run: (work) => {
-        // Below a span that is not kept none is kept either: those requests need not be followed.
+        // Not sampled: skip context propagation.
         if (span.isRecording()) this.current.run({ span, context }, work);
         else work();
       },

@@ -43,7 +43,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   404: [
     'NotFound',
     {
-      description: 'Unknown, expired, or not of this team: these look the same',
+      description: 'Not found, expired, or owned by another team (indistinguishable by design)',
       headers: requiredHeaders(AUTHENTICATED_HEADERS),
       content: errorContent({ app: appNotFound(), request: requestLogNotFound() }),
     },

@@ -6,7 +6,7 @@ export class ErrorBody {
 }
 
 export class ValidationError {
-  @ApiProperty({ type: 'string', description: 'Kind of the fault', example: 'greater_than_equal' })
+  @ApiProperty({ type: 'string', description: 'Error type', example: 'greater_than_equal' })
   type: string;
 
   @ApiProperty({
@@ -43,7 +43,7 @@ export class ValidationError {
   @ApiPropertyOptional({
     type: 'object',
     additionalProperties: true,
-    description: 'What the message speaks of, where it speaks of something',
+    description: 'Values referenced by `msg`, if any',
     example: { ge: 1 },
   })
   ctx?: Record<string, unknown>;

@@ -17,17 +17,17 @@ export interface WindowedInput extends PagedInput {
   end?: Timestamp;
 }
 
-/** The binding of an input's token, but for what the account knows. */
+/** The fingerprint of an input's query, without the team. */
 export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
 
 /** What was sent as the window, in milliseconds since the epoch; null where nothing was. */
 export type RequestedWindow = readonly [start: number | null, end: number | null];
 
-/** Where a walk with a window stands: at its first page, or behind the page that made the token. */
+/** Where a read in pages stands: at its first page, or behind the page that made the token. */
 export interface WindowCursor {
   readonly now: number;
   readonly requestedWindow: RequestedWindow;
-  /** Set when a token was sent: the window is the token's, for the whole walk. */
+  /** Set when a token was sent: all pages have the token's window. */
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
@@ -68,7 +68,7 @@ export async function resolveWindowCursor<Input extends WindowedInput>(
   return { now, requestedWindow };
 }
 
-/** Seals the token of the next page. */
+/** Signs the token of the next page. */
 export function signNextToken(
   tokens: PageTokens,
   { operation, filters }: InputFingerprint,

@@ -10,7 +10,7 @@ export type Credential = 'api_key' | 'client_id';
 
 /**
  * Slows the guessing of API keys, or of client IDs: those that are wrong are counted per client address, in the windows that
- * requests are counted in. A missing key is no guess and is not counted. Who checks a credential asks `refused` first, unless it
+ * requests are counted in. A missing key is no guess and is not counted. Who checks a credential asks `retryAfter` first, unless it
  * lately found this one good, and calls `record` for each that it found wrong.
  */
 @Injectable()
@@ -41,18 +41,18 @@ export class FailedAuthLimiter {
   ): Promise<number | null> {
     const seconds = await this.computeRetryAfter(address);
     if (seconds === null || (await exists())) return null;
-    this.telemetry.metrics?.countDecision('guess', false);
+    this.telemetry.metrics?.countDecision('auth_failure', false);
     return seconds;
   }
 
   /**
-   * Counts a wrong credential from `address`. Null while the failures are within the limit: it is answered as wrong. Else the seconds as of `refused`: guesses that were judged at the same time pass the limit together, and
+   * Counts a wrong credential from `address`. Null while the failures are within the limit: it is answered as wrong. Else the seconds as of `retryAfter`: guesses that were judged at the same time pass the limit together, and
    * those beyond it must not be told whether they were right.
    */
   async record(address: string | undefined): Promise<number | null> {
     const window = await this.counter.hit(this.buildKey(toClientKey(address)));
     const isAllowed = window.hits <= this.limit;
-    this.telemetry.metrics?.countDecision('guess', isAllowed);
+    this.telemetry.metrics?.countDecision('auth_failure', isAllowed);
     return isAllowed ? null : retryAfterSeconds(window);
   }
 
@@ -67,6 +67,6 @@ export class FailedAuthLimiter {
   }
 
   private buildKey(client: string) {
-    return `guess:${this.credential}:${client}`;
+    return `auth_failure:${this.credential}:${client}`;
   }
 }

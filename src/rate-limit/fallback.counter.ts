@@ -100,7 +100,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     const isFlapping = performance.now() - this.closedAt < STEADY_MS;
     this.probeMs = isFlapping ? Math.min(this.probeMs * 2, MAX_PROBE_MS) : this.timing.probeMs;
     const why = describeError(this.redis.disconnection ?? error);
-    this.log.warn(`Redis does not count (${why}): this instance counts by itself until it does again`);
+    this.log.warn(`Redis unavailable (${why}), rate limiting falls back to this process`);
     this.probeLater();
   }
 
@@ -122,7 +122,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     if (this.isShutDown) return;
     this.isCircuitClosed = true;
     this.closedAt = performance.now();
-    this.log.log('Redis counts again, for all instances together');
+    this.log.log('Redis available again, rate limiting is shared by all instances');
   }
 
   private async connectAndProbe() {

@@ -90,7 +90,7 @@ describe('MemoryCounter', () => {
   it('keeps the windows of a key, however many of another kind there are', async () => {
     const { counter } = counterAt(0, 3);
     await counter.hit('key:a');
-    for (let n = 0; n < 100; n++) await counter.hit(`guess:${n}`);
+    for (let n = 0; n < 100; n++) await counter.hit(`auth_failure:${n}`);
     expect(await counter.hit('key:a')).toMatchObject({ hits: 2 });
     expect(counter.size).toBe(4);
   });

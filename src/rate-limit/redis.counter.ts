@@ -63,7 +63,7 @@ export class RedisCounter implements HitCounter {
   }
 
   async peek(key: string): Promise<RateWindow | null> {
-    const [hits, endsAtMs, leftMs] = await this.traced('rate_limit.look', () =>
+    const [hits, endsAtMs, leftMs] = await this.traced('rate_limit.peek', () =>
       this.redis.peekWindow(KEY_PREFIX + key),
     );
     return hits === 0 || leftMs <= 0 ? null : { hits, endsAtMs, leftMs };

@@ -104,7 +104,7 @@ export class RedisCoordinator {
     try {
       return await command(this.redis, (name) => `${this.prefix}${name}`);
     } catch (error) {
-      throw new StoreUnavailable('Redis, which writers need to agree, is not available', { cause: error });
+      throw new StoreUnavailable('Redis, which coordinates writers, is not available', { cause: error });
     }
   }
 

@@ -16,7 +16,7 @@ function createStore(times: readonly number[]) {
   return { scan, steps };
 }
 
-describe('newestFirst', () => {
+describe('scanBackwards', () => {
   it('finds what one look at the whole window finds, however the records lie and whatever their density is said to be', async () => {
     const time = fc.integer({ min: -10, max: 1_010 });
     const query = fc.record({

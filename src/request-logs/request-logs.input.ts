@@ -61,7 +61,7 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
   @TokenField()
   next_token?: string;
 
-  /** Where the walk over the window stands. */
+  /** Where the read in pages stands. */
   cursor: WindowCursor;
 
   get fingerprint(): InputFingerprint {

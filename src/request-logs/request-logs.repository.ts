@@ -133,7 +133,7 @@ export class RequestLogsRepository {
 
   /** What a window holds, excluded endpoints' records included: by the primary key alone, which makes it cheap. */
   async countAndOldest(scope: AppScope, { start, end }: Window): Promise<LogStats> {
-    const [stats] = await this.store.rows<LogStats>(scope, 'request_logs.extent', STATS, { start, end });
+    const [stats] = await this.store.rows<LogStats>(scope, 'request_logs.stats', STATS, { start, end });
     return stats ?? { records: 0, oldest: null };
   }
 

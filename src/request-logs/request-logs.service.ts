@@ -121,7 +121,7 @@ export class RequestLogsService {
   }
 }
 
-/** The token's window for the whole walk, cut again to what may be shown now. */
+/** The token's window for all pages, cut again to what may be shown now. */
 function resolveCursorWindow({ now, requestedWindow, token }: WindowCursor): Window {
   const [start, end] = token ? token.window : requestedWindow;
   return resolveWindow({

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { DateTime } from 'luxon';
 import { Temporal } from 'temporal-polyfill';
-import { firstWholePeriod, periodBounds, periodStart, type Interval } from './periods.js';
+import { type Interval, firstWholePeriod, periodBounds, periodStart } from './periods.js';
 
 const ZONES = Intl.supportedValuesOf('timeZone');
 const QUARTER = 900;
@@ -124,7 +124,7 @@ describe('periodBounds', () => {
     expect(offGrid).toEqual([]);
   });
 
-  it('stays short and ascending for hostile windows', () => {
+  it('stays short and ascending for malicious windows', () => {
     const wild = fc.oneof(
       fc.integer({ min: seconds('0001-01-01T00:00Z'), max: seconds('9999-12-31T23:59:59Z') }),
       fc.constantFrom(-Infinity, Infinity, -9e15, 9e15, -62_135_596_801, 253_402_300_800),

@@ -1,4 +1,4 @@
-import { offsetSpans, type OffsetSpan } from './zone-offsets.js';
+import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
 
 /** How records are grouped: by a unit of the zone's calendar. */
 export type Interval = 'minute' | 'hour' | 'day' | 'month';
@@ -39,7 +39,7 @@ const UNITS: Readonly<Record<Interval, CalendarUnit>> = {
 const EARLIEST = -62_135_596_800;
 const LATEST = 253_402_300_799;
 
-/** Well over the 13 months for which traffic is kept; bounds the work that a hostile window can ask for. */
+/** Well over the 13 months for which traffic is kept; bounds the work that a malicious window can ask for. */
 const LONGEST_WINDOW_SECONDS = 800 * DAY_SECONDS;
 
 /** More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date line. */

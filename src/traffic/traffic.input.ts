@@ -67,7 +67,7 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
   @TokenField()
   next_token?: string;
 
-  /** Where the walk over the window stands. */
+  /** Where the read in pages stands. */
   cursor: WindowCursor;
 
   get fingerprint(): InputFingerprint {

@@ -45,7 +45,7 @@ export class TrafficService {
   }
 }
 
-/** The token's window for the whole walk, cut again to what may be shown now. */
+/** The token's window for all pages, cut again to what may be shown now. */
 function resolveCursorWindow(
   { now, requestedWindow, token }: WindowCursor,
   interval: TrafficInterval,

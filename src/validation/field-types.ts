@@ -198,7 +198,7 @@ export function UuidField<const Options extends FieldOptions<string>>(
   return field<string, Options>(textKind({ type: 'string', format: 'uuid' }, parseUuid), options);
 }
 
-/** The token of a page. Only its form is judged here; whether it is ours and of this query, its input's `check`. */
+/** The token of a page. Only its form is judged here; whether it is ours and of this query, its input's `validate`. */
 export function TokenField(
   options: FieldOptions<string> = {
     description: 'Token for the next page, from a previous response',

@@ -55,7 +55,7 @@ describe('BatchLog', () => {
       ],
     };
   };
-  /** Requests counted and logged for an endpoint, in each table behind the doors. */
+  /** Requests counted and logged for an endpoint, in each table behind the landing tables. */
   const stored = async (endpoint_id: number) => {
     const counted = Object.entries(COUNTED).map(
       ([table, column]) =>

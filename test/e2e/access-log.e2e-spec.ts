@@ -124,7 +124,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
     const outgoing = request(service.apiUrl + path, { headers });
     outgoing.on('error', () => undefined).end();
     outgoing.once('finish', () => outgoing.destroy());
-    expect(await service.line(id)).toMatchObject({ aborted: true });
+    expect(await service.line(id)).toMatchObject({ client_closed: true });
   });
 
   it('has no key, no query, no path and no body', async () => {

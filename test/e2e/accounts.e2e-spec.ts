@@ -102,7 +102,7 @@ describe('the accounts of clickhouse/accounts', () => {
 
     it.each([
       ['write', "INSERT INTO teams_v1 (id, name) VALUES (9, 'x')"],
-      ['write through a door', 'INSERT INTO request_counts (app_id) VALUES (1)'],
+      ['write into a landing table', 'INSERT INTO request_counts (app_id) VALUES (1)'],
       ['make a table', 'CREATE TABLE x (n UInt8) ENGINE = MergeTree ORDER BY n'],
       ['change a table', 'ALTER TABLE request_logs_v1 DELETE WHERE 1'],
       ['drop a table', 'DROP TABLE request_logs_v1'],
@@ -114,7 +114,7 @@ describe('the accounts of clickhouse/accounts', () => {
     });
 
     it.each([
-      ['the payloads of the ledger', 'SELECT payload FROM ingest_batches_v1'],
+      ['the payloads of the batch log', 'SELECT payload FROM ingest_batches_v1'],
       ['the history of the schema', 'SELECT version FROM schema_migrations'],
       ['names of keys', 'SELECT name FROM api_keys_v1'],
       ['a whole row of keys', 'SELECT * FROM api_keys_v1'],
@@ -208,7 +208,7 @@ describe('the accounts of clickhouse/accounts', () => {
       ['drop a table', 'DROP TABLE request_logs_v1'],
       ['make a team', "INSERT INTO teams_v1 (id, name) VALUES (9, 'x')"],
       ['make a key', "INSERT INTO api_keys_v1 (identifier) VALUES ('x')"],
-      ['write logs past the doors', 'INSERT INTO import_ledger_v1 (app_id) VALUES (1)'],
+      ['write logs past the landing tables', 'INSERT INTO import_ledger_v1 (app_id) VALUES (1)'],
     ])('may not %s', async (_, statement) => {
       await expect(store.command(statement)).rejects.toMatchObject(DENIED);
     });

@@ -16,7 +16,7 @@ const METHODS = ['GET', 'POST', "O'NEIL", 'A"B', 'A\\B', '{X:STRING}', '%', '_',
 let app: TestApp;
 let tenant: Tenant;
 let known: Record<string, string[]>;
-/** What was logged: a request for every hostile path, methods taking turns. */
+/** What was logged: a request for every malicious path, methods taking turns. */
 let logged: { method: string; path: string }[];
 
 beforeAll(async () => {
@@ -82,7 +82,7 @@ it('answers every operation as documented, refuses what is invalid, and never fa
   );
 }, 120_000);
 
-describe('a hostile text finds what it literally names, and nothing else', () => {
+describe('a malicious text finds what it literally names, and nothing else', () => {
   const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
   const matches = (pattern: string) => new RegExp(`^${pattern.split('*').map(escaped).join('[^]*')}$`, 'u');
 

@@ -54,7 +54,10 @@ describeWithRedisServer('health with Redis', () => {
       const response = await health('ready');
       return response[1].status === 'degraded' && response;
     });
-    expect(away).toMatchObject([200, { store: app.store.kind, state: { store: 'ok', redis: 'away' } }]);
+    expect(away).toMatchObject([
+      200,
+      { store: app.store.kind, state: { store: 'ok', redis: 'unavailable' } },
+    ]);
     expect(JSON.stringify(away)).not.toContain('127.0.0.1');
     await redis.launch();
     await eventually(async () => (await health('ready'))[1].status === 'ok');

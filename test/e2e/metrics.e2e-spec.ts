@@ -125,16 +125,16 @@ describe('metrics', () => {
     const failing = app.store.rows('test.failing', 'SELECT throwIf(1)');
     await expect(failing).rejects.toThrow();
     const gone = new AbortController();
-    const slow = app.store.rows('test.abandoned', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
+    const slow = app.store.rows('test.client_closed', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     const samples = await scrape();
     expect(getValue(samples, QUERIES, { query: 'test.failing', outcome: 'failed' })).toBe(1);
-    expect(getValue(samples, QUERIES, { query: 'test.abandoned', outcome: 'abandoned' })).toBe(1);
+    expect(getValue(samples, QUERIES, { query: 'test.client_closed', outcome: 'client_closed' })).toBe(1);
   });
 
   it('show the queries that run and wait', async () => {
-    const running = async (state: string) => getValue(await scrape(), `${PREFIX}store_turns`, { state });
+    const running = async (state: string) => getValue(await scrape(), `${PREFIX}store_queries`, { state });
     const limit = (await running('limit'))!;
     expect(limit).toBeGreaterThan(0);
     const slow = Array.from({ length: limit + 1 }, () => app.store.rows('test.slow', 'SELECT sleep(1)'));
@@ -196,7 +196,7 @@ describe('metrics of the limits', () => {
     const samples = await scrape();
     const decided = (limit: string, decision: string) => getValue(samples, DECISIONS, { limit, decision });
     expect([decided('api_key', 'allowed'), decided('api_key', 'refused')]).toEqual([2, 3]);
-    expect([decided('guess', 'allowed'), decided('guess', 'refused')]).toEqual([3, 2]);
+    expect([decided('auth_failure', 'allowed'), decided('auth_failure', 'refused')]).toEqual([3, 2]);
   });
 });
 
@@ -276,7 +276,7 @@ describeEmbedded('metrics of a process', () => {
     expect([messages('accepted'), messages('invalid'), messages('unknown_client')]).toEqual([2, 1, 1]);
     const commits = `${PREFIX}collector_commit_duration_seconds_count`;
     expect(getValue(samples, commits, { outcome: 'ok' })).toBeGreaterThan(0);
-    expect(getValue(samples, `${PREFIX}collector_group_messages_sum`)).toBe(2);
+    expect(getValue(samples, `${PREFIX}collector_batch_messages_sum`)).toBe(2);
     expect(getValue(samples, `${PREFIX}collector_queued_messages`)).toBe(0);
     expect(getValue(samples, `${PREFIX}collector_in_flight_bytes`)).toBe(0);
     expect(getValue(samples, DECISIONS, { limit: 'client_id', decision: 'allowed' })).toBe(3);

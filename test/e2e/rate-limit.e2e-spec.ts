@@ -8,8 +8,8 @@ import { ServerProcess } from '../setup/server.js';
 const LIMIT = 100;
 /** What a request may wait because of Redis (docs/contract.md#rate-limit-fallback). */
 const LONGEST_WAIT_MS = 100;
-const LEFT = 'Redis does not count';
-const RETURNED = 'Redis counts again';
+const LEFT = 'Redis unavailable';
+const RETURNED = 'Redis available again';
 
 /** Keys as they are used up, one by each test. */
 const keys = Array.from({ length: 12 }, createApiKey);

@@ -192,7 +192,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
       REDIS_URL: redis.url.replace('//', '//:not-the-password@'),
     });
     await sendRaw(wrong.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
-    await eventually(() => wrong.written.includes('Redis does not count'));
+    await eventually(() => wrong.written.includes('Redis unavailable'));
     await wrong.stop();
     await server.fail({ kind: 'exception', code: 241 });
     await call('/v1/team', { 'Api-Key': prepared.key });

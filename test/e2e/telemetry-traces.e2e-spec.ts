@@ -214,14 +214,14 @@ describeWithRedisServer('traces of Redis', () => {
     const questions = (await receiver.trace(traceId)).filter(
       ({ attributes }) => attributes['db.system.name'] === 'redis',
     );
-    expect(questions.map(({ name }) => name)).toEqual(['rate_limit.look', 'rate_limit.hit']);
+    expect(questions.map(({ name }) => name)).toEqual(['rate_limit.peek', 'rate_limit.hit']);
     expect(receiver.text).not.toContain(prepared.key.slice(0, 7));
     // The probes that a request's failure began go on after it, and are not of its trace.
     await redis.kill();
     const failed = caller();
     await call(service, '/v1/team', { traceparent: failed.traceparent });
     await redis.launch();
-    await eventually(() => service.log.some(({ msg }) => String(msg).startsWith('Redis counts again')));
+    await eventually(() => service.log.some(({ msg }) => String(msg).startsWith('Redis available again')));
     await service.stop();
     const names = receiver.spans.filter((span) => span.traceId === failed.traceId).map(({ name }) => name);
     expect(names.filter((name) => name === 'rate_limit.hit').length).toBeLessThanOrEqual(1);

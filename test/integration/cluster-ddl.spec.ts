@@ -71,7 +71,7 @@ describe('the cluster form of the migrations', () => {
     for (const table of tables()) {
       const rows = named(isGlobalTable(table) ? table : `${table}_local`);
       const path = isGlobalTable(table)
-        ? `'/clickhouse/tables/everywhere/request_analytics/${table}', '{shard}-{replica}'`
+        ? `'/clickhouse/tables/global/request_analytics/${table}', '{shard}-{replica}'`
         : `'/clickhouse/tables/{shard}/request_analytics/${table}', '{replica}'`;
       if (!rows!.includes('ENGINE = Null')) expect(rows).toContain(path);
       if (isGlobalTable(table)) expect(named(`${table}_local`)).toBeUndefined();

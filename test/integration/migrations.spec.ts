@@ -26,7 +26,7 @@ describe('migrate', () => {
   const schema = () => store.rows<{ name: string; create_table_query: string }>('test.schema', SCHEMA);
   const entered = async () => {
     const sql = 'SELECT version, name, checksum FROM schema_migrations ORDER BY version, applied_at';
-    return store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('test.ledger', sql);
+    return store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('test.migrations', sql);
   };
   const secrets = () => store.rows<{ value: string }>('test.secrets', 'SELECT value FROM secrets_v1');
 

@@ -222,7 +222,7 @@ describe('FallbackCounter without a Redis that counts', () => {
     ['nothing listens on the name', /ECONNREFUSED/, async () => `redis://localhost:${await freePort()}`],
     ['the host does not answer', /no answer|E[A-Z]+/, () => 'redis://192.0.2.1:6379'],
     ['the host has no address', /no answer|ENOTFOUND|EAI_AGAIN/, () => 'redis://redis.invalid:6379'],
-    ['the peer accepts and stays silent', /no answer/, () => `redis://127.0.0.1:${getPort(silent)}`],
+    ['the peer accepts and stays silent', /no response/, () => `redis://127.0.0.1:${getPort(silent)}`],
     ['the peer is not Redis', /.+/, () => `redis://127.0.0.1:${getPort(talkative)}`],
     ['the peer does not speak TLS', /ERR_SSL|EPROTO/, () => `rediss://127.0.0.1:${getPort(talkative)}`],
   ])('starts, counts by itself and says why once, where %s', async (_case, why, url) => {
@@ -233,7 +233,7 @@ describe('FallbackCounter without a Redis that counts', () => {
     expect(redis.asked).toBe(0);
     await redis.probedAgain(2);
     const said = warnings.mock.calls.map(
-      ([line]: [string]) => /^Redis does not count \((.+)\): /.exec(line)?.[1],
+      ([line]: [string]) => /^Redis unavailable \((.+)\), /.exec(line)?.[1],
     );
     expect(said).toEqual([expect.stringMatching(why)]);
     expect(notes).not.toHaveBeenCalled();

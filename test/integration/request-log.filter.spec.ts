@@ -89,7 +89,7 @@ describe('a filter, by columns and by terms', () => {
       params,
     );
     const output = plan.map(({ explain }) => explain).join('\n');
-    expect(output).toMatch(/__text_index_ix_terms_has(?:All|Any)Tokens/);
+    expect(output).toMatch(/__text_index_ix_filter_terms_has(?:All|Any)Tokens/);
     expect(output).toMatch(/Output: .*\btimestamp\b/);
     expect(output).not.toMatch(/Output: .*\b(?:consumer_id|app_env_id|method|status_code|endpoint_id)\b/);
   });

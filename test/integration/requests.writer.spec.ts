@@ -216,8 +216,8 @@ describe('RequestsWriter', () => {
     await writer.write(appId, some(3, unknown));
     for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
     for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
-    const [{ record }] = (await rows(TRACES.logs!)) as [{ record_json: string }];
-    expect(JSON.parse(`{${record}`)).toMatchObject({ response_time_ms: 0, response_size_bytes: null });
+    const [{ record_json }] = (await rows(TRACES.logs!)) as [{ record_json: string }];
+    expect(JSON.parse(`{${record_json}`)).toMatchObject({ response_time_ms: 0, response_size_bytes: null });
   });
 
   it('counts all of several batches that are alike but for their UUIDs', async () => {

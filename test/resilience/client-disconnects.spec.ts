@@ -38,7 +38,7 @@ describe('a caller who leaves', () => {
         const outgoing = call(operation);
         await seen(query, 'running');
         outgoing.destroy();
-        const { settings } = await seen(query, 'abandoned', QUERY_TIMEOUT_MS);
+        const { settings } = await seen(query, 'client_closed', QUERY_TIMEOUT_MS);
         expect(settings).toMatchObject({ readonly: '2', cancel_http_readonly_queries_on_client_close: '1' });
       }
       expect((await harness.callAll()).map(({ status }) => status)).toEqual(

@@ -50,7 +50,7 @@ const malicious = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }).map((text) => text.toWellFormed()),
 );
 
-/** Requests of an operation: every parameter absent, valid or hostile; what is required is always there. */
+/** Requests of an operation: every parameter absent, valid or malicious; what is required is always there. */
 export function arbitraryRequests(operation: Operation, known: Readonly<Record<string, readonly string[]>>) {
   const values = operation.parameters.map((parameter) => {
     const sent = arbitraryValues(parameter, known[parameter.name] ?? []);
@@ -63,7 +63,7 @@ export function arbitraryRequests(operation: Operation, known: Readonly<Record<s
     .map((sent): FuzzedRequest => ({ operation, values: sent.filter((one) => one !== undefined) }));
 }
 
-/** Any text at all, and as a whole hostile one. */
+/** Any text at all, and as a whole malicious one. */
 export function texts(): fc.Arbitrary<string> {
   return malicious;
 }
@@ -97,7 +97,7 @@ function strangeTexts({ schema }: Parameter): fc.Arbitrary<string> {
   return schema.type === 'integer' ? malicious.filter((text) => !/^[\s\d_.+-]*$/.test(text)) : malicious;
 }
 
-/** Whether a hostile text is a valid value: of a text it may be, of anything else it is not. */
+/** Whether a malicious text is a valid value: of a text it may be, of anything else it is not. */
 function isAllowed({ name, schema }: Parameter, text: string): boolean {
   const { maxLength, pattern } = schema;
   if (maxLength === undefined || name === 'next_token') return false;

@@ -62,7 +62,7 @@ export class Tenant {
     return new Tenant(this.app, this.teamId, this.key, id);
   }
 
-  /** Puts requests into the app, through the door that imports use. */
+  /** Puts requests into the app, as an import does. */
   async write(...requests: Partial<RequestRecord>[]): Promise<RequestRecord[]> {
     const records = requests.map(buildRequest);
     await this.app.writer.write(this.appId, records);

@@ -98,7 +98,7 @@ function requireWritable(directory: string) {
 /**
  * The process that has the directory open, as far as can be told; undefined when none is known to.
  *
- * The engine itself only says that it could not open the directory, and prints why past us. Its status file survives
+ * chdb only reports that opening failed; the reason goes straight to stderr. Its status file survives
  * a crash and process numbers come again, so the process must really hold that file open; where that cannot be looked
  * up (outside Linux, or the process of another user), a file that names a living process is enough.
  */

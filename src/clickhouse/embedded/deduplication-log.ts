@@ -9,7 +9,7 @@ const [ADDED, DROPPED] = ['1', '2'];
 const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
 
 /**
- * Makes each table of a data directory, which nobody has open, forget the blocks that it remembers and does not have.
+ * Repairs the deduplication logs of a closed data directory: drops entries whose part never reached the disk.
  *
  * The engine notes the identity of a block, and then gives the block's part its name. A process that is killed between
  * the two leaves a note without a part: the same block, sent again, would be taken for known and be lost to that table.

@@ -151,7 +151,7 @@ export class EmbeddedConnection implements Connection {
     return new Promise((ok, no) => {
       const timer = setTimeout(() => {
         this.waiting.splice(this.waiting.indexOf(waiter), 1);
-        no(new StoreUnavailable('no session came free in time'));
+        no(new StoreUnavailable('no session became free in time'));
       }, this.waitMs);
       const waiter = {
         grant: (session: Connection) => {
@@ -191,7 +191,7 @@ function abortable<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
   return new Promise((ok, no) => {
     const abort = () => {
       no(
-        new ClickHouseError({ message: 'The query was abandoned', code: '394', type: 'QUERY_WAS_CANCELLED' }),
+        new ClickHouseError({ message: 'The query was cancelled', code: '394', type: 'QUERY_WAS_CANCELLED' }),
       );
     };
     signal.addEventListener('abort', abort, { once: true });

@@ -68,7 +68,7 @@ export function toClusterDdl(statement: string, cluster: Cluster): string[] {
   if (change) return toAlterDdl(change, cluster);
   // One node writes it; replication and the Distributed tables carry it further.
   if (INSERT.test(sql)) return [sql];
-  throw new MigrationError(`No cluster form is known for: ${sql.split('\n', 1).join()}`);
+  throw new MigrationError(`No clustered schema is known for: ${sql.split('\n', 1).join()}`);
 }
 
 /** The database on every node. */
@@ -86,13 +86,15 @@ export function isGlobalTable(table: string): boolean {
 function requireIdentifiers({ name, database }: Cluster): void {
   for (const identifier of [name, database])
     if (!IDENTIFIER.test(identifier))
-      throw new MigrationError(`${identifier}: a cluster and a database are named by a plain word`);
+      throw new MigrationError(
+        `${identifier}: the name of a cluster or a database must be a plain identifier`,
+      );
 }
 
 function toTableDdl([, name = '', columns, engine = '', args, rest = '']: RegExpExecArray, cluster: Cluster) {
   const on = `ON CLUSTER ${cluster.name}`;
   if (isGlobalTable(name)) {
-    const path = `'/clickhouse/tables/everywhere/${cluster.database}/${name}', '{shard}-{replica}'`;
+    const path = `'/clickhouse/tables/global/${cluster.database}/${name}', '{shard}-{replica}'`;
     const engineDdl = toReplicatedEngine(engine, path, args);
     return [
       `CREATE TABLE IF NOT EXISTS ${cluster.database}.${name} ${on}\n${columns}\nENGINE = ${engineDdl}${withReplicatedWindow(rest)}`,
@@ -110,7 +112,7 @@ function toTableDdl([, name = '', columns, engine = '', args, rest = '']: RegExp
 
 function toReplicatedEngine(engine: string, path: string, args: string | undefined): string {
   if (!engine.endsWith('MergeTree'))
-    throw new MigrationError(`No cluster form is known for the engine ${engine}`);
+    throw new MigrationError(`No clustered schema is known for the engine ${engine}`);
   return `Replicated${engine}(${path}${args ? `, ${args}` : ''})`;
 }
 
@@ -125,7 +127,7 @@ function shardingKey(name: string, columns = ''): string {
   const key = SHARDED_BY[name] ?? BY_APP;
   const column = key.slice(key.indexOf('(') + 1, -1);
   if (!new RegExp(`^ +${column} `, 'm').test(columns))
-    throw new MigrationError(`${name}: the cluster form needs to know how it is sharded`);
+    throw new MigrationError(`${name}: the clustered schema needs a sharding key`);
   return key;
 }
 
@@ -139,7 +141,7 @@ function toLocalViewDdl(
   return `${head} TO ${localName(to, cluster)} AS\n${select}${localName(from, cluster)}${rest}`;
 }
 
-/** A table that is everywhere is one table: its change on one node reaches all. Columns show in both of two tables. */
+/** Replicated tables: altering one node is enough. Sharded tables: changes of columns apply to the local and the Distributed table. */
 function toAlterDdl([, name = '', actions = '']: RegExpExecArray, cluster: Cluster): string[] {
   const whole = `ALTER TABLE ${cluster.database}.${name}`;
   if (isGlobalTable(name)) return [`${whole}${actions}`];

@@ -85,7 +85,7 @@ export async function migrate(
     for (const one of statements) await store.command(one, undefined, { name });
   };
   await requireSameTopology(store, cluster);
-  await run('migrations.ledger', MIGRATIONS_TABLE);
+  await run('migrations.table', MIGRATIONS_TABLE);
   const done = await readApplied(store, known);
   const pending = known.filter(({ version }) => !done.has(version));
   for (const { version, name, checksum, statements } of pending) {
@@ -97,14 +97,12 @@ export async function migrate(
 
 /** A store is of one form for good: the other one's statements would leave tables of both. */
 async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
-  const [table] = await store.rows<{ engine: string }>('migrations.form', MIGRATIONS_TABLE_ENGINE);
+  const [table] = await store.rows<{ engine: string }>('migrations.topology', MIGRATIONS_TABLE_ENGINE);
   const isReplicated = table?.engine.startsWith('Replicated');
   if (isReplicated === true && !cluster)
-    throw new MigrationError('The store is in the form of a cluster: name it with --cluster.');
+    throw new MigrationError('The schema is clustered: name the cluster with --cluster.');
   if (isReplicated === false && cluster)
-    throw new MigrationError(
-      'The store is in the form of a single server: --cluster needs another database.',
-    );
+    throw new MigrationError('The schema is that of a single server: --cluster needs another database.');
 }
 
 /** The versions that were applied, if they are as the files say. */

@@ -31,13 +31,13 @@ export class MessageLocks {
   /** Never rejects: what cannot be released ends by itself. */
   async release(key: string): Promise<void> {
     await this.redis
-      ?.call((redis, name) => redis.releaseLocks(1, name(`taking:${key}`), this.owner))
+      ?.call((redis, name) => redis.releaseLocks(1, name(`message:${key}`), this.owner))
       .catch(() => undefined);
   }
 
   private async acquireLock(key: string): Promise<number | undefined> {
     return this.redis?.call((redis, name) =>
-      redis.acquireLocks(1, name(`taking:${key}`), this.owner, HELD_MS),
+      redis.acquireLocks(1, name(`message:${key}`), this.owner, HELD_MS),
     );
   }
 }

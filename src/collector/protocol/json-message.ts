@@ -14,7 +14,7 @@ import { RejectedEntries } from './lists.js';
 /**
  * A message whose body is a JSON object.
  *
- * @throws Rejection when it can never be accepted
+ * @throws InvalidRecordError when it can never be accepted
  */
 export function parseJsonMessage(
   body: Buffer,

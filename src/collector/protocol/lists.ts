@@ -24,7 +24,7 @@ export class RejectedEntries {
     for (const name of names) this.members.set(name, (this.members.get(name) ?? 0) + 1);
   }
 
-  /** @throws Rejection when entries were rejected and none was accepted */
+  /** @throws InvalidRecordError when entries were rejected and none was accepted */
   requireAccepted(accepted: number): void {
     if (accepted === 0 && this.reason !== undefined) throw new InvalidRecordError(this.reason);
   }
@@ -43,7 +43,7 @@ export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientRead
  * The entries of a list that can be decoded; the others are added to `rejected`, so that one does not cost the others. A
  * list that is missing or null is empty.
  *
- * @throws Rejection when it is no list
+ * @throws InvalidRecordError when it is no list
  */
 export function parseList<T>(
   value: unknown,

@@ -23,7 +23,7 @@ export class LogFileTooLarge extends Error {
  * has.
  *
  * @param maxBytes of the file unpacked
- * @throws Rejection when it is no log file: not one line is JSON; LogFileTooLarge
+ * @throws InvalidRecordError when it is no log file: not one line is JSON; LogFileTooLarge
  */
 export async function parseLogFile(
   bytes: Buffer,

@@ -146,7 +146,7 @@ describe('parseLogItem', () => {
     [true, { request: { path: '/healthz' } }],
     [true, { request: { headers: [['User-Agent', 'kube-probe/1.31']] } }],
     [false, { request: { path: '/users/:id' } }],
-  ])('says that it is noise: %p for %j', (excluded_from_logs, parts) => {
+  ])('excludes it from the logs: %p for %j', (excluded_from_logs, parts) => {
     expect(parseRecord(parts).excluded_from_logs).toBe(excluded_from_logs);
   });
 

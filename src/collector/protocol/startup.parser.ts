@@ -24,7 +24,7 @@ const MAX_VERSION = 128;
  * `startup`: what an application says of itself when it begins. Its endpoints are registered, its framework is learned from
  * `client` (`js:express`), and the versions of its packages are kept.
  *
- * @throws Rejection when it can never be accepted
+ * @throws InvalidRecordError when it can never be accepted
  */
 export function parseStartup(body: Buffer, context: MessageContext): Message {
   return parseJsonMessage(body, context, decodeStartup);

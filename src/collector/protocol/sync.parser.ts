@@ -46,7 +46,7 @@ const METHODS = new Set(METHOD_NAMES);
  * The counts belong to the message's `timestamp`, which a late one brings along. A count without a method, a path or a number
  * of requests that can be read is rejected and does not cost the others; anything else that cannot be read is left out.
  *
- * @throws Rejection when it can never be accepted
+ * @throws InvalidRecordError when it can never be accepted
  */
 export function parseSync(body: Buffer, context: MessageContext): Message {
   return parseJsonMessage(body, context, decodeSync);

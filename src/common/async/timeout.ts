@@ -1,4 +1,4 @@
-/** `work` took longer than it was given. */
+/** `work` took longer than its time limit. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
@@ -6,14 +6,14 @@ export class TimeoutError extends Error {
 /**
  * Settles as `work` does, or rejects with `TimeoutError` after `ms` milliseconds.
  *
- * One timer would blame `work` for a busy event loop or a machine that stood still: it fires late, and before the
- * answers are read that came in meanwhile. So the time is given in two halves, the second from when the first was over.
+ * A timer that fires after the event loop was blocked runs before pending I/O. Two half-length timers give that I/O one
+ * loop turn before a timeout is reported.
  */
 export function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer = setTimeout(() => {
       timer = setTimeout(() => {
-        reject(new TimeoutError(`no answer within ${ms} ms`));
+        reject(new TimeoutError(`no response within ${ms} ms`));
       }, ms / 2);
     }, ms / 2);
     const settled = <V>(settle: (value: V) => void) => {

@@ -33,7 +33,7 @@ describe('what was captured', () => {
     for (const { request, text } of all.slice(0, 500)) expect(withCapture(request).captured_json).toBe(text);
   });
 
-  it('is nothing for noise, and response headers at least for all else', () => {
+  it('is nothing for what is excluded from the logs, and response headers at least for all else', () => {
     expect(all.every(({ request }) => !request.excluded_from_logs)).toBe(true);
     expect(all.every(({ captured_json: capture }) => capture.response_headers.length > 0)).toBe(true);
   });

@@ -334,7 +334,7 @@ describe('parseCombinedLine', () => {
     [true, 'GET /a HTTP/1.1', '"-" "ELB-HealthChecker/2.0'],
     [false, 'GET /a HTTP/1.1', '"http://www.example.com/kube-probe" "-"'],
     [false, 'GET /a HTTP/1.1', ''],
-  ])('says that it is noise: %p for %s by %s', (excluded_from_logs, request, fields) => {
+  ])('excludes it from the logs: %p for %s by %s', (excluded_from_logs, request, fields) => {
     expect(parseRecord(line({ request, rest: `200 1 ${fields}` })).excluded_from_logs).toBe(
       excluded_from_logs,
     );

@@ -117,7 +117,7 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
-    // Noise is never logged.
+    // What is excluded from the logs has no capture.
     captured_json: excluded_from_logs ? '' : captureHeaders(fields),
   };
   return { record, ignored: reader.ignored };

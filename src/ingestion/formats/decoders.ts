@@ -142,7 +142,7 @@ export const nanosecondsDecoder = createDecoder(`must be an integer from 0 to ${
   return nanoseconds !== undefined && nanoseconds <= MAX_INT64 ? nanoseconds : undefined;
 });
 
-/** The decoder as a check, which throws what cannot be read. */
+/** The decoder as one that throws an InvalidRecordError for what cannot be decoded. */
 export function toStrictDecoder<T>(decoder: Decoder<T>): StrictDecoder<T> {
   return (value, name) => {
     const decoded = decoder.decode(value);

@@ -331,7 +331,7 @@ describe('parseNdjsonLine', () => {
     [true, { request_headers: [['User-Agent', 'GoogleHC/1.0']] }],
     [false, { user_agent: 'curl/8', request_headers: [['user-agent', 'GoogleHC/1.0']] }],
     [false, { path: '/{slug}', url: '/ping' }],
-  ])('says that it is noise: %p for %j', (excluded_from_logs, members) => {
+  ])('excludes it from the logs: %p for %j', (excluded_from_logs, members) => {
     expect(parsed(members).excluded_from_logs).toBe(excluded_from_logs);
   });
 

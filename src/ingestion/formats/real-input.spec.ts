@@ -105,7 +105,7 @@ describeReal('a real access log', () => {
     expect(unknown.length).toBeLessThan(100);
   });
 
-  it('holds as noise exactly its icons, robots.txt and sitemap', () => {
+  it('excludes from the logs exactly its icons, robots.txt and sitemap', () => {
     const excluded = outcome.records.filter(({ excluded_from_logs }) => excluded_from_logs);
     expect(countBy(excluded, 'path')).toEqual({
       '/favicon.ico': 807,

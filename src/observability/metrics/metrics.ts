@@ -14,10 +14,10 @@ const BOUNDS_MESSAGES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** How a query of the store ended. */
-export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'abandoned' | 'failed';
+export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
 /** What a limit counts: requests of an API key, messages of a client ID, invalid keys of an address. */
-export type Limit = 'api_key' | 'client_id' | 'guess';
+export type Limit = 'api_key' | 'client_id' | 'auth_failure';
 
 /** What became of a message of a client library. */
 export type MessageOutcome =
@@ -34,7 +34,7 @@ export class Metrics {
   private readonly requests = this.histogram(
     {
       name: 'http_request_duration_seconds',
-      help: 'Time from the head of a request to the end of its answer',
+      help: 'Time from the head of a request to the end of its response',
       labels: ['method', 'route', 'status'],
     },
     BOUNDS_SECONDS,
@@ -42,7 +42,7 @@ export class Metrics {
   private readonly queries = this.histogram(
     {
       name: 'store_query_duration_seconds',
-      help: 'Time of a statement, waiting for its turn included',
+      help: 'Time of a statement, including its time in the query queue',
       labels: ['query', 'outcome'],
     },
     BOUNDS_SECONDS,
@@ -75,13 +75,13 @@ export class Metrics {
   private readonly commits = this.histogram(
     {
       name: 'collector_commit_duration_seconds',
-      help: 'Time to bring a group of messages into the store',
+      help: 'Time to commit a batch of messages',
       labels: ['outcome'],
     },
     BOUNDS_SECONDS,
   );
   private readonly batches = this.histogram(
-    { name: 'collector_group_messages', help: 'Messages of a group', labels: [] },
+    { name: 'collector_batch_messages', help: 'Messages of a batch', labels: [] },
     BOUNDS_MESSAGES,
   );
   private readonly droppedConnections = this.counter({
@@ -94,7 +94,7 @@ export class Metrics {
 
   constructor() {
     this.gauge(
-      { name: 'build_info', help: 'Always 1; the labels tell what runs', labels: ['version', 'node'] },
+      { name: 'build_info', help: 'Always 1; the labels name the versions', labels: ['version', 'node'] },
       () => [{ values: [PRODUCT_VERSION, process.versions.node], value: 1 }],
     );
     this.gauge(
@@ -120,14 +120,14 @@ export class Metrics {
     this.gauge(
       {
         name: 'rate_limit_fallback',
-        help: '1 while Redis is configured and does not count, so that this process counts by itself',
+        help: '1 while Redis is configured but unavailable and this process counts alone',
       },
       () => [{ value: this.fallbacks.some((isFallback) => isFallback()) ? 1 : 0 }],
     );
   }
 
-  /** One request. `status` is `aborted` when the caller left before the answer. */
-  observeRequest(method: string, route: string, status: number | 'aborted', seconds: number): void {
+  /** One request. `status` is `client_closed` when the client disconnected before the response. */
+  observeRequest(method: string, route: string, status: number | 'client_closed', seconds: number): void {
     this.requests.observe([METHODS.has(method) ? method : 'other', route, status], seconds);
   }
 

@@ -40,7 +40,7 @@ async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T
   }
 }
 
-/** Rows a second through a door and all views behind it, in the batches of an import. */
+/** Rows a second through a landing table and all views behind it, in the batches of an import. */
 function plainRate(table: string, row: () => object, batches: number): Promise<number> {
   return withStore(join(directory, `plain-${table}`), async (store) => {
     const rows = Array.from({ length: batches }, () =>

@@ -31,7 +31,7 @@ export interface Past {
 }
 
 /**
- * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the door for counts. Each quarter-hour has every endpoint
+ * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the landing table for counts. Each quarter-hour has every endpoint
  * in every environment as often as that share of the requests comes to; what comes to none is left out.
  */
 export function insertCounts({ from, to, requestsPerQuarter }: Past): string {

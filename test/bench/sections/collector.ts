@@ -11,7 +11,7 @@ const SCRIPT = fileURLToPath(new URL('../collector/throughput.js', import.meta.u
 export interface CollectorRate {
   messages_per_second: number;
   rows_per_second: number;
-  /** The same rows inserted into the same doors by the client alone, in blocks of 10,000. */
+  /** The same rows inserted into the same landing tables by the client alone, in blocks of 10,000. */
   plain_rows_per_second: number;
   ratio: number;
 }

@@ -12,7 +12,7 @@ export interface Statement {
 }
 
 /** Asked every few minutes: no part of what one request costs. */
-const REMEMBERED = "log_comment = 'request_logs.extent'";
+const REMEMBERED = "log_comment = 'request_logs.stats'";
 
 interface Client {
   exec(params: { query: string; query_params?: Parameters }): unknown;
@@ -21,7 +21,7 @@ interface Client {
 /** What the product asks the store while `action` runs: the texts of its repositories, none written here. */
 export async function recorded(store: ClickHouse, action: () => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = [];
-  // The door's own client, which is private: its text is final but for the values.
+  // The store's own client, which is private: its text is final but for the values.
   const { client } = store as unknown as { client: Client };
   const exec = client.exec.bind(client);
   client.exec = (params) => {

@@ -750,7 +750,7 @@ export interface components {
         };
         ValidationError: {
             /**
-             * @description Kind of the fault
+             * @description Error type
              * @example greater_than_equal
              */
             type: string;
@@ -775,7 +775,7 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description What the message speaks of, where it speaks of something
+             * @description Values referenced by `msg`, if any
              * @example {
              *       "ge": 1
              *     }
@@ -814,7 +814,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Unknown, expired, or not of this team: these look the same */
+        /** @description Not found, expired, or owned by another team (indistinguishable by design) */
         NotFound: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -47,7 +47,7 @@ async function handleQuery({ statement, queryId }: StoreRequest, response: Serve
   seen.push(query);
   if (seen.length > REMEMBERED) seen.shift();
   response.once('close', () => {
-    query.outcome = response.writableFinished ? 'answered' : 'abandoned';
+    query.outcome = response.writableFinished ? 'answered' : 'client_closed';
   });
   const failure = failureModes.take(name);
   if (failure?.kind === 'late') await pause(failure.ms);

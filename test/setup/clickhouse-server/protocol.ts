@@ -37,8 +37,8 @@ export interface SeenQuery {
   name: string;
   /** Settings from the URL. */
   settings: Record<string, string>;
-  /** `abandoned`: the client closed the connection before the answer was sent. */
-  outcome: 'running' | 'answered' | 'abandoned';
+  /** `client_closed`: the client closed the connection before the answer was sent. */
+  outcome: 'running' | 'answered' | 'client_closed';
 }
 
 /** What a test may tell the server, over the channel of its process. */
