@@ -14,6 +14,8 @@ const PAGE_ROWS = 50_000;
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE_MS = 500;
 const GROWTH = 4;
+/** How much smaller a page is that is tried again. */
+const SHRINKAGE = 8;
 /** Hashes of 64 bits are compared with the share of a sample. */
 const HASHES = 2 ** 64;
 
@@ -102,7 +104,7 @@ export class ExportPages {
       } catch (error) {
         this.scope.patience?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;
-        candidates = Math.ceil(candidates / GROWTH);
+        candidates = Math.ceil(candidates / SHRINKAGE);
         continue;
       }
       isLast = last === undefined;
