@@ -164,7 +164,7 @@ describe('the filters of an export', () => {
         present.map((one) => one ?? 0),
         fc.constantFrom(-1, 0, 5, 404, 2 ** 40, -(2 ** 53) + 1),
       );
-    if (/like/.test(op)) return pattern;
+    if (op.includes('like')) return pattern;
     if (field.endsWith('headers')) return text;
     return fc.oneof(
       present.map((one) => one ?? ''),
@@ -229,7 +229,7 @@ function literal(value: unknown): string {
   if (typeof value === 'number') return String(value);
   if (Array.isArray(value))
     return `[${value.map(literal).join()}]::VARCHAR${Array.isArray(value[0]) || value.length === 0 ? '[][]' : '[]'}`;
-  return `'${String(value as string).replaceAll("'", "''")}'`;
+  return `'${(value as string).replaceAll("'", "''")}'`;
 }
 
 /** A condition of DuckDB's that means the same as a filter, nulls included. */

@@ -36,11 +36,12 @@ export class ExportPages {
     private readonly scope: AppScope,
   ) {}
 
-  /** The bytes of one file with all rows. */
+  /** The bytes of one file with all rows. @param onPage is given the last key of each page but the last */
   async *read(
     query: ExportQuery,
     { limit = Infinity, after }: ExportPart,
     joiner: FileJoiner,
+    onPage?: (last: RowKey) => void,
   ): AsyncGenerator<Buffer, void, undefined> {
     const isFiltered = query.filters.some((filter) => !isCheap(filter));
     let candidates = isFiltered ? FIRST_CANDIDATES : Math.min(FIRST_CANDIDATES, limit);
@@ -51,6 +52,7 @@ export class ExportPages {
     for (;;) {
       const { value: page, done } = await pages.next(candidates);
       if (done) break;
+      if (page.last) onPage?.(page.last);
       const before = joiner.rows;
       const chunks = joiner.add(page.result);
       for (const chunk of chunks) if (chunk.length > 0) yield chunk;
@@ -109,13 +111,15 @@ export class ExportPages {
       }
       isLast = last === undefined;
       after = last;
-      candidates = yield { result, candidates, ms: performance.now() - startedAt };
+      candidates = yield { result, last, candidates, ms: performance.now() - startedAt };
     }
   }
 }
 
 interface Page<Result> {
   readonly result: Result;
+  /** Undefined: the rest. */
+  readonly last: RowKey | undefined;
   /** Records that were read for it. */
   readonly candidates: number;
   readonly ms: number;
