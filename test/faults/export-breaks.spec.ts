@@ -188,7 +188,10 @@ describe('an export that breaks off', () => {
       const params = { path: { app_id: tenant.appId } };
       const sent = { params, body: { ...body, format }, parseAs: 'arrayBuffer' } as const;
       await expect(
-        client.POST('/v1/apps/{app_id}/request-logs', { ...sent, headers: { 'Api-Key': tenant.key } }),
+        client.POST('/v1/apps/{app_id}/request-logs', {
+          ...sent,
+          headers: { 'Api-Key': tenant.key, 'Accept-Encoding': 'identity' },
+        }),
       ).rejects.toThrow();
       proxy.close();
     }
