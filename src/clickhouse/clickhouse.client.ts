@@ -63,6 +63,8 @@ export interface FileQuery {
   sql: string;
   /** More are `ResultTooLong`; without it there is no limit but that on bytes. */
   maxRows?: number;
+  /** The only column is the text of a whole row in the format, which is `ndjson`. */
+  isText?: boolean;
 }
 
 interface ReadRequest extends Omit<QueryRequest, 'format'> {
@@ -198,7 +200,7 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql, maxRows }: FileQuery,
+    { format, columns, sql, maxRows, isText = false }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
@@ -208,7 +210,7 @@ export class ClickHouse {
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
-        return read(new ResultFrame('text'), `formatRowNoNewline('JSONEachRow', ${names})`);
+        return read(new ResultFrame('text'), isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`);
       case 'csv': {
         const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
         return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);

@@ -133,6 +133,18 @@ export function toStoreError(error: unknown, kind: 'server' | 'embedded' = 'serv
   return error;
 }
 
+/** MEMORY_LIMIT_EXCEEDED */
+const OUT_OF_MEMORY = '241';
+
+/** Whether a query asked for more than its limits on time, memory or the result allow: a smaller part may be within them. */
+export function exceedsLimits(error: unknown): boolean {
+  return (
+    error instanceof ResultTooLarge ||
+    error instanceof QueryTimedOut ||
+    (error instanceof StoreUnavailable && getErrorCode(error.cause) === OUT_OF_MEMORY)
+  );
+}
+
 /** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof StoredDataDamaged) return false;

@@ -5,6 +5,7 @@ import express, { type Response } from 'express';
 import { FileAnswer } from '../common/formats/file-answer.js';
 import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
+import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 
 /** Of one port. A process may open far more files than that. */
@@ -27,7 +28,8 @@ export class HttpAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (body instanceof FileAnswer) {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
-      return this.reply(response, body.body, statusCode);
+      if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
+      return void sendStream(response, body.body);
     }
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;

@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
+import { ExportController } from './export/export.controller.js';
+import { ExportRepository } from './export/export.repository.js';
+import { ExportService } from './export/export.service.js';
 import { LogRateEstimator } from './log-rate-estimator.js';
 import { RequestLogsController } from './request-logs.controller.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
@@ -7,7 +10,7 @@ import { RequestLogsService } from './request-logs.service.js';
 
 @Module({
   imports: [AppsModule],
-  controllers: [RequestLogsController],
-  providers: [RequestLogsService, RequestLogsRepository, LogRateEstimator],
+  controllers: [RequestLogsController, ExportController],
+  providers: [RequestLogsService, RequestLogsRepository, LogRateEstimator, ExportService, ExportRepository],
 })
 export class RequestLogsModule {}

@@ -9,6 +9,7 @@ import type { Results } from './report/results.js';
 import { measureAtOnce } from './sections/at-once.js';
 import { measureBeside } from './sections/beside.js';
 import { measureCollector } from './sections/collector.js';
+import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
 import { measureOperations } from './sections/operations.js';
 import { measureStartUp } from './sections/start-up.js';
@@ -61,6 +62,8 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     results.atOnce = await measureAtOnce(service, options);
     const beside = await measureBeside(service, options);
     if (beside) results.beside = beside;
+    const exports = await measureExports(service, options);
+    if (exports) results.exports = exports;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;
     results.afterMb = readMemory(service.server.pid).rssMb;
