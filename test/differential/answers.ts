@@ -372,8 +372,6 @@ function toDetails(shown: Shown, request_uuid: string): object {
   const { request_size_bytes, response_size_bytes, exception } = shown;
   const spans = shown.spans.map((span) => ({
     ...span,
-    kind: span.kind ?? 'INTERNAL',
-    status: span.status ?? 'UNSET',
     start_time_ns: Number(span.start_time_ns),
     end_time_ns: Number(span.end_time_ns),
     duration_ns: Number(span.duration_ns),
