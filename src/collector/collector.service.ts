@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
@@ -39,6 +40,9 @@ export interface AckResponse {
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
+/** A message that blocked the thread for longer keeps its app's turn for so many times as long: its other messages wait. */
+const EXPENSIVE_PARSE_MS = 20;
+const REST_FACTOR = 2;
 /** Every library asks again and again: a line a minute says as much. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
@@ -194,13 +198,27 @@ export class CollectorService {
     return message;
   }
 
-  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
-  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
-    try {
-      return await this.parsing.run(new AbortController().signal, parse, { group: app.id });
-    } catch (error) {
-      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
-    }
+  /**
+   * Parses a message when the turn of its app has come. The turn lasts on while the thread serves others, so that an app whose
+   * messages are expensive takes a part of the thread's time, however many it sends.
+   *
+   * @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do
+   */
+  private parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      const parseAndRest = async () => {
+        const startedAt = performance.now();
+        const parsed = parse();
+        // Log files give the thread back while they are parsed.
+        const blockedMs = performance.now() - startedAt;
+        await parsed.then(resolve, reject);
+        if (blockedMs > EXPENSIVE_PARSE_MS) await pause(REST_FACTOR * blockedMs);
+      };
+      const turn = this.parsing.run(new AbortController().signal, parseAndRest, { group: app.id });
+      turn.catch((error: unknown) => {
+        reject(error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : (error as Error));
+      });
+    });
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {

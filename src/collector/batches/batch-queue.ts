@@ -1,6 +1,6 @@
 /** Items that are committed together at most, and the weight that they may have together. */
 const MAX_ITEMS = 2_000;
-const MAX_WEIGHT = 16 * 1024 * 1024;
+const MAX_WEIGHT = 4 * 1024 * 1024;
 
 interface Waiting<T> {
   item: T;
