@@ -158,7 +158,7 @@ export class AdminService {
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
     // What was typed may be the whole key, and is not repeated.
     if (!(await this.hasKey(identifier)))
-      throw new AdminError('There is no key with that identifier, which is the part before the dot');
+      throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
   }

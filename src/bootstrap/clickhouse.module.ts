@@ -50,7 +50,7 @@ export class ClickHouseModule implements OnModuleInit, OnApplicationShutdown {
 
   /** Not earlier: while the framework makes its objects it logs nothing. */
   async onModuleInit() {
-    if (this.prepared.isNew) this.log.log(`made a new store, which is empty, in ${this.config.dataDir}`);
+    if (this.prepared.isNew) this.log.log(`created a new, empty store in ${this.config.dataDir}`);
     for (const problem of this.prepared.problems) this.log.error(problem);
     await this.monitor.start();
   }

@@ -72,7 +72,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   try {
     const { isNew, problems } = await prepareStore(store);
     const logger = createServerLogger(config.logLevel, logs);
-    if (isNew) logger.info(`made a new store, which is empty, in ${config.dataDir}`);
+    if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
     for (const problem of problems) logger.error(problem);
     warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);

@@ -21,7 +21,7 @@ function warnOnForwarding(logger: Logger) {
       hasWarned = true;
       logger.warn(
         { header, from: request.socket.remoteAddress },
-        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on wrong credentials',
+        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on invalid credentials',
       );
     }
     next();

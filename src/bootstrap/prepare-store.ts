@@ -29,6 +29,6 @@ async function recover(log: BatchLog): Promise<string[]> {
     return [...refused].map(([batch, why]) => `batch ${batch} cannot be applied: ${String(why)}`);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return [`batches that are left cannot be applied: ${error.message}`];
+    return [`incomplete batches cannot be applied: ${error.message}`];
   }
 }

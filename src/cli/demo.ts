@@ -59,7 +59,7 @@ function welcome({ key, appId, clientId }: Sample, url: string, collector: strin
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
     '',
-    'To see an Express application of yours in it (npm install apitally), set this in the shell that starts it:',
+    'To monitor your own Express application (npm install apitally), set this in the shell that starts it:',
     '',
     `export APITALLY_HUB_BASE_URL='${collector}'`,
     '',

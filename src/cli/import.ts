@@ -43,8 +43,8 @@ const HEAP_GROWING = '--heap-growing-percent=40';
 const REASONS_SHOWN = 10;
 
 const IDENTITY =
-  'A request without request_uuid is known by its environment, its source, the text of its line and how often that\n' +
-  'text occurred before. Name the source with --source when several nodes log for one app: their lines can be equal.';
+  'A request without request_uuid is identified by its environment, its source, the text of its line and how often that\n' +
+  'text occurred before. If several nodes log for one app, set --source for each, because their lines can be equal.';
 const EXAMPLES = `
 Examples:
   request-analytics import access.log.gz --app 1
@@ -58,21 +58,15 @@ ${IDENTITY}`;
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .description(
-      'bring requests from a file into the store; can be repeated, what is there already is left alone',
-    )
+    .description('import requests from a file; can be repeated, requests already in the store are skipped')
     .argument('<file>', 'NDJSON or an Apache/nginx access log, plain or gzip; - for standard input')
     .requiredOption('--app <id>', 'app ID', id)
-    .option('--env <name>', 'environment of the requests that name none', env, 'prod')
+    .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
-    .addOption(new Option('--format <format>', 'format; guessed when not given').choices(REQUEST_FORMATS))
-    .option('--base-url <url>', 'completes URLs that are a path alone, as in access logs', baseUrl)
-    .addOption(
-      new Option('--consumer-from <field>', 'field of an access log that names the consumer').choices([
-        'user',
-      ]),
-    )
-    .option('--shift-to <iso|now>', 'move all times so that the last request is at this one', shiftTarget)
+    .addOption(new Option('--format <format>', 'format; detected by default').choices(REQUEST_FORMATS))
+    .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
+    .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
+    .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: ImportCommandOptions) =>
       runAudited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
@@ -169,11 +163,11 @@ function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   }
   if (ignored_members) {
     const members = Object.entries(ignored_members).map(([name, times]) => `${name} (${count(times)})`);
-    printMessage(`left out of requests, because they could not be read: ${members.join(', ')}`);
+    printMessage(`invalid optional members, left out of their requests: ${members.join(', ')}`);
   }
   if (over_limits) {
     const kinds = Object.entries(over_limits).map(([kind, times]) => `${kind} (${count(times)})`);
-    printMessage(`counted under *, because the app has as many names as it may have: ${kinds.join(', ')}`);
+    printMessage(`counted under *, because the app is at its limit of names: ${kinds.join(', ')}`);
   }
   if (imported > 0) return;
   if (duplicates > 0) printMessage(`All requests were in the store already. ${IDENTITY}`);

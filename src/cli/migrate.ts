@@ -47,6 +47,6 @@ export async function createDatabase(config: Config, cluster?: Cluster): Promise
 
 function toCluster({ clickhouse }: Config, name: string): Cluster {
   if (clickhouse.url === undefined)
-    throw new MigrationError('A cluster is made of servers: set CLICKHOUSE_URL to one of them.');
+    throw new MigrationError('A cluster needs servers: set CLICKHOUSE_URL to one of them.');
   return { name, database: clickhouse.database };
 }

@@ -72,7 +72,7 @@ export class CollectorService {
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
-      { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
+      { name: 'collector_in_flight_bytes', help: 'Bytes of messages without a response yet' },
       () => [{ value: this.budget.used }],
     );
   }
@@ -162,7 +162,7 @@ export class CollectorService {
     const now = performance.now();
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
-    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {

@@ -66,7 +66,7 @@ export function warnOfSharedDirectory({ clickhouse, dataDir }: Config, logger: L
   if ((mode & GROUP_AND_OTHERS) === 0) return;
   logger.warn(
     { data_dir: dataDir, mode: mode.toString(8) },
-    'other accounts of this machine have access to DATA_DIR, which holds captured requests and hashes of API keys: chmod 700 keeps them out',
+    'other accounts of this machine have access to DATA_DIR, which contains captured requests and hashes of API keys; chmod 700 removes it',
   );
 }
 

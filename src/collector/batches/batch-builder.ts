@@ -106,7 +106,7 @@ export class BatchBuilder {
     const resolved = await this.names.resolve(appId, records);
     for (const [index, { overflow = [] }] of resolved.entries())
       for (const kind of overflow)
-        entries[index]?.message.rejected.add(`${kind}: more than the app may have, counted as *`);
+        entries[index]?.message.rejected.add(`${kind}: above the limit of the app, counted as *`);
     return resolved;
   }
 }

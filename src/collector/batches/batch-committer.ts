@@ -41,7 +41,7 @@ export class BatchCommitter {
   ) {
     this.queue = new BatchQueue((messages) => this.commitMeasured(messages), BATCH_DELAY_MS);
     telemetry.metrics?.gauge(
-      { name: 'collector_queued_messages', help: 'Messages that wait for the batch in progress' },
+      { name: 'collector_queued_messages', help: 'Messages that wait for the current batch to end' },
       () => [{ value: this.queue.length }],
     );
     this.maintenance = setInterval(() => void this.runMaintenance(), MAINTENANCE_INTERVAL_MS).unref();
