@@ -38,7 +38,7 @@ class NothingImportedError extends Error {
 }
 
 const STANDARD_INPUT = '-';
-/** How far the heap may grow before it is collected again: lines are garbage soon, and the engine needs the room. */
+/** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
 const HEAP_GROWING = '--heap-growing-percent=40';
 const REASONS_SHOWN = 10;
 
@@ -81,7 +81,7 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     const redis = RedisCoordinator.create(config);
     try {
       const writer = new RequestsWriter(store, redis, config.nameLimits);
-      // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
+      // Without Redis this process is the only writer, so no incomplete batch is in flight elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
       for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
       const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
@@ -98,7 +98,7 @@ async function importFile(
   writer: RequestsWriter,
 ): Promise<ImportSummary> {
   if (file !== STANDARD_INPUT || options.shiftTo === undefined) return importFrom(file, options, writer);
-  // The last time is known only at the end, so that the lines are needed twice.
+  // The last time is known only at the end, so the lines are read twice.
   const directory = await mkdtemp(join(tmpdir(), 'request-analytics-import-'));
   try {
     const copy = join(directory, 'standard-input');
@@ -135,7 +135,7 @@ async function importFrom(
       progress.update(lineSource.bytesRead, importer.summary.read);
     }
   } finally {
-    // Also of a source that broke off: what was read of it is in the store.
+    // Also for a truncated source: the lines before the end are in the store.
     const summary = await importer.end().finally(() => {
       progress.stop();
     });
@@ -148,7 +148,7 @@ async function importFrom(
   return importer.summary;
 }
 
-/** Prints what a person should know of an import beyond its numbers. */
+/** Prints the messages about an import, in addition to its numbers. */
 function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
@@ -202,7 +202,7 @@ function source(value: string): string {
   return value;
 }
 
-/** Without the slash at its end: what it completes begins with one. */
+/** Without a trailing slash, because paths begin with one. */
 function baseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
