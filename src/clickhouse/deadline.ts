@@ -1,6 +1,6 @@
 import { QueryTimedOut } from './clickhouse.errors.js';
 
-/** Settles as `work` does, or rejects with the signal's reason once that is aborted; the work itself goes on. */
+/** Settles as `work` does, or rejects with the signal's reason when it aborts; the work itself continues. */
 export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>):
 
 /**
  * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its
- * reason). In both cases the work's own signal aborts with the same reason, so that it can stop and free what it holds.
+ * reason). In both cases the work's own signal aborts with the same reason, so that it can release its resources.
  */
 export async function withDeadline<T>(
   ms: number,

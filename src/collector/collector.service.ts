@@ -23,42 +23,42 @@ import { parseSync } from './protocol/sync.parser.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { payloadTooLarge, readBody } from './request-body.js';
 
-/** Where a message comes from, as its path says. */
+/** The origin of a message, from its path. */
 export interface MessageOrigin {
   clientId: string;
   env: string;
 }
 
-/** The answer to a message that was taken. */
+/** The response to an accepted message. */
 export interface AckResponse {
   status: 'accepted';
-  /** Lines of a log file, or entries of a list, that were rejected; left out when there are none. */
+  /** Rejected lines of a log file or entries of a list; absent if there are none. */
   rejected?: number;
 }
 
-/** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
+/** Limits of the parse queue; each queued message keeps its bytes in memory. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** A message that blocked the thread for longer keeps its app's turn for so many times as long: its other messages wait. */
+/** An app's turn lasts this many times as long as its message blocked the thread, so that its other messages wait. */
 const EXPENSIVE_PARSE_MS = 20;
 const REST_FACTOR = 2;
-/** Every library asks again and again: a line a minute says as much. */
+/** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
 const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
-/** Not 404, at which the libraries stop for good: the app may be enabled again. */
+/** Not 404, because libraries stop permanently at 404, and the app may be enabled again. */
 const appDisabled = () => new ApiError(403, 'App is disabled');
 const unprocessable = (reason: string) => new ApiError(422, reason);
 
-/** Takes the messages of client libraries. Every method resolves once the store has the message, or throws an ApiError. */
+/** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
   private readonly budget: MemoryBudget;
-  /** Parsing takes the thread, and what is unpacked takes memory. */
+  /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
   private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
@@ -76,7 +76,7 @@ export class CollectorService {
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
-      { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
+      { name: 'collector_in_flight_bytes', help: 'Bytes of messages without a response yet' },
       () => [{ value: this.budget.used }],
     );
   }
@@ -140,8 +140,7 @@ export class CollectorService {
   }
 
   /**
-   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
-   * more.
+   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops permanently at 404.
    */
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
@@ -166,7 +165,7 @@ export class CollectorService {
     const now = performance.now();
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
-    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {

@@ -13,16 +13,16 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so a few of them share the directory and a slow query leaves the
- * others free. Values become literals here and nowhere else; see `renderParameters`.
+ * A session runs its queries one after another, so a pool of sessions shares the directory and a slow query does not block
+ * the others. Only here values become literals; see `renderParameters`.
  *
- * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
- * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
+ * A session in which a query failed is never used again: the engine may return rows of the failed query to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements Connection {
   private readonly idle: Connection[] = [];
   private readonly busy = new Set<Connection>();
-  /** Busy sessions that are not to be used again. */
+  /** Busy sessions that must not be used again. */
   private readonly outdated = new WeakSet<Connection>();
   private readonly waiting: { grant: (session: Connection) => void; fail: (why: Error) => void }[] = [];
   private closing?: Promise<void>;
@@ -31,14 +31,14 @@ export class EmbeddedConnection implements Connection {
   private constructor(
     private readonly size: number,
     private readonly openSession: () => Connection,
-    /** Runs no query: the engine closes the directory with its last session. */
+    /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
     private readonly anchor: Connection,
     private readonly waitMs: number,
     private readonly drainEngine: () => Promise<void>,
   ) {}
 
   /**
-   * Opens the directory, made when missing.
+   * Opens the directory, and creates it if it is missing.
    *
    * @param size how many queries run at once.
    * @param waitMs how long a query may wait for a free session before it counts as overload.
@@ -57,13 +57,13 @@ export class EmbeddedConnection implements Connection {
     try {
       return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
     } catch (error) {
-      // Another process may have opened it since the look above.
+      // Another process may have opened it since the check above.
       const isHeld = findLockOwner(directory) !== undefined;
       throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
     }
   }
 
-  /** How many sessions run a query (also one whose caller left), and how many queries wait for a session. */
+  /** Sessions that run a query (also one whose client disconnected), and queries that wait for a session. */
   get load(): { busy: number; waiting: number } {
     return { busy: this.busy.size, waiting: this.waiting.length };
   }
@@ -84,7 +84,7 @@ export class EmbeddedConnection implements Connection {
     return this.run(params, (session, bound) => session.insert(bound));
   }
 
-  /** The client's own probe. */
+  /** Probe of the client. */
   async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
     const session = await this.acquire();
     const result = await session.ping(params);
@@ -92,7 +92,7 @@ export class EmbeddedConnection implements Connection {
     return result;
   }
 
-  /** Uses none of the present sessions again: one of them gave a result that does not belong to its query. */
+  /** Discards all current sessions: one of them returned a result that does not belong to its query. */
   replaceSessions(): void {
     for (const session of this.busy) this.outdated.add(session);
     for (const session of this.idle.splice(0)) void session.close();
@@ -109,7 +109,7 @@ export class EmbeddedConnection implements Connection {
     operation: (session: Connection, bound: P) => Promise<R>,
   ): Promise<R> {
     const { query_params: values, abort_signal: signal, ...rest } = params;
-    // Rows of an INSERT stand in its text, and what looks like a placeholder in them is data.
+    // The text of an INSERT contains its rows; a placeholder in them would be data.
     const query = values ? renderParameters(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
     const session = await this.acquire();
@@ -117,7 +117,7 @@ export class EmbeddedConnection implements Connection {
       this.release(session, true);
       signal.throwIfAborted();
     }
-    // The engine cannot interrupt a query: the session stays busy until it is really done, even if its caller left.
+    // The engine cannot interrupt a query: the session stays busy until it ends, even if the client disconnected.
     const done = operation(session, { ...rest, query } as P).then(
       (result) => {
         this.release(session, true);

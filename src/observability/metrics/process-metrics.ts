@@ -53,7 +53,7 @@ export class ProcessMetrics {
   private eventLoopDelay(): Metric {
     const spec = {
       name: 'nodejs_eventloop_lag_seconds',
-      help: 'How late timers were since the last time this was read',
+      help: 'Event loop delay since the last scrape',
       labels: ['quantile'],
     };
     return new Gauge(spec, () => {
@@ -94,11 +94,11 @@ function processor(): Metric[] {
 function memory(): Metric[] {
   const resident = {
     name: 'process_resident_memory_bytes',
-    help: 'Memory in use, the embedded engine included',
+    help: 'Resident memory, including the embedded engine',
   };
   const heap = {
     name: 'nodejs_memory_bytes',
-    help: 'Memory of Node: heap in use, heap reserved, and buffers outside of it',
+    help: 'Memory of Node: heap used, heap reserved, and external buffers',
     labels: ['kind'],
   };
   const files = { name: 'process_open_fds', help: 'Open files and connections (Linux)' };
