@@ -175,8 +175,7 @@ export class ClickHouse {
       const client = createServerClient(config, database ?? clickhouse.database);
       return new ClickHouse(client, clickhouse, telemetry);
     }
-    const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
-    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions, timeoutMs);
+    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions);
     return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
   }
 
