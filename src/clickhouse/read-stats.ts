@@ -4,27 +4,6 @@ export interface ReadStats {
   bytes: number;
 }
 
-/** Lives as long as the request's signal does. */
-const statsBySignal = new WeakMap<AbortSignal, ReadStats>();
-
-/**
- * What the queries of a request have read so far. Keyed by the request's AbortSignal, which every query of the request
- * carries.
- */
-export function getReadStats(signal: AbortSignal | undefined): ReadStats {
-  return (signal && statsBySignal.get(signal)) ?? { rows: 0, bytes: 0 };
-}
-
-/** Counts what a query read as the request's. */
-export function addReadStats(signal: AbortSignal, { rows, bytes }: ReadStats): void {
-  const sum = statsBySignal.get(signal);
-  if (!sum) statsBySignal.set(signal, { rows, bytes });
-  else {
-    sum.rows += rows;
-    sum.bytes += bytes;
-  }
-}
-
 const SUMMARY = 'x-clickhouse-summary';
 
 interface Summary {

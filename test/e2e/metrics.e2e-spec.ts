@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Server, connect } from 'node:net';
+import { RequestContext } from '../../src/common/request-context.js';
 import { Telemetry } from '../../src/observability/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
@@ -125,7 +126,9 @@ describe('metrics', () => {
     const failing = app.store.rows('test.failing', 'SELECT throwIf(1)');
     await expect(failing).rejects.toThrow();
     const gone = new AbortController();
-    const slow = app.store.rows('test.client_closed', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
+    const slow = new RequestContext(gone.signal).run(() =>
+      app.store.rows('test.client_closed', 'SELECT sleep(0.3)'),
+    );
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     const samples = await scrape();

@@ -7,6 +7,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
 import { EmbeddedConnection } from '../../src/clickhouse/embedded/embedded.connection.js';
+import { RequestContext } from '../../src/common/request-context.js';
 import { Config } from '../../src/config/config.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -101,8 +102,8 @@ describeEmbedded('the limit of queries that run at once in the embedded engine',
   it('counts a query whose client disconnected until the engine is done with it', async () => {
     const ended: string[] = [];
     const gone = new AbortController();
-    const abandoned = store
-      .rows('test.abandoned', SLOW, {}, { signal: gone.signal })
+    const abandoned = new RequestContext(gone.signal)
+      .run(() => store.rows('test.abandoned', SLOW))
       .catch((why: unknown) => {
         ended.push('abandoned');
         return why;
@@ -129,7 +130,8 @@ describeEmbedded('the limit of queries that run at once in the embedded engine',
     const running = store.rows('test.running', SLOW);
     const gone = new AbortController();
     const sql = "SELECT throwIf(1, 'it ran')";
-    const left = expect(store.rows('test.left', sql, {}, { signal: gone.signal })).rejects.toThrow('gone');
+    const read = new RequestContext(gone.signal).run(() => store.rows('test.left', sql));
+    const left = expect(read).rejects.toThrow('gone');
     gone.abort(new Error('gone'));
     await Promise.all([running, left]);
   });
