@@ -150,8 +150,11 @@ describe('metrics', () => {
     const samples = await scrape();
     expect(getValue(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
     expect(getValue(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
-    expect(getValue(samples, 'nodejs_memory_bytes', { kind: 'heap_used' })).toBeGreaterThan(1e6);
-    expect(getValue(samples, 'nodejs_eventloop_lag_seconds', { quantile: '0.99' })).toBeGreaterThanOrEqual(0);
+    expect(getValue(samples, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(1e6);
+    expect(getValue(samples, 'nodejs_heap_space_size_used_bytes', { space: 'old' })).toBeGreaterThan(1e6);
+    expect(getValue(samples, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(getValue(samples, 'nodejs_version_info', { version: process.version })).toBe(1);
+    expect(getValue(samples, 'request_analytics_log_dropped_lines_total')).toBe(0);
     expect(getValue(samples, `${PREFIX}build_info`, { node: process.versions.node })).toBe(1);
     expect(getValue(samples, `${PREFIX}rate_limit_fallback`)).toBe(0);
   });
