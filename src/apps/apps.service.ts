@@ -2,8 +2,8 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import { raceAbort } from '../clickhouse/deadline.js';
 import type { Account } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
+import { RequestContext, type RequestLogFields } from '../common/request-context.js';
 import { Config } from '../config/config.js';
-import type { RequestLogFields } from '../http/access-log.js';
 import { appNotFound } from '../http/api-error.js';
 import { streamList } from '../http/streamed-list.js';
 import type { AppList } from './apps.dto.js';
@@ -20,8 +20,6 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
-    /** Aborts when the request is over. */
-    readonly signal: AbortSignal | undefined,
   ) {}
   /** Keeps the type nominal: no object literal can stand in for it. */
   get checked() {
@@ -45,8 +43,8 @@ export class AppsService {
     this.scopes = new CachedLookup(cacheTtlMs);
   }
 
-  list({ teamId, signal }: Account): Promise<AppList | StreamableFile> {
-    return streamList(this.repository.list(teamId, signal), APPS_PER_READ);
+  list({ teamId }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId), APPS_PER_READ);
   }
 
   /**
@@ -55,17 +53,16 @@ export class AppsService {
    * @param read what of it, for the log line of the request
    */
   async require(
-    { teamId, signal, logFields }: Account,
+    { teamId }: Account,
     appId: number,
     read: Omit<RequestLogFields, 'app_id'> = {},
   ): Promise<AppScope> {
-    const lookup = this.scopes.find(`${teamId}/${appId}`, () =>
-      this.repository.findExcluded(teamId, appId, signal),
-    );
+    const lookup = this.scopes.find(`${teamId}/${appId}`, () => this.repository.findExcluded(teamId, appId));
     // Others may wait for the same lookup: it goes on when this caller leaves.
-    const excluded = await raceAbort(signal, lookup);
+    const context = RequestContext.current;
+    const excluded = await raceAbort(context?.signal, lookup);
     if (!excluded) throw appNotFound();
-    if (logFields) Object.assign(logFields, { app_id: appId, ...read });
-    return new CheckedAppScope(teamId, appId, excluded, signal);
+    if (context) Object.assign(context.logFields, { app_id: appId, ...read });
+    return new CheckedAppScope(teamId, appId, excluded);
   }
 }

@@ -42,13 +42,9 @@ export class ApiKeyRepository {
     this.cache = new CachedLookup(cacheTtlMs);
   }
 
-  /**
-   * The key's row, or null when there is none.
-   *
-   * @param attributeTo the request that pays for the lookup; concurrent callers share one query
-   */
-  find(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
-    return this.cache.find(identifier, () => this.load(identifier, attributeTo));
+  /** The key's row, or null when there is none. */
+  find(identifier: string): Promise<ApiKeyRow | null> {
+    return this.cache.find(identifier, () => this.load(identifier));
   }
 
   /** Whether the cache has the key; does not query the store. */
@@ -59,15 +55,19 @@ export class ApiKeyRepository {
   /** Whether a key with this identifier exists, by a list that is at most a second old, so that a flood needs no queries. */
   async exists(identifier: string): Promise<boolean> {
     const identifiers = await this.identifiers.find('', async () => {
-      const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>('api_keys.identifiers', IDENTIFIERS);
+      const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>(
+        'api_keys.identifiers',
+        IDENTIFIERS,
+        {},
+        { shared: true },
+      );
       return new Set(rows.map((row) => row.identifier));
     });
     return identifiers.has(identifier);
   }
 
-  private async load(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
-    const options = { highPriority: true, attributeTo };
-    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, options);
+  private async load(identifier: string): Promise<ApiKeyRow | null> {
+    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, { shared: true });
     return row ?? null;
   }
 }

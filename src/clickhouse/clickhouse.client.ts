@@ -1,5 +1,6 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { FileFormat } from '../common/formats/file-format.js';
+import { RequestContext } from '../common/request-context.js';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { BinaryFrame } from './binary-frame.js';
@@ -39,14 +40,10 @@ export interface QueryOptions {
   maxResultBytes?: number;
   /** No limits on time and read data, for full-table reads. */
   unlimited?: boolean;
-  /** Runs before other queries in the queue: other requests are blocked on this lookup. */
-  highPriority?: boolean;
-  /** The team that the query is for; queued queries are served in rotation by team. */
+  /** A lookup that several requests wait for: it runs before other queries in the queue, and does not end with its request. */
+  shared?: boolean;
+  /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
-  /** Removes the query from the queue, and cancels it on a server. Its reason is thrown. */
-  signal?: AbortSignal | undefined;
-  /** Attribute read statistics to this request, but do not cancel the query with it (shared lookups). */
-  attributeTo?: AbortSignal | undefined;
 }
 
 /** Options of a command. */
@@ -107,9 +104,10 @@ const MAX_QUEUE_LENGTH = 1_000;
  * The only access to the store. Callers cannot distinguish the embedded engine from a server: both use the
  * official client, the same SQL and the same tables.
  *
- * Every read has a name (its `log_comment`), typed placeholders, and limits on time, memory, threads, bytes read and bytes of
- * the result. A limited number of queries runs at once; the others wait in a queue. Failures are `StoreUnavailable`,
- * `QueryTimedOut`, or the client's own error.
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
+ * the result; so many run at once, and the others wait in a queue. A read ends with the request in whose context it is, its
+ * wait and on a server the query, and throws the reason of the request's signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or
+ * the client's own error.
  */
 export class ClickHouse {
   readonly kind: 'server' | 'embedded';
@@ -175,8 +173,7 @@ export class ClickHouse {
       const client = createServerClient(config, database ?? clickhouse.database);
       return new ClickHouse(client, clickhouse, telemetry);
     }
-    const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
-    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions, timeoutMs);
+    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions);
     return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
   }
 
@@ -320,16 +317,13 @@ export class ClickHouse {
       options.unlimited ? this.withoutLimits : this.limits,
       ...(options.prefilterIndexes ? [PREFILTER_INDEXES] : []),
     ].join(', ');
-    const statement: QueryMeta = {
-      name,
-      operation: 'SELECT',
-      attributeTo: options.signal ?? options.attributeTo,
-    };
-    return this.instrumentation.observe(statement, (stats) =>
-      withDeadline(options.unlimited ? UNLIMITED_MS : this.timeoutMs, options.signal, (signal) =>
+    const { shared, unlimited, teamId } = options;
+    const abort = shared ? undefined : RequestContext.current?.signal;
+    return this.instrumentation.observe({ name, operation: 'SELECT' }, (stats) =>
+      withDeadline(unlimited ? UNLIMITED_MS : this.timeoutMs, abort, (signal) =>
         this.limiter.run(signal, () => this.read({ frame, query: sql, settings, params, signal, stats }), {
-          highPriority: options.highPriority,
-          group: options.teamId,
+          highPriority: shared,
+          group: teamId,
         }),
       ),
     );

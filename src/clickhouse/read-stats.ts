@@ -4,27 +4,6 @@ export interface ReadStats {
   bytes: number;
 }
 
-/** Entries live as long as the request's signal. */
-const statsBySignal = new WeakMap<AbortSignal, ReadStats>();
-
-/**
- * Read statistics of a request's queries so far. Keyed by the request's AbortSignal, which every query of the request
- * carries.
- */
-export function getReadStats(signal: AbortSignal | undefined): ReadStats {
-  return (signal && statsBySignal.get(signal)) ?? { rows: 0, bytes: 0 };
-}
-
-/** Adds a query's read statistics to its request. */
-export function addReadStats(signal: AbortSignal, { rows, bytes }: ReadStats): void {
-  const sum = statsBySignal.get(signal);
-  if (!sum) statsBySignal.set(signal, { rows, bytes });
-  else {
-    sum.rows += rows;
-    sum.bytes += bytes;
-  }
-}
-
 const SUMMARY = 'x-clickhouse-summary';
 
 interface Summary {

@@ -14,9 +14,8 @@ export function registerStoreMetrics(metrics: Metrics, limiter: QueryLimiter, em
     sample('limit', limiter.concurrency),
   ]);
   if (!embedded) return;
-  const sessionsHelp = 'Busy sessions of the embedded engine, and queries that wait for a session';
-  metrics.gauge({ name: 'store_sessions', help: sessionsHelp, labels: LABELS }, () => {
-    const { busy, waiting } = embedded.load;
-    return [sample('busy', busy), sample('waiting', waiting)];
-  });
+  const sessionsHelp = 'Sessions of the embedded engine that run a statement';
+  metrics.gauge({ name: 'store_sessions', help: sessionsHelp, labels: LABELS }, () => [
+    sample('busy', embedded.busySessions),
+  ]);
 }

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
+import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
@@ -120,7 +121,7 @@ export class CollectorService {
     parse: Parse,
   ): Promise<AckResponse> {
     const app = await this.requireApp(origin.clientId, request.ip);
-    if (request.logFields) request.logFields.app_id = app.id;
+    if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);

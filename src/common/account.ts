@@ -1,5 +1,4 @@
 import 'express';
-import type { RequestLogFields } from '../http/access-log.js';
 
 export type Plan = 'free' | 'premium';
 
@@ -11,10 +10,6 @@ export interface Account {
   readonly plan: Plan;
   /** The key's public part, the seven characters before the dot; safe to log. */
   readonly keyIdentifier: string;
-  /** Aborts when the request is over: the queries of the request are cancelled. */
-  readonly signal?: AbortSignal | undefined;
-  /** Where the log line of that request learns what was read. */
-  readonly logFields?: RequestLogFields | undefined;
 }
 
 declare module 'express-serve-static-core' {

@@ -1,12 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 import { QueryTimedOut } from '../clickhouse/clickhouse.errors.js';
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Aborts with `ClientDisconnected` when the client disconnects, with `QueryTimedOut` when the response takes too long. */
-    signal?: AbortSignal;
-  }
-}
+import { RequestContext } from '../common/request-context.js';
 
 /** The client closed the connection before the response was sent (nginx: 499). */
 export class ClientDisconnected extends Error {
@@ -16,10 +10,10 @@ export class ClientDisconnected extends Error {
 /** How long after the time limit of a query the whole request, which may be several, is over. */
 const SLACK_MS = 1_000;
 
-/** Gives every request a signal that aborts when the client disconnects or the time limit is over. */
+/** Gives the context of every request a signal that aborts when the client disconnects or the time limit is over. */
 export function abortSignal(queryTimeoutSeconds: number) {
   const timeoutMs = queryTimeoutSeconds * 1000 + SLACK_MS;
-  return (request: Request, response: Response, next: NextFunction) => {
+  return (_: Request, response: Response, next: NextFunction) => {
     const controller = new AbortController();
     const timer = setTimeout(() => {
       // What is sent while it is read takes as long as its reader; each of its queries has a limit of its own.
@@ -30,7 +24,7 @@ export function abortSignal(queryTimeoutSeconds: number) {
       if (!response.writableFinished)
         controller.abort(new ClientDisconnected('the client closed the connection'));
     });
-    request.signal = controller.signal;
+    if (RequestContext.current) RequestContext.current.signal = controller.signal;
     next();
   };
 }

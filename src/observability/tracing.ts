@@ -1,8 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Logger } from '@nestjs/common';
-import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import type { Attributes, Span, Tracer } from '@opentelemetry/api';
 import { withTimeout } from '../common/async/timeout.js';
+import { type ActiveSpan, RequestContext } from '../common/request-context.js';
 import type { TracingConfig } from '../config/tracing.config.js';
 import { PRODUCT_VERSION } from '../config/version.js';
 
@@ -16,17 +16,11 @@ type Api = typeof import('@opentelemetry/api');
 type Provider = import('@opentelemetry/sdk-trace-base').BasicTracerProvider;
 type Propagator = import('@opentelemetry/core').W3CTraceContextPropagator;
 
-/** What spans that begin now are below of. */
-interface Parent {
-  span: Span;
-  context: Context;
-}
-
 /** A request's span while it lasts. */
 export interface RequestSpan {
   readonly traceId: string;
-  /** Runs what the request is about; spans that begin in it, however late, are its children. */
-  run(work: () => void): void;
+  /** For the context of the request; undefined when it is not sampled. */
+  readonly active: ActiveSpan | undefined;
   end(name: string, attributes: Attributes, isError: boolean): void;
 }
 
@@ -37,7 +31,6 @@ export interface RequestSpan {
  * OpenTelemetry is loaded by `start` alone, and nothing of it is global, so that what is not traced costs nothing.
  */
 export class Tracing {
-  private readonly current = new AsyncLocalStorage<Parent>();
   private readonly tracer: Tracer;
 
   private constructor(
@@ -74,11 +67,7 @@ export class Tracing {
     const context = trace.setSpan(caller, span);
     return {
       traceId: span.spanContext().traceId,
-      run: (work) => {
-        // Not sampled: skip context propagation.
-        if (span.isRecording()) this.current.run({ span, context }, work);
-        else work();
-      },
+      active: span.isRecording() ? { span, context } : undefined,
       end: (name, ended, isError) => {
         span.updateName(name).setAttributes(ended);
         if (isError) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -92,19 +81,19 @@ export class Tracing {
    * what a request left behind, a timer for example, is not about it any more.
    */
   async call<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
-    const parent = this.current.getStore();
+    const parent = RequestContext.current?.span;
     if (!parent?.span.isRecording()) return work();
     const { SpanKind } = this.api;
     const span = this.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent.context);
     return this.ended(span, () => work(span));
   }
 
-  /** Does work for several requests at once, in a trace of its own. */
+  /** Does work for several requests at once, in a context and a trace of its own. */
   async task<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
     const { ROOT_CONTEXT, trace } = this.api;
     const span = this.tracer.startSpan(name, { attributes }, ROOT_CONTEXT);
     const context = trace.setSpan(ROOT_CONTEXT, span);
-    return this.ended(span, () => this.current.run({ span, context }, work));
+    return this.ended(span, () => new RequestContext(undefined, { span, context }).run(work));
   }
 
   /** Sends what is left, for two seconds at most; never rejects. */

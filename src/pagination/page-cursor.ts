@@ -1,21 +1,9 @@
+import { Injectable } from '@nestjs/common';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { type Window, startsBeforeEnd } from '../common/time/window.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
-import type { ValidationContext } from '../validation/validation-context.js';
+import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
 import { PageTokens, type QueryFingerprint, type TokenContent } from './page-tokens.js';
-
-/** An input whose answer comes in pages. */
-export interface PagedInput {
-  app_id: number;
-  limit: number;
-  next_token?: string;
-}
-
-/** A paged input with a window; what was sent, not yet resolved. */
-export interface WindowedInput extends PagedInput {
-  start?: Timestamp;
-  end?: Timestamp;
-}
 
 /** The fingerprint of an input's query, without the team. */
 export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
@@ -31,41 +19,68 @@ export interface WindowCursor {
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
-/** Opens the token of a paged input; one that is not of this very query is refused (docs/contract.md#page-token). */
-export async function openCursor<Input extends PagedInput>(
-  input: Input,
-  context: ValidationContext<Input>,
-  { operation, filters }: InputFingerprint,
-): Promise<TokenContent | undefined> {
-  if (input.next_token === undefined) return undefined;
-  const tokens = context.resolve(PageTokens);
-  await tokens.ensureSecret();
-  const content = tokens.verify(input.next_token);
-  const fingerprint = { operation, filters, teamId: context.account.teamId, appId: input.app_id };
-  // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
-  if (content && (tokens.matches(content, fingerprint) || !context.isValid(...getFieldNames(input))))
-    return content;
-  context.addIssue('next_token', invalidToken);
-  return undefined;
+/** An input whose answer comes in pages. */
+export interface PagedInput {
+  app_id: number;
+  limit: number;
+  next_token?: string;
+  readonly fingerprint: InputFingerprint;
+  /** Where the read in pages stands: set by `CursorResolver`. */
+  cursor?: TokenContent | WindowCursor | undefined;
 }
 
-/** The same for an input with a window, which is judged as well: start before end, and the token's own. */
-export async function resolveWindowCursor<Input extends WindowedInput>(
-  input: Input,
-  context: ValidationContext<Input>,
-  fingerprint: InputFingerprint,
-  { defaultSpanMs, timezone }: { defaultSpanMs: number; timezone?: string | undefined },
-): Promise<WindowCursor> {
-  const now = Date.now();
-  const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
-  const requestedWindow = [start ?? null, end ?? null] as const;
-  const content = await openCursor(input, context, fingerprint);
-  if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))
-    return { now, requestedWindow, token: { ...content, window: content.window } };
-  if (content) context.addIssue('next_token', invalidToken);
-  if (context.isValid('start', 'end') && !startsBeforeEnd({ start, end, now, defaultSpanMs }))
-    context.addIssue('start', startNotBeforeEnd);
-  return { now, requestedWindow };
+/** A paged input with a window; what was sent, not yet resolved. */
+export interface WindowedInput extends PagedInput {
+  start?: Timestamp;
+  end?: Timestamp;
+  /** Of a start and an end without an offset; UTC where the input has none. */
+  timezone?: string;
+  /** Without a start, the window begins this long before now. */
+  readonly defaultSpanMs: number;
+}
+
+/**
+ * Sets the cursor of inputs with pages. A token that is not of this very query is refused (docs/contract.md#page-token), and so
+ * is a window that does not start before its end.
+ */
+@Injectable()
+export class CursorResolver extends InputValidator {
+  constructor(private readonly tokens: PageTokens) {
+    super();
+  }
+
+  override async validate(input: object, context: ValidationContext): Promise<void> {
+    if (isWindowed(input)) input.cursor = await this.resolveWindow(input, context);
+    else if (isPaged(input)) input.cursor = await this.open(input, context);
+  }
+
+  private async open(input: PagedInput, context: ValidationContext): Promise<TokenContent | undefined> {
+    if (input.next_token === undefined) return undefined;
+    await this.tokens.ensureSecret();
+    const content = this.tokens.verify(input.next_token);
+    const fingerprint = { ...input.fingerprint, teamId: context.account.teamId, appId: input.app_id };
+    // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
+    if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
+      return content;
+    context.addIssue('next_token', invalidToken);
+    return undefined;
+  }
+
+  private async resolveWindow(input: WindowedInput, context: ValidationContext): Promise<WindowCursor> {
+    const now = Date.now();
+    // A refused timezone leaves nothing to resolve local times with.
+    const timezone = context.isValid('timezone') ? input.timezone : undefined;
+    const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
+    const requestedWindow = [start ?? null, end ?? null] as const;
+    const content = await this.open(input, context);
+    if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))
+      return { now, requestedWindow, token: { ...content, window: content.window } };
+    if (content) context.addIssue('next_token', invalidToken);
+    const { defaultSpanMs } = input;
+    if (context.isValid('start', 'end') && !startsBeforeEnd({ start, end, now, defaultSpanMs }))
+      context.addIssue('start', startNotBeforeEnd);
+    return { now, requestedWindow };
+  }
 }
 
 /** Signs the token of the next page. */
@@ -88,6 +103,10 @@ function repeatsWindow(requestedWindow: RequestedWindow, first: TokenContent['re
   return requestedWindow.every((value, index) => value === null || value === first?.[index]);
 }
 
-function getFieldNames<Input extends PagedInput>(input: Input): (keyof Input & string)[] {
-  return Object.keys(input) as (keyof Input & string)[];
+function isPaged(input: object): input is PagedInput {
+  return 'fingerprint' in input;
+}
+
+function isWindowed(input: object): input is WindowedInput {
+  return isPaged(input) && 'defaultSpanMs' in input;
 }

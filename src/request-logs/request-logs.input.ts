@@ -1,7 +1,7 @@
 import { parseMethods, parseStatuses } from '../clickhouse/predicates.js';
 import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import { type InputFingerprint, type WindowCursor, resolveWindowCursor } from '../pagination/page-cursor.js';
+import type { InputFingerprint, WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   BooleanField,
@@ -12,12 +12,11 @@ import {
   TokenField,
   UuidField,
 } from '../validation/field-types.js';
-import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
-export class ListRequestLogsInput extends AppInput implements CrossFieldValidated {
+export class ListRequestLogsInput extends AppInput implements WindowedInput {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
@@ -61,8 +60,9 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
   @TokenField()
   next_token?: string;
 
-  /** Where the read in pages stands. */
   cursor: WindowCursor;
+
+  readonly defaultSpanMs = DEFAULT_SPAN_MS;
 
   get fingerprint(): InputFingerprint {
     const { codes, classes } = parseStatuses(this.status_code);
@@ -75,12 +75,6 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
       classes.join(),
     ];
     return { operation: 'request-logs', filters };
-  }
-
-  async validate(context: ValidationContext<this>): Promise<void> {
-    this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
-      defaultSpanMs: DEFAULT_SPAN_MS,
-    });
   }
 }
 

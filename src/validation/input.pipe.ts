@@ -1,12 +1,16 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { type ArgumentMetadata, Injectable, Optional, type PipeTransform, type Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
 import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
 import { type ConstraintViolation, type PartRefusals, ValidationException } from './issues.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
-import { type CrossFieldValidated, type RawValues, ValidationContext } from './validation-context.js';
+import {
+  type CrossFieldValidated,
+  InputValidator,
+  type RawValues,
+  ValidationContext,
+} from './validation-context.js';
 
 /** What `@Input()` hands to the pipe. */
 export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
@@ -22,7 +26,7 @@ type Instance = Record<string, unknown>;
  */
 @Injectable()
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
-  constructor(private readonly modules: ModuleRef) {}
+  constructor(@Optional() private readonly validator?: InputValidator) {}
 
   /** @throws ValidationException, or what the body's reading throws */
   async transform(
@@ -39,16 +43,16 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
     const raw = { path, query, body: members };
     const input = plainToInstance(inputClass, selectRawFields(fields, raw));
-    const context = new ValidationContext(fields, raw, account, this.resolve);
+    const context = new ValidationContext(fields, raw, account);
     addFieldIssues(input, context);
-    if (isCrossFieldValidated(input) && !fault) await input.validate(context);
+    if (!fault) {
+      if (isCrossFieldValidated(input)) input.validate(context);
+      await this.validator?.validate(input, context);
+    }
     const issues = [...context.issues(), ...(fault ? [fault] : [])];
     if (issues.length > 0) throw new ValidationException(issues);
     return input;
   }
-
-  private readonly resolve = <Provider>(type: Type<Provider>): Provider =>
-    this.modules.get(type, { strict: false });
 }
 
 /** Only what the class declares: whatever else was sent goes no further. */

@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import type { Account } from '../common/account.js';
 import { type Field, decodeFor, findSent } from './field.decorator.js';
 import {
@@ -13,13 +12,19 @@ import { refusedParts } from './json-list.js';
 /** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
 
-/** An input class whose fields must also fit together, or fit the account. */
+/** An input class whose fields must also fit together. */
 export interface CrossFieldValidated {
   /**
    * Called when each field has been judged by itself; a field that was refused is `undefined`. What is refused here
    * joins the same 422. May leave on the input what it worked out.
    */
-  validate(context: ValidationContext<this>): void | Promise<void>;
+  validate(context: ValidationContext<this>): void;
+}
+
+/** A provider that checks inputs, also against what the application knows; it passes by those that do not concern it. */
+export abstract class InputValidator {
+  /** Called after the input's own `validate`, for which the same holds. */
+  abstract validate(input: object, context: ValidationContext): Promise<void>;
 }
 
 /** What is known of a request while its input is judged, and where more faults are told. */
@@ -30,8 +35,6 @@ export class ValidationContext<Input = Record<string, unknown>> {
     private readonly fields: readonly Field[],
     private readonly raw: RawValues,
     readonly account: Account,
-    /** A provider of the application, by its class. */
-    readonly resolve: <Provider>(type: Type<Provider>) => Provider,
   ) {}
 
   /** Refuses the value of a field, or parts of it, unless it was refused already. */

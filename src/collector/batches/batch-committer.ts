@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOutcomeUnknown } from '../../clickhouse/clickhouse.errors.js';
+import { RequestContext } from '../../common/request-context.js';
 import { type Batch, type BatchLog, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
@@ -86,7 +87,9 @@ export class BatchCommitter {
     let outcome: 'ok' | 'failed' = 'failed';
     try {
       const attributes = { 'request_analytics.messages': messages.length };
-      const refused = await (tracing ? tracing.task('collector.commit', attributes, commit) : commit());
+      const refused = await (tracing
+        ? tracing.task('collector.commit', attributes, commit)
+        : new RequestContext().run(commit));
       outcome = 'ok';
       return refused;
     } finally {

@@ -1,7 +1,6 @@
 /**
- * The three kinds of metrics in Prometheus' text format, version 0.0.4. Written out here because the packages that do so
- * are deprecated (prom-client) or do not run on Node 20 (its successor, @prometheus-io/client): names, labels and text are
- * the same as theirs.
+ * The three kinds of metrics in Prometheus' text format, version 0.0.4. Why they are not a package's:
+ * docs/decisions/0013-metrics.md.
  */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

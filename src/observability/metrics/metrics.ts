@@ -98,8 +98,9 @@ export class Metrics {
       () => [{ values: [PRODUCT_VERSION, process.versions.node], value: 1 }],
     );
     this.gauge(
-      { name: 'log_dropped_lines', help: 'Log lines dropped because nothing read the output' },
+      { name: 'log_dropped_lines_total', help: 'Log lines dropped because nothing read the output' },
       () => [{ value: countDroppedLines() }],
+      'counter',
     );
     this.gauge(
       {
@@ -170,9 +171,9 @@ export class Metrics {
     this.fallbacks.push(isFallback);
   }
 
-  /** Numbers that are read when they are asked for. */
-  gauge(spec: MetricSpec, read: () => readonly Sample[]): void {
-    this.add(new Gauge(withPrefix(spec), read));
+  /** Numbers that are read when they are asked for; a counter is one that only grows. */
+  gauge(spec: MetricSpec, read: () => readonly Sample[], kind?: 'gauge' | 'counter'): void {
+    this.add(new Gauge(withPrefix(spec), read, kind));
   }
 
   /** All of it, as `/metrics` shows it. */
