@@ -11,23 +11,23 @@ declare module 'express-serve-static-core' {
   }
 }
 
-/** Which data of which app a request read or wrote; set once the app is known to be the caller's. */
+/** The data that a request read or wrote; set once the ownership of the app is checked. */
 export interface RequestLogFields {
   app_id?: number;
-  /** Of a filter. */
+  /** The consumer of a filter. */
   consumer_id?: number | undefined;
   /** The request that was read in full. */
   request_uuid?: string;
 }
 
-/** What no route took: the paths are the clients', so their number has no bound. */
+/** Route of unmatched requests, because clients could send any number of paths. */
 const UNMATCHED = 'unmatched';
 const CATCH_ALL = '{*path}';
 
 /**
- * One line a request: who asked what of which app, how it ended, in milliseconds, and what it read of the store. No headers, no query,
- * no bodies: keys and data stay out. A request whose client disconnected before the response has `client_closed`. The same goes to
- * the metrics and the traces, where there are any.
+ * One line per request: team, key, route, app, status, duration in milliseconds, and read statistics. No headers, query
+ * or bodies, so that the log has no keys and no data. A request whose client disconnected before the response has `client_closed`.
+ * Metrics and traces, if enabled, get the same values.
  *
  * Not pino-http: it makes two child loggers a request for fields that this line does not have.
  */

@@ -12,7 +12,7 @@ const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
 const EVENT_LOOP_RESOLUTION_MS = 20;
 
-/** What Node tells of a garbage collection. */
+/** Node's performance entry of a garbage collection. */
 interface CollectionEntry extends PerformanceEntry {
   detail?: { kind?: number };
 }
@@ -58,7 +58,7 @@ export class ProcessMetrics {
     };
     return new Gauge(spec, () => {
       const { eventLoop } = this;
-      // Of a timer that is due every 20 ms, only what comes on top is lag.
+      // The histogram includes the timer's resolution of 20 ms; only the excess is lag.
       const lag = (nanoseconds: number) =>
         Math.max(0, nanoseconds / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000);
       const samples = [0.5, 0.9, 0.99].map((quantile) => ({
@@ -116,7 +116,7 @@ function memory(): Metric[] {
   ];
 }
 
-/** None where the system does not tell. */
+/** Undefined if the system does not report it. */
 function openFiles(): number[] {
   try {
     return [readdirSync('/proc/self/fd').length];
