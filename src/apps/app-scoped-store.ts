@@ -7,8 +7,8 @@ import type { AppScope } from './apps.service.js';
 type ScopedOptions = Omit<QueryOptions, 'signal' | 'teamId'>;
 
 /**
- * The store as the repositories of an app's data see it: no statement runs without a scope, and `{app_id:UInt32}`
- * in it is always the scope's. It ends with the request for which the scope was made.
+ * The store for repositories of an app's data: every statement needs a scope, which sets `{app_id:UInt32}`. Queries are
+ * cancelled with the scope's request.
  */
 @Injectable()
 export class AppScopedStore {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
 
-/** A hundred environments each are a few MB. */
+/** With a hundred environments each, some MB. */
 export const APPS_PER_READ = 500;
 
 const LIST = `
@@ -49,7 +49,7 @@ export class AppsRepository {
     } while (after_id !== undefined);
   }
 
-  /** Endpoints excluded from an app's data, or null when the team has no such app. */
+  /** Excluded endpoints of an app; null if the team has no such app. */
   async findExcluded(teamId: number, appId: number, attributeTo?: AbortSignal): Promise<number[] | null> {
     const [row] = await this.store.rows<{ owned: number; excluded_endpoint_ids: number[] }>(
       'apps.find_scope',

@@ -18,7 +18,7 @@ export class ListConsumersInput extends AppInput implements CrossFieldValidated 
   @TokenField()
   next_token?: string;
 
-  /** What the token says, once it was found good. */
+  /** The content of the verified token. */
   cursor?: TokenContent;
 
   get requestsSince(): number | undefined {

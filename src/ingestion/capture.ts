@@ -93,12 +93,12 @@ export function getHeader(headers: readonly Header[], name: string): string | nu
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** A span's kind as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
+/** A span's kind as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanKind(kind: string | null): string | null {
   return findName(SPAN_KINDS, kind);
 }
 
-/** A span's status as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
+/** A span's status as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanStatus(status: string | null): string | null {
   return findName(SPAN_STATUSES, status);
 }

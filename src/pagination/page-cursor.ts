@@ -4,14 +4,14 @@ import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
 import type { ValidationContext } from '../validation/validation-context.js';
 import { PageTokens, type QueryFingerprint, type TokenContent } from './page-tokens.js';
 
-/** An input whose answer comes in pages. */
+/** The input of a paginated operation. */
 export interface PagedInput {
   app_id: number;
   limit: number;
   next_token?: string;
 }
 
-/** A paged input with a window; what was sent, not yet resolved. */
+/** A paginated input with a window as it was sent, not yet resolved. */
 export interface WindowedInput extends PagedInput {
   start?: Timestamp;
   end?: Timestamp;
@@ -20,18 +20,18 @@ export interface WindowedInput extends PagedInput {
 /** The fingerprint of an input's query, without the team. */
 export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
 
-/** What was sent as the window, in milliseconds since the epoch; null where nothing was. */
+/** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
 export type RequestedWindow = readonly [start: number | null, end: number | null];
 
-/** Where a read in pages stands: at its first page, or behind the page that made the token. */
+/** The position of a paginated read: the first page, or after the page of the token. */
 export interface WindowCursor {
   readonly now: number;
   readonly requestedWindow: RequestedWindow;
-  /** Set when a token was sent: all pages have the token's window. */
+  /** Set if a token was sent: all pages have the token's window. */
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
-/** Opens the token of a paged input; one that is not of this very query is refused (docs/contract.md#page-token). */
+/** Verifies the token of a paginated input; a token of another query is an issue (docs/contract.md#page-token). */
 export async function openCursor<Input extends PagedInput>(
   input: Input,
   context: ValidationContext<Input>,
@@ -42,14 +42,14 @@ export async function openCursor<Input extends PagedInput>(
   await tokens.ensureSecret();
   const content = tokens.verify(input.next_token);
   const fingerprint = { operation, filters, teamId: context.account.teamId, appId: input.app_id };
-  // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
+  // With an invalid filter the token cannot be compared with the query; the filter's issue is enough.
   if (content && (tokens.matches(content, fingerprint) || !context.isValid(...getFieldNames(input))))
     return content;
   context.addIssue('next_token', invalidToken);
   return undefined;
 }
 
-/** The same for an input with a window, which is judged as well: start before end, and the token's own. */
+/** The same for an input with a window, which must have its start before its end and match the token's. */
 export async function resolveWindowCursor<Input extends WindowedInput>(
   input: Input,
   context: ValidationContext<Input>,
@@ -78,7 +78,7 @@ export function signNextToken(
   return tokens.sign({ operation, filters, teamId: scope.teamId, appId: scope.appId }, content);
 }
 
-/** The window as a token carries it. */
+/** The window in the form of a token. */
 export function toTokenWindow({ start, end }: Window): readonly [number, number] {
   return [start, end];
 }

@@ -61,7 +61,7 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
   @TokenField()
   next_token?: string;
 
-  /** Where the read in pages stands. */
+  /** The position of the paginated read. */
   cursor: WindowCursor;
 
   get fingerprint(): InputFingerprint {

@@ -67,7 +67,7 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
   @TokenField()
   next_token?: string;
 
-  /** Where the read in pages stands. */
+  /** The position of the paginated read. */
   cursor: WindowCursor;
 
   get fingerprint(): InputFingerprint {
@@ -77,7 +77,7 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
 
   async validate(context: ValidationContext<this>): Promise<void> {
     const { interval, timezone } = this;
-    // A refused interval or timezone leaves nothing to resolve the window with.
+    // The window cannot be resolved without a valid interval and timezone.
     const defaultSpanMs = context.isValid('interval') ? DEFAULT_SPAN_MS[interval] : DEFAULT_SPAN_MS.hour;
     this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
       defaultSpanMs,
