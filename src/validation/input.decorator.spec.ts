@@ -25,7 +25,7 @@ const description = 'For the document';
 const ACCOUNT: Account = { teamId: 7, teamName: 'Team', plan: 'premium', keyIdentifier: 'abcdefg' };
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
-/** Stands for whatever an input's check needs of the application. */
+/** Stands for a provider that the validation of an input needs. */
 @Injectable()
 class Tokens {
   async belongs(token: string, teamId: number): Promise<boolean> {
