@@ -8,7 +8,7 @@ const percentile = (rank: number, example: number) => ({
   example,
 });
 
-/** A row of metrics: of the optional members those that were asked for. */
+/** A row of metrics; only requested optional members are present. */
 export class MetricsRow {
   @ApiProperty({
     type: 'string',

@@ -53,7 +53,7 @@ const NUMBER_OPERATORS = [
   'is_not_null',
 ] as const;
 
-/** What metrics can be filtered by. Methods are kept in upper case. */
+/** The fields for filters. Methods are stored in upper case. */
 export const METRIC_FILTERS = {
   env: textFilter(TEXT_OPERATORS),
   consumer_id: integerFilter(NUMBER_OPERATORS),
@@ -152,7 +152,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
-    // A refused timezone leaves nothing to resolve local times with.
+    // Local times cannot be resolved without a valid timezone.
     const timezone = check.isValid('timezone') ? this.timezone : undefined;
     const now = Date.now();
     if (!check.isValid('since', 'until')) return;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
 
-/** A hundred environments each are a few MB. */
+/** With a hundred environments each, some MB. */
 export const APPS_PER_READ = 500;
 
 const LIST = `

@@ -10,8 +10,8 @@ import type { AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 
 /**
- * An app that was found to belong to the asking team. The class is not exported: only `AppsService.require` makes
- * one, and no query of an app's data compiles without it.
+ * Proof that an app belongs to the requesting team. The class is not exported: only `AppsService.require` creates
+ * one, and queries of an app's data do not compile without it.
  */
 class CheckedAppScope {
   readonly #checked = true;
@@ -21,7 +21,7 @@ class CheckedAppScope {
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
   ) {}
-  /** Keeps the type nominal: no object literal can stand in for it. */
+  /** Makes the type nominal: no object literal is assignable. */
   get checked() {
     return this.#checked;
   }
@@ -48,9 +48,9 @@ export class AppsService {
   }
 
   /**
-   * The scope for reading an app's data; 404 when it is unknown or another team's, which look the same.
+   * The scope for reading an app's data; the same 404 if the app does not exist or is another team's.
    *
-   * @param read what of it, for the log line of the request
+   * @param read the requested data, for the log line of the request
    */
   async require(
     { teamId }: Account,

@@ -226,7 +226,7 @@ export class CollectorService {
     return this.asUnavailable(this.committer.commit(appMessage, weighMessage(message)));
   }
 
-  /** Whatever keeps the store from taking a message now, a later try may succeed: libraries repeat after 503. */
+  /** Maps every error of the store to 503, because libraries retry after 503 and may succeed later. */
   private async asUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

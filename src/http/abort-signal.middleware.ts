@@ -7,7 +7,7 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** How long after the time limit of a query the whole request, which may be several, is over. */
+/** Added to the time limit of a query to get that of a request, which may have several queries. */
 const SLACK_MS = 1_000;
 
 /** Gives the context of every request a signal that aborts when the client disconnects or the time limit is over. */
@@ -16,7 +16,7 @@ export function abortSignal(queryTimeoutSeconds: number) {
   return (_: Request, response: Response, next: NextFunction) => {
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      // What is sent while it is read takes as long as its reader; each of its queries has a limit of its own.
+      // A streamed response takes as long as its client reads; each of its queries has its own limit.
       if (!response.headersSent) controller.abort(new QueryTimedOut(`no response within ${timeoutMs} ms`));
     }, timeoutMs);
     response.once('close', () => {

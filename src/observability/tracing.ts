@@ -8,7 +8,7 @@ import { PRODUCT_VERSION } from '../config/version.js';
 
 const NAME = 'request-analytics';
 
-/** Of the time that a stop may take, what the last spans have: a collector that is away must not eat up the rest. */
+/** Time limit for exporting the last spans at a stop, so that an unavailable receiver does not delay it further. */
 const FLUSH_WITHIN_MS = 2_000;
 const LOG_INTERVAL_MS = 60_000;
 
@@ -25,10 +25,10 @@ export interface RequestSpan {
 }
 
 /**
- * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each question to Redis.
- * They carry names and numbers: no key, no URL, no text and no values of a statement.
+ * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each call to Redis.
+ * They contain names and numbers, but no key, URL, or text and values of a statement.
  *
- * OpenTelemetry is loaded by `start` alone, and nothing of it is global, so that what is not traced costs nothing.
+ * Only `start` loads OpenTelemetry, and nothing is registered globally, so that there is no cost without tracing.
  */
 export class Tracing {
   private readonly tracer: Tracer;
@@ -58,7 +58,7 @@ export class Tracing {
     return new Tracing(api, provider, new core.W3CTraceContextPropagator());
   }
 
-  /** The span of a request, part of the caller's trace where its `traceparent` names one. */
+  /** The span of a request, in the client's trace if `traceparent` names one. */
   request(method: string, headers: IncomingHttpHeaders): RequestSpan {
     const { SpanKind, SpanStatusCode, ROOT_CONTEXT, defaultTextMapGetter, trace } = this.api;
     const caller = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
@@ -77,8 +77,8 @@ export class Tracing {
   }
 
   /**
-   * Does the work inside a span of the request that asks for it. Without a request there is none, nor after its end:
-   * what a request left behind, a timer for example, is not about it any more.
+   * Runs the work inside a child span of the current request. There is no span without a request or after its end,
+   * for example in a timer that the request started.
    */
   async call<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
     const parent = RequestContext.current?.span;
@@ -96,7 +96,7 @@ export class Tracing {
     return this.ended(span, () => new RequestContext(undefined, { span, context }).run(work));
   }
 
-  /** Sends what is left, for two seconds at most; never rejects. */
+  /** Exports the remaining spans, for two seconds at most; never rejects. */
   async close(): Promise<void> {
     await withTimeout(FLUSH_WITHIN_MS, this.provider.shutdown()).catch(() => undefined);
   }

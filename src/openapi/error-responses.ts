@@ -22,7 +22,7 @@ const PRE_AUTH_HEADERS = {
 };
 const PRE_AUTH_HEADERS_WITH_RETRY = { ...PRE_AUTH_HEADERS, ...requiredHeaders(['Retry-After']) };
 
-/** Every answer other than 200 (docs/contract.md#errors), by status: the name of its component, and the component. */
+/** Every error response (docs/contract.md#errors), by status: the name of its component, and the component. */
 const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseObject]>> = {
   401: [
     'Unauthorized',
@@ -102,12 +102,12 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   ],
 };
 
-/** The answers other than 200, once for the whole document: its `components.responses`. */
+/** The error responses of the document: its `components.responses`. */
 export function errorResponseComponents(): Record<string, ResponseObject> {
   return Object.fromEntries(Object.values(ERROR_RESPONSES));
 }
 
-/** The same for one operation, by status: each can answer with all of them, but for what concerns a body. */
+/** The error responses of one operation, by status: all, except those about a body for operations without one. */
 export function errorResponseReferences({ hasBody = false } = {}): Record<string, ReferenceObject> {
   const references = Object.entries(ERROR_RESPONSES)
     .filter(([status]) => hasBody || status !== '413')
@@ -115,7 +115,7 @@ export function errorResponseReferences({ hasBody = false } = {}): Record<string
   return Object.fromEntries(references) as Record<string, ReferenceObject>;
 }
 
-/** The plain error body, with an example of each `detail` that it can have. */
+/** The plain error body, with an example of each possible `detail`. */
 function errorContent(details: Readonly<Record<string, ApiError>>) {
   const examples = Object.entries(details).map(([name, { detail }]) => [name, { value: { detail } }]);
   return jsonContent(ErrorBody, {

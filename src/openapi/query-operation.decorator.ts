@@ -20,9 +20,9 @@ export interface QueryOperationOptions {
   description: string;
   /** DTO of the path parameters and of the members of the body. */
   input: Type;
-  /** Class of a row of the answer. */
+  /** Class of a row of the response. */
   row: Type;
-  /** Headers that some answers have. */
+  /** Additional headers of the response. */
   headers?: readonly HeaderName[];
 }
 
@@ -34,8 +34,8 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
 };
 
 /**
- * One of the service's POST operations, which read as well: what is asked for is a JSON body, and the answer is a file of
- * rows. What is the same for all operations, the answers other than 200, `createDocument` adds.
+ * A POST operation that reads: the query is a JSON body, and the response is a file of
+ * rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
   const { id, tag, summary, description, input, row, headers = [] } = options;

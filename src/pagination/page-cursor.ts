@@ -8,14 +8,14 @@ import { PageTokens, type QueryFingerprint, type TokenContent } from './page-tok
 /** The fingerprint of an input's query, without the team. */
 export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
 
-/** What was sent as the window, in milliseconds since the epoch; null where nothing was. */
+/** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
 export type RequestedWindow = readonly [start: number | null, end: number | null];
 
-/** Where a read in pages stands: at its first page, or behind the page that made the token. */
+/** The position of a paginated read: the first page, or after the page of the token. */
 export interface WindowCursor {
   readonly now: number;
   readonly requestedWindow: RequestedWindow;
-  /** Set when a token was sent: all pages have the token's window. */
+  /** Set if a token was sent: all pages have the token's window. */
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
@@ -93,7 +93,7 @@ export function signNextToken(
   return tokens.sign({ operation, filters, teamId: scope.teamId, appId: scope.appId }, content);
 }
 
-/** The window as a token carries it. */
+/** The window in the form of a token. */
 export function toTokenWindow({ start, end }: Window): readonly [number, number] {
   return [start, end];
 }

@@ -15,8 +15,8 @@ export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
 /** An input class whose fields must also fit together. */
 export interface CrossFieldValidated {
   /**
-   * Called when each field has been judged by itself; a field that was refused is `undefined`. What is refused here
-   * joins the same 422. May leave on the input what it worked out.
+   * Called after the validation of each field; an invalid field is `undefined`. Issues that it adds are in the
+   * same 422. May set derived values on the input.
    */
   validate(context: ValidationContext<this>): void;
 }
@@ -27,7 +27,7 @@ export abstract class InputValidator {
   abstract validate(input: object, context: ValidationContext): Promise<void>;
 }
 
-/** What is known of a request while its input is judged, and where more faults are told. */
+/** The context of a request during validation; collects issues. */
 export class ValidationContext<Input = Record<string, unknown>> {
   private readonly violations = new Map<string, ConstraintViolation | PartRefusals>();
 
@@ -37,17 +37,17 @@ export class ValidationContext<Input = Record<string, unknown>> {
     readonly account: Account,
   ) {}
 
-  /** Refuses the value of a field, or parts of it, unless it was refused already. */
+  /** Adds issues for a field, unless it already has one. */
   addIssue(name: keyof Input & string, violation: ConstraintViolation | PartRefusals): void {
     if (!this.violations.has(name)) this.violations.set(name, violation);
   }
 
-  /** Whether none of these fields was refused so far. */
+  /** Whether none of these fields has an issue so far. */
   isValid(...names: (keyof Input & string)[]): boolean {
     return names.every((name) => !this.violations.has(name));
   }
 
-  /** All faults so far in the contract's order (docs/contract.md#order). */
+  /** All issues so far in the contract's order (docs/contract.md#order). */
   issues(): ValidationIssue[] {
     return this.fields.flatMap((field) => {
       const { name, raw } = findSent(field, this.raw[field.in]);
@@ -58,7 +58,7 @@ export class ValidationContext<Input = Record<string, unknown>> {
     });
   }
 
-  /** Decoded where it can be: that is what a client recognizes. Of a member that is missing, the whole body. */
+  /** The decoded value if possible, because clients recognize it; the whole body for a missing member. */
   private decode(place: Place, raw: string | undefined): unknown {
     if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
     return raw === undefined ? this.body() : JSON.parse(raw);

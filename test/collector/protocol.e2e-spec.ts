@@ -235,7 +235,7 @@ describe('the collection interface', () => {
   });
 
   describe('bounds', () => {
-    it('413 for a body that is too long, told or not', async () => {
+    it('413 for a body that is too long, with and without Content-Length', async () => {
       const body = JSON.stringify(buildSync({ server_errors: ['x'.repeat(3 * MIB)] }));
       const told = await service.collector.post(client.path('sync'), body);
       expect([told.status, told.body]).toEqual([413, { detail: 'Payload too large' }]);

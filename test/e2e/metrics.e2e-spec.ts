@@ -122,7 +122,7 @@ describe('metrics', () => {
     ).toBeGreaterThan(99);
   });
 
-  it('tell how a statement ended that did not end well', async () => {
+  it('have the outcome of a failed statement', async () => {
     const failing = app.store.rows('test.failing', 'SELECT throwIf(1)');
     await expect(failing).rejects.toThrow();
     const gone = new AbortController();
@@ -146,7 +146,7 @@ describe('metrics', () => {
     expect([await running('running'), await running('waiting')]).toEqual([0, 0]);
   });
 
-  it('tell of the process, by the names that are usual', async () => {
+  it('have the usual process metrics', async () => {
     const samples = await scrape();
     expect(getValue(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
     expect(getValue(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);

@@ -59,7 +59,7 @@ export class BatchCommitter {
     return outcome;
   }
 
-  /** Applies batches that any process left unapplied, at least so many seconds ago. */
+  /** Applies batches that any process left unapplied, at least that many seconds ago. */
   recover(olderThanSeconds: number): Promise<Recovery> {
     return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
   }

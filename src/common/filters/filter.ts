@@ -63,13 +63,13 @@ const ALIASES = {
   value: ['value', 'val'],
 } as const;
 
-/** What a field of records can be compared with, and how. */
+/** Type and operators of a filter field. */
 export interface FilterField {
   readonly operators: readonly FilterOperator[];
   /** The type of its values in the store. */
   readonly type: 'String' | 'Int64';
   readonly schema: SchemaObject;
-  /** Reads one value; of a list each item. */
+  /** Parses one value, or each item of a list. */
   readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
 }
 
@@ -80,11 +80,11 @@ export type FilterFields<Name extends string = string> = Readonly<Record<Name, F
 export interface Filter<Name extends string = string> {
   readonly field: Name;
   readonly op: FilterOperator;
-  /** A list for `in` and `not_in`; none for operators that compare with nothing. */
+  /** A list for `in` and `not_in`; absent for operators without a value. */
   readonly value?: FilterScalar | readonly FilterScalar[];
 }
 
-/** A field of text. @param normalize brings a value into the form in which the store has it */
+/** A field of text. @param normalize converts a value to its form in the store */
 export function textFilter(
   operators: readonly FilterOperator[],
   normalize = (text: string) => text,

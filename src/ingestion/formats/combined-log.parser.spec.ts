@@ -215,7 +215,7 @@ describe('parseCombinedLine', () => {
     expect(new Date(parseRecord(line({ time })).timestamp).toISOString()).toBe(expected);
   });
 
-  it('moves the time as told', () => {
+  it('shifts the time', () => {
     expect(parseRecord(line({}), { shiftMs: 86_400_000 }).timestamp).toBe(Date.UTC(2015, 4, 18, 10, 5, 3));
   });
 

@@ -6,26 +6,26 @@ import { ProcessMetrics } from './process-metrics.js';
 
 const PREFIX = 'request_analytics_';
 
-/** From an answer out of the cache to the longest query allowed by default. */
+/** From a cached response to the longest query allowed by default. */
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BOUNDS_MESSAGES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
 
 /** Other methods come from clients, who can make up any number of them. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** How a query of the store ended. */
+/** Outcome of a query. */
 export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
-/** What a limit counts: requests of an API key, messages of a client ID, invalid keys of an address. */
+/** The limits: requests of an API key, messages of a client ID, invalid keys of an address. */
 export type Limit = 'api_key' | 'client_id' | 'auth_failure';
 
-/** What became of a message of a client library. */
+/** Outcome of a message of a client library. */
 export type MessageOutcome =
   'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'unavailable' | 'failed';
 
 /**
- * What the process tells Prometheus. Every label takes one of few values, which are in this code or in the routes: never
- * what a client sends, no key, no URL, no team; the IDs of apps are those of the twenty busiest.
+ * The metrics of the process. Every label has few values, from this code or the routes: never client
+ * input, keys, URLs or teams. App IDs are those of the twenty busiest apps.
  */
 export class Metrics {
   private readonly process = new ProcessMetrics();
@@ -132,7 +132,7 @@ export class Metrics {
     this.requests.observe([METHODS.has(method) ? method : 'other', route, status], seconds);
   }
 
-  /** One request that was about an app: a read of the API, or a message to the collector. */
+  /** One request for an app: a read of the API, or a message to the collector. */
   countApp(appId: number, server: 'api' | 'collector'): void {
     (server === 'api' ? this.apiRequests : this.collectorMessages).add(appId);
   }
@@ -166,7 +166,7 @@ export class Metrics {
     this.batches.observe([], messages);
   }
 
-  /** A counter that may have to do without Redis; there is one for the API and one for the collector. */
+  /** A counter with a fallback; there is one for the API and one for the collector. */
   registerFallbackGauge(isFallback: () => boolean): void {
     this.fallbacks.push(isFallback);
   }
@@ -176,7 +176,7 @@ export class Metrics {
     this.add(new Gauge(withPrefix(spec), read, kind));
   }
 
-  /** All of it, as `/metrics` shows it. */
+  /** The text of `/metrics`. */
   text(): string {
     return this.all.map((metric) => metric.text()).join('');
   }

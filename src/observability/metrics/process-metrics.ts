@@ -14,7 +14,7 @@ const MICROSECONDS = 1e6;
 const EVENT_LOOP_RESOLUTION_MS = 20;
 const COLLECTION_BOUNDS_SECONDS = [0.001, 0.01, 0.1, 1, 2, 5];
 
-/** What Node tells of a garbage collection. */
+/** Node's performance entry of a garbage collection. */
 interface CollectionEntry extends PerformanceEntry {
   detail?: { kind?: number };
 }
