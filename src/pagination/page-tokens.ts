@@ -13,6 +13,9 @@ export interface QueryFingerprint {
   filters: readonly (string | number | null)[];
 }
 
+/** The fingerprint of an input's query, without the team and the app. */
+export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId'>;
+
 /** What a token carries. Everything in it is signed; nothing in it is secret. */
 export interface TokenContent {
   /** Resolved window, milliseconds since the epoch: a default "now" does not slide between pages. */
@@ -54,6 +57,16 @@ export class PageTokens implements OnModuleInit {
   /** Makes sure that tokens can be signed; a store that was away at start is asked again. */
   async ensureSecret(): Promise<void> {
     if (this.secret === '') await this.loadSecret();
+  }
+
+  /** The token of the next page of a query on an app. */
+  async signNext(
+    input: InputFingerprint,
+    { teamId, appId }: Pick<QueryFingerprint, 'teamId' | 'appId'>,
+    content: TokenContent,
+  ): Promise<string> {
+    await this.ensureSecret();
+    return this.sign({ ...input, teamId, appId }, content);
   }
 
   sign(fingerprint: QueryFingerprint, content: TokenContent): string {
