@@ -27,7 +27,7 @@ WHERE k.identifier = {identifier:String}`;
 const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
 
 /**
- * Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s
+ * Keys by identifier, cached for a few seconds: a revocation takes effect within 10 s
  * (docs/contract.md#key-revocation).
  */
 @Injectable()
@@ -47,12 +47,12 @@ export class ApiKeyRepository {
     return this.cache.find(identifier, () => this.load(identifier));
   }
 
-  /** Whether the key was found lately, without asking the store. */
+  /** Whether the cache has the key; does not query the store. */
   isKnown(identifier: string): boolean {
     return this.cache.peek(identifier) != null;
   }
 
-  /** Whether there is a key with this identifier, of a list that is at most a second old: a flood costs no query each. */
+  /** Whether a key with this identifier exists, by a list that is at most a second old, so that a flood needs no queries. */
   async exists(identifier: string): Promise<boolean> {
     const identifiers = await this.identifiers.find('', async () => {
       const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>(

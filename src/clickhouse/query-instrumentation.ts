@@ -4,13 +4,13 @@ import type { Telemetry } from '../observability/telemetry.js';
 import { QueryTimedOut, StoreUnavailable, StoredDataDamaged } from './clickhouse.errors.js';
 import type { ReadStats } from './read-stats.js';
 
-/** A statement as it is told of: its name and kind, never its text or values. */
+/** Name and kind of a statement; never its text or values. */
 export interface QueryMeta {
   name: string;
   operation: 'SELECT' | 'INSERT' | 'COMMAND';
 }
 
-/** Tells of every statement: to the metrics, to the traces, and to the request that it was for. */
+/** Reports every statement to the metrics, to the traces, and to its request. */
 export class QueryInstrumentation {
   constructor(
     private readonly telemetry: Telemetry,
@@ -18,7 +18,7 @@ export class QueryInstrumentation {
     private readonly onDamage: (error: StoredDataDamaged) => void,
   ) {}
 
-  /** Does the work, which enters into `reads` what it read. */
+  /** Runs the work, which sets its read statistics in `reads`. */
   async observe<T>(statement: QueryMeta, work: (stats: ReadStats) => Promise<T>): Promise<T> {
     const { tracing } = this.telemetry;
     if (!tracing) return this.measure(statement, work);

@@ -1,4 +1,4 @@
-/** What was read of the store's tables, as the engine counts it. Bytes are those of columns, uncompressed. */
+/** Rows and bytes read from tables, as the engine counts them. Bytes are those of columns, uncompressed. */
 export interface ReadStats {
   rows: number;
   bytes: number;
@@ -11,7 +11,7 @@ interface Summary {
   read_bytes?: unknown;
 }
 
-/** What a query read, by the summary in the head of a server's answer; nothing where there is none. */
+/** Read statistics of a query from the `X-ClickHouse-Summary` header; zero without it. */
 export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): ReadStats {
   const summary = headers[SUMMARY];
   if (typeof summary !== 'string') return parseSummary(undefined);
@@ -22,7 +22,7 @@ export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** The same by the summary itself. */
+/** The same from the parsed summary. */
 export function parseSummary({ read_rows, read_bytes }: Summary = {}): ReadStats {
   return { rows: count(read_rows), bytes: count(read_bytes) };
 }

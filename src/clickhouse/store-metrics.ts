@@ -5,7 +5,7 @@ import type { QueryLimiter } from './query-limiter.js';
 const LABELS = ['state'];
 const sample = (state: string, value: number) => ({ values: [state], value });
 
-/** Lets the metrics show how busy the store is. */
+/** Registers the gauges of the store's load. */
 export function registerStoreMetrics(metrics: Metrics, limiter: QueryLimiter, embedded?: EmbeddedConnection) {
   const queriesHelp = 'Queries that run, queries in the queue, and the limit of running queries';
   metrics.gauge({ name: 'store_queries', help: queriesHelp, labels: LABELS }, () => [

@@ -79,7 +79,7 @@ function openReader(file: string): Reader<CountryResponse> {
   try {
     return new Reader<CountryResponse>(readFileSync(file));
   } catch (error) {
-    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not a database of the MMDB form', {
+    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
       cause: error,
     });
   }

@@ -27,7 +27,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   401: [
     'Unauthorized',
     {
-      description: 'No API key, or not a valid one',
+      description: 'Missing or invalid API key',
       headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate']),
       content: errorContent({ missing: notAuthenticated(), invalid: invalidApiKey() }),
     },
@@ -59,7 +59,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   422: [
     'UnprocessableEntity',
     {
-      description: 'Invalid parameters or body: every fault of the request, those of the path first',
+      description: 'Invalid parameters or body: all errors of the request, path parameters first',
       headers: requiredHeaders(AUTHENTICATED_HEADERS),
       content: jsonContent(ValidationErrorBody, {
         example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
@@ -79,7 +79,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   500: [
     'InternalServerError',
     {
-      description: 'Anything else',
+      description: 'Internal error',
       headers: PRE_AUTH_HEADERS,
       content: errorContent({ error: internalServerError() }),
     },
@@ -95,7 +95,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   504: [
     'GatewayTimeout',
     {
-      description: 'The query ran past its time limit',
+      description: 'The query exceeded its time limit',
       headers: PRE_AUTH_HEADERS,
       content: errorContent({ timeout: queryTimedOut() }),
     },

@@ -13,7 +13,7 @@ const count = (description: string, minimum: number, example: number): HeaderObj
  * refers to them. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: "The request's ID: the caller's own `X-Request-Id`, or a new UUID",
+    description: "The request's ID: the client's `X-Request-Id`, or a new UUID",
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[!-~]+$' },
     example: '5f0c7a52-0f0e-4c3c-9c55-9a0d6c7c1f8e',

@@ -27,7 +27,7 @@ function documentedBody(members: readonly Field[]): MethodDecorator {
   const required = members.filter((member) => member.required).map(({ name }) => name);
   return ApiBody({
     required: true,
-    description: 'What is asked for. Other members are ignored; null says the same as no value.',
+    description: 'The query. Unknown members are ignored; null is the same as an absent member.',
     schema: {
       type: 'object',
       required,

@@ -60,7 +60,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
     ApiOperation({ operationId: id, summary, description }),
     ApiExtraModels(row),
     ApiOkResponse({
-      description: `Success: a file in the format that was asked for. ${DESCRIPTIONS.ndjson} by default.`,
+      description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,
       headers: requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]),
       content: Object.fromEntries(bodies) as Record<string, object>,
     }),

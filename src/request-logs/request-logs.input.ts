@@ -29,7 +29,7 @@ export class ListRequestLogsInput extends AppInput implements WindowedInput {
 
   @TextField({
     maxLength: 1024,
-    description: 'Path pattern; `*` is any run of characters',
+    description: 'Path pattern; `*` matches any characters',
     examples: ['/api/v1/*'],
   })
   path?: string;
@@ -37,7 +37,7 @@ export class ListRequestLogsInput extends AppInput implements WindowedInput {
   @PatternField({
     pattern: /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/,
     maxLength: 128,
-    description: 'Status codes and classes of codes, comma-separated',
+    description: 'Status codes and classes, comma-separated',
     examples: ['2xx,404'],
   })
   status_code?: string;
@@ -89,7 +89,7 @@ export class GetRequestDetailsInput extends AppInput {
 
   @BooleanField({
     default: false,
-    description: "Whether the answer has the consumer's ID as well",
+    description: "Whether the response includes the consumer's ID",
     examples: [true],
   })
   include_consumer_id: boolean;

@@ -49,7 +49,7 @@ export class GetTrafficInput extends AppInput implements WindowedInput {
     default: 'hour',
     older: { name: 'intervals', words: { hours: 'hour', days: 'day' } },
     description:
-      'Grouping of the records. Its older name `intervals` (`hours`, `days`) is read where it is left out.',
+      'Grouping of the records. If it is absent, the older parameter `intervals` (`hours`, `days`) is read.',
     examples: ['day'],
   })
   interval: TrafficInterval;

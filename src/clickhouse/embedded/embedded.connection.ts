@@ -12,17 +12,17 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
- * once is the matter of `QueryLimiter`. The engine cannot interrupt a query: a promise settles once the engine is done, also
- * where the query's signal was aborted meanwhile. Values become literals here and nowhere else; see `renderParameters`.
+ * A session runs its queries one after another, so each query has a session of its own while it runs; `QueryLimiter` limits how
+ * many run at once. The engine cannot interrupt a query: a promise settles when the engine is done, even if the signal of the
+ * query was aborted. Only here values become literals; see `renderParameters`.
  *
- * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
- * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
+ * A session in which a query failed is never used again: the engine may return rows of the failed query to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements Connection {
   private readonly idle: Connection[] = [];
   private readonly busy = new Set<Connection>();
-  /** Busy sessions that are not to be used again. */
+  /** Busy sessions that must not be used again. */
   private readonly outdated = new WeakSet<Connection>();
   private closing?: Promise<void>;
   private onIdle?: () => void;
@@ -30,13 +30,13 @@ export class EmbeddedConnection implements Connection {
   private constructor(
     private readonly maxIdle: number,
     private readonly openSession: () => Connection,
-    /** Runs no query: the engine closes the directory with its last session. */
+    /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
     private readonly anchor: Connection,
     private readonly drainEngine: () => Promise<void>,
   ) {}
 
   /**
-   * Opens the directory, made when missing.
+   * Opens the directory, and creates it if it is missing.
    *
    * @param maxIdle how many sessions are kept open for later queries.
    * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to;
@@ -54,13 +54,13 @@ export class EmbeddedConnection implements Connection {
     try {
       return new EmbeddedConnection(maxIdle, openSession, openSession(), drainPending);
     } catch (error) {
-      // Another process may have opened it since the look above.
+      // Another process may have opened it since the check above.
       const isHeld = findLockOwner(directory) !== undefined;
       throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
     }
   }
 
-  /** How many sessions run a query, also one whose client disconnected. */
+  /** Sessions that run a query, also one whose client disconnected. */
   get busySessions(): number {
     return this.busy.size;
   }
@@ -81,7 +81,7 @@ export class EmbeddedConnection implements Connection {
     return this.run(params, (session, bound) => session.insert(bound));
   }
 
-  /** The client's own probe. */
+  /** Probe of the client. */
   async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
     const session = this.acquire();
     const result = await session.ping(params);
@@ -89,7 +89,7 @@ export class EmbeddedConnection implements Connection {
     return result;
   }
 
-  /** Uses none of the present sessions again: one of them gave a result that does not belong to its query. */
+  /** Discards all current sessions: one of them returned a result that does not belong to its query. */
   replaceSessions(): void {
     for (const session of this.busy) this.outdated.add(session);
     for (const session of this.idle.splice(0)) void session.close();
@@ -106,7 +106,7 @@ export class EmbeddedConnection implements Connection {
     operation: (session: Connection, bound: P) => Promise<R>,
   ): Promise<R> {
     const { query_params: values, abort_signal: signal, ...rest } = params;
-    // Rows of an INSERT stand in its text, and what looks like a placeholder in them is data.
+    // The text of an INSERT contains its rows; a placeholder in them would be data.
     const query = values ? renderParameters(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
     const session = this.acquire();

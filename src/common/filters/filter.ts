@@ -218,7 +218,7 @@ function filterSchema(fields: FilterFields): SchemaObject {
           field: { type: 'string', enum: names },
           op: { type: 'string', enum: [...operators] },
           value: {
-            description: 'A list for `in` and `not_in`; left out for `is_null` and `is_not_null`',
+            description: 'A list for `in` and `not_in`; absent for `is_null` and `is_not_null`',
             anyOf: [schema, list],
           },
         },

@@ -56,11 +56,15 @@ export function explainUnreadable(head: Buffer): string | undefined {
 }
 
 function packed(name: string, command: string, matches: Signature['matches']): Signature {
-  return { is: `it is compressed with ${name}`, cure: `unpack it first, with ${command}`, matches };
+  return { is: `it is compressed with ${name}`, cure: `decompress it first, with ${command}`, matches };
 }
 
 function archive(is: string, command: string, matches: Signature['matches']): Signature {
-  return { is: `it is ${is}`, cure: `unpack it first, with ${command}, and import the files in it`, matches };
+  return {
+    is: `it is ${is}`,
+    cure: `decompress it first, with ${command}, and import the files in it`,
+    matches,
+  };
 }
 
 function encoded(name: string, matches: Signature['matches']): Signature {

@@ -38,7 +38,7 @@ const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b
 const MAX_REQUEST = 8 * MAX_URL;
 
 const NOT_ITS_FORM = { reason: 'line: must begin with host, identity, user, [time] and "request"' };
-const WRONG_TIME = { reason: 'time: must read like 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
+const WRONG_TIME = { reason: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
 
 /** A quoted text as it stands, escapes and all, and where the line goes on behind it. */
 interface Quoted {
@@ -193,7 +193,8 @@ function readTarget(
   const methodEnd = request.indexOf(' ');
   const method = normalizeMethod(request.slice(0, Math.max(methodEnd, 0)));
   const target = targetFrom(request.slice(methodEnd + 1));
-  if (method === null || target === '') return { reason: 'request: must read METHOD target HTTP/version' };
+  if (method === null || target === '')
+    return { reason: 'request: must have the form METHOD target HTTP/version' };
   return isLongerThan(target, MAX_URL) ? tooLong : { method, url: toFullUrl(target, baseUrl) };
 }
 

@@ -16,7 +16,7 @@ export interface ParseOptions {
   shiftMs?: number | undefined;
   /** Scheme, host, port and leading path of the app, which complete a URL that is a path alone. */
   baseUrl?: string | undefined;
-  /** The field of an access log that names the consumer; none does when not given. */
+  /** The access log field with the consumer; none does when not given. */
   consumerFrom?: 'user' | undefined;
 }
 

@@ -59,7 +59,7 @@ export class Metrics {
   });
   private readonly decisions = this.counter({
     name: 'rate_limit_decisions_total',
-    help: 'Requests, messages and invalid keys that a limit let pass or refused',
+    help: 'Requests, messages and invalid credentials that a rate limit allowed or refused',
     labels: ['limit', 'decision'],
   });
   private readonly messages = this.counter({
@@ -69,7 +69,7 @@ export class Metrics {
   });
   private readonly rejections = this.counter({
     name: 'collector_rejected_total',
-    help: 'Messages, entries of accepted messages and optional members of accepted entries that were left out, by field',
+    help: 'Rejected messages, entries of accepted messages and optional members of accepted entries, by field',
     labels: ['kind', 'what', 'field'],
   });
   private readonly commits = this.histogram(
@@ -86,7 +86,7 @@ export class Metrics {
   );
   private readonly droppedConnections = this.counter({
     name: 'http_dropped_connections_total',
-    help: 'Connections closed at once because the port had as many as it may',
+    help: 'Connections closed because the port was at its limit',
   });
   private readonly apiRequests = new BusiestApps();
   private readonly collectorMessages = new BusiestApps();
@@ -105,7 +105,7 @@ export class Metrics {
     this.gauge(
       {
         name: 'busiest_apps_requests',
-        help: 'Requests to the API in the last whole minute, of the twenty apps that had most',
+        help: 'Requests to the API in the last whole minute, for the twenty busiest apps',
         labels: ['app_id'],
       },
       () => this.apiRequests.samples(),
@@ -113,7 +113,7 @@ export class Metrics {
     this.gauge(
       {
         name: 'busiest_apps_messages',
-        help: 'Messages to the collector in the last whole minute, of the twenty apps that sent most',
+        help: 'Messages to the collector in the last whole minute, for the twenty busiest apps',
         labels: ['app_id'],
       },
       () => this.collectorMessages.samples(),
