@@ -40,9 +40,9 @@ export interface QueryOptions {
   maxResultBytes?: number;
   /** No limits on time and read data, for full-table reads. */
   unlimited?: boolean;
-  /** A lookup that several requests wait for: runs before other queries in the queue, and does not end with its request. */
+  /** A lookup that several requests wait for: it runs before other queries in the queue, and does not end with its request. */
   shared?: boolean;
-  /** The team that the query is for; queued queries are served in rotation by team. */
+  /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
 }
 
@@ -104,10 +104,10 @@ const MAX_QUEUE_LENGTH = 1_000;
  * The only access to the store. Callers cannot distinguish the embedded engine from a server: both use the
  * official client, the same SQL and the same tables.
  *
- * Every read has a name (its `log_comment`), typed placeholders, and limits on time, memory, threads, bytes read and bytes of
- * the result. A limited number of queries runs at once; the others wait in a queue. The signal of the request context removes
- * a read from the queue and cancels it on a server; its reason is thrown. Other failures are `StoreUnavailable`,
- * `QueryTimedOut`, or the client's own error.
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
+ * the result; so many run at once, and the others wait in a queue. A read ends with the request in whose context it is, its
+ * wait and on a server the query, and throws the reason of the request's signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or
+ * the client's own error.
  */
 export class ClickHouse {
   readonly kind: 'server' | 'embedded';

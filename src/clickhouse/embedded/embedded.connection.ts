@@ -12,9 +12,9 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so each query has a session of its own while it runs; `QueryLimiter` limits how
- * many run at once. The engine cannot interrupt a query: a promise settles when the engine is done, even if the signal of the
- * query was aborted. Only here values become literals; see `renderParameters`.
+ * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
+ * once is the matter of `QueryLimiter`. The engine cannot interrupt a query: a promise settles once the engine is done, also
+ * where the query's signal was aborted meanwhile. Values become literals here and nowhere else; see `renderParameters`.
  *
  * A session in which a query failed is never used again: the engine may return rows of the failed query to the
  * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
@@ -60,7 +60,7 @@ export class EmbeddedConnection implements Connection {
     }
   }
 
-  /** Sessions that run a query, also one whose client disconnected. */
+  /** How many sessions run a query, also one whose client disconnected. */
   get busySessions(): number {
     return this.busy.size;
   }
