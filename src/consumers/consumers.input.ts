@@ -1,6 +1,6 @@
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import type { InputFingerprint, PagedInput } from '../pagination/page-cursor.js';
-import type { TokenContent } from '../pagination/page-tokens.js';
+import type { PagedInput } from '../pagination/page-cursor.js';
+import type { InputFingerprint, TokenContent } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import { IntegerField, TimestampField, TokenField } from '../validation/field-types.js';
 

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type Window, startsBeforeEnd } from '../common/time/window.js';
+import { startsBeforeEnd } from '../common/time/window.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
 import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
-import { PageTokens, type QueryFingerprint, type TokenContent } from './page-tokens.js';
-
-/** The fingerprint of an input's query, without the team. */
-export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
+import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
 
 /** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
 export type RequestedWindow = readonly [start: number | null, end: number | null];
@@ -81,21 +78,6 @@ export class CursorResolver extends InputValidator {
       context.addIssue('start', startNotBeforeEnd);
     return { now, requestedWindow };
   }
-}
-
-/** Signs the token of the next page. */
-export function signNextToken(
-  tokens: PageTokens,
-  { operation, filters }: InputFingerprint,
-  scope: { teamId: number; appId: number },
-  content: TokenContent,
-): string {
-  return tokens.sign({ operation, filters, teamId: scope.teamId, appId: scope.appId }, content);
-}
-
-/** The window in the form of a token. */
-export function toTokenWindow({ start, end }: Window): readonly [number, number] {
-  return [start, end];
 }
 
 /** A later page may leave out the window or repeat it, but not change it. */

@@ -13,7 +13,10 @@ export interface QueryFingerprint {
   filters: readonly (string | number | null)[];
 }
 
-/** The content of a token, signed but not secret. */
+/** The fingerprint of an input's query, without the team and the app. */
+export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId'>;
+
+/** What a token carries. Everything in it is signed; nothing in it is secret. */
 export interface TokenContent {
   /** Resolved window, milliseconds since the epoch: a default "now" does not slide between pages. */
   window?: readonly [start: number, end: number];
@@ -54,6 +57,16 @@ export class PageTokens implements OnModuleInit {
   /** Ensures that tokens can be signed; retries if the store was unavailable at the start. */
   async ensureSecret(): Promise<void> {
     if (this.secret === '') await this.loadSecret();
+  }
+
+  /** The token of the next page of a query on an app. */
+  async signNext(
+    input: InputFingerprint,
+    { teamId, appId }: Pick<QueryFingerprint, 'teamId' | 'appId'>,
+    content: TokenContent,
+  ): Promise<string> {
+    await this.ensureSecret();
+    return this.sign({ ...input, teamId, appId }, content);
   }
 
   sign(fingerprint: QueryFingerprint, content: TokenContent): string {

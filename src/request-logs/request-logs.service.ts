@@ -6,7 +6,7 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
-import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
+import type { WindowCursor } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
@@ -105,16 +105,15 @@ export class RequestLogsService {
     return scanBackwards({ start, end }, limit, rowsPerMs, (step) => query(step, after));
   }
 
-  private async tokenAfter(
+  private tokenAfter(
     record: string,
     { fingerprint, cursor }: ListRequestLogsInput,
     scope: AppScope,
     window: Window,
   ) {
     const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
-    await this.tokens.ensureSecret();
-    return signNextToken(this.tokens, fingerprint, scope, {
-      window: toTokenWindow(window),
+    return this.tokens.signNext(fingerprint, scope, {
+      window: [window.start, window.end],
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [Date.parse(timestamp), request_uuid],
     });

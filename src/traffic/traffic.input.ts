@@ -1,5 +1,6 @@
 import type { Timestamp } from '../common/time/timestamp.js';
-import type { InputFingerprint, WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import type { WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import type { InputFingerprint } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   IntegerField,

@@ -4,7 +4,7 @@ import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
+import type { WindowCursor } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
@@ -35,13 +35,12 @@ export class TrafficService {
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);
     if (rows.length <= limit || !last) return framePage(records, undefined);
-    await this.tokens.ensureSecret();
-    const content = {
-      window: toTokenWindow(window),
+    const token = await this.tokens.signNext(input.fingerprint, scope, {
+      window: [window.start, window.end],
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
-    };
-    return framePage(records, signNextToken(this.tokens, input.fingerprint, scope, content));
+    });
+    return framePage(records, token);
   }
 }
 
