@@ -16,7 +16,7 @@ import { teamCommand } from './cli/team.js';
 import { verifyCommand } from './cli/verify.js';
 
 const program = new Command('request-analytics')
-  .description('Request logs and traffic of monitored apps: the service and what its owner does.')
+  .description('Request logs and traffic of monitored apps: the service and its administration.')
   .showSuggestionAfterError()
   .helpCommand(false);
 

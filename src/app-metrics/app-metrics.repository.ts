@@ -6,7 +6,7 @@ import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { type MetricsQuery, buildStatement } from './metrics-statement.js';
 
-/** The most rows of an answer. */
+/** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
 const THREADS = 2;
@@ -24,7 +24,7 @@ export class AppMetricsRepository {
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
    *
-   * @throws ResultTooLong when there are more than `MAX_ROWS`, ResultTooLarge when they have too many bytes
+   * @throws ResultTooLong if there are more than `MAX_ROWS`, ResultTooLarge if they have too many bytes
    */
   query(scope: AppScope, query: MetricsQuery, filters: readonly MetricFilter[]): Promise<Buffer> {
     const conditions = and(...filters.map(toCondition), notExcluded(scope.excludedEndpointIds));
@@ -40,7 +40,7 @@ function toCondition(filter: MetricFilter, index: number): Predicate {
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
   if (field === 'consumer_id' || field === 'status_code')
     return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
-  // Rows without a route have no name: they match wherever the positive operator does not.
+  // Rows without a route have no name: negative operators match them.
   const { op, isNegated } = splitNegation(filter.op);
   const { sql, params } = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
   const found = { sql: field === 'env' ? OF_ENVS(sql) : OF_ENDPOINTS(sql), params };

@@ -10,7 +10,7 @@ describe('withDeadline', () => {
     await expect(withDeadline(1_000, undefined, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('is over in time, and tells the work', async () => {
+  it('rejects in time, and aborts the work', async () => {
     let aborts: AbortSignal | undefined;
     const work = (signal: AbortSignal) => {
       aborts = signal;
@@ -20,7 +20,7 @@ describe('withDeadline', () => {
     expect(aborts?.reason).toBeInstanceOf(QueryTimedOut);
   });
 
-  it('is over when the caller leaves, with the reason for which it left, and tells the work', async () => {
+  it('rejects with the signal’s reason when it aborts, and aborts the work', async () => {
     const caller = new AbortController();
     let aborts: AbortSignal | undefined;
     const waiting = withDeadline(1_000, caller.signal, (signal) => {

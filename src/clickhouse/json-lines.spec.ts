@@ -7,7 +7,7 @@ const toJsonLines = (rows: readonly unknown[]) =>
   new JsonLines(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')));
 
 describe('JsonLines', () => {
-  it('knows its rows, whatever they hold', () => {
+  it('finds its rows, with any content', () => {
     fc.assert(
       fc.property(objects, (rows) => {
         const lines = toJsonLines(rows);

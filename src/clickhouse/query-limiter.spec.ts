@@ -4,7 +4,7 @@ import { GroupOverloaded, QueryLimiter } from './query-limiter.js';
 
 const NEVER = new AbortController().signal;
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function work() {
   let end: () => void = () => undefined;
   const ended = new Promise<void>((ok) => (end = ok));
@@ -146,7 +146,7 @@ describe('QueryLimiter', () => {
     expect([second.running, limiter.waiting]).toEqual([false, 0]);
   });
 
-  it('loses no turn, whatever becomes of those who wait', async () => {
+  it('loses no slot, with any outcome of queued work', async () => {
     const fates = fc.constantFrom('well', 'badly', 'leaves at once', 'leaves as a turn is passed');
     await fc.assert(
       fc.asyncProperty(

@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
+import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
@@ -22,39 +24,42 @@ import { parseSync } from './protocol/sync.parser.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { payloadTooLarge, readBody } from './request-body.js';
 
-/** Where a message comes from, as its path says. */
+/** The origin of a message, from its path. */
 export interface MessageOrigin {
   clientId: string;
   env: string;
 }
 
-/** The answer to a message that was taken. */
+/** The response to an accepted message. */
 export interface AckResponse {
   status: 'accepted';
-  /** Lines of a log file, or entries of a list, that were rejected; left out when there are none. */
+  /** Rejected lines of a log file or entries of a list; absent if there are none. */
   rejected?: number;
 }
 
-/** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
+/** Limits of the parse queue; each queued message keeps its bytes in memory. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** Every library asks again and again: a line a minute says as much. */
+/** An app's turn lasts this many times as long as its message blocked the thread, so that its other messages wait. */
+const EXPENSIVE_PARSE_MS = 20;
+const REST_FACTOR = 2;
+/** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
 const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
-/** Not 404, at which the libraries stop for good: the app may be enabled again. */
+/** Not 404, because libraries stop permanently at 404, and the app may be enabled again. */
 const appDisabled = () => new ApiError(403, 'App is disabled');
 const unprocessable = (reason: string) => new ApiError(422, reason);
 
-/** Takes the messages of client libraries. Every method resolves once the store has the message, or throws an ApiError. */
+/** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
   private readonly budget: MemoryBudget;
-  /** Parsing takes the thread, and what is unpacked takes memory. */
+  /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
   private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly limits: Config['collector'];
@@ -72,7 +77,7 @@ export class CollectorService {
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
-      { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
+      { name: 'collector_in_flight_bytes', help: 'Bytes of messages without a response yet' },
       () => [{ value: this.budget.used }],
     );
   }
@@ -116,7 +121,7 @@ export class CollectorService {
     parse: Parse,
   ): Promise<AckResponse> {
     const app = await this.requireApp(origin.clientId, request.ip);
-    if (request.logFields) request.logFields.app_id = app.id;
+    if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     if (app.disabled) throw appDisabled();
     await this.admit(app);
     const reservation = this.budget.open(app.id);
@@ -136,8 +141,7 @@ export class CollectorService {
   }
 
   /**
-   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
-   * more.
+   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops permanently at 404.
    */
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
@@ -162,7 +166,7 @@ export class CollectorService {
     const now = performance.now();
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
-    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
   }
 
   private async admit({ id }: ClientApp): Promise<void> {
@@ -194,13 +198,27 @@ export class CollectorService {
     return message;
   }
 
-  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
-  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
-    try {
-      return await this.parsing.run(new AbortController().signal, parse, { group: app.id });
-    } catch (error) {
-      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
-    }
+  /**
+   * Parses a message when the turn of its app has come. The turn lasts on while the thread serves others, so that an app whose
+   * messages are expensive takes a part of the thread's time, however many it sends.
+   *
+   * @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do
+   */
+  private parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    return new Promise((resolve, reject) => {
+      const parseAndRest = async () => {
+        const startedAt = performance.now();
+        const parsed = parse();
+        // Log files give the thread back while they are parsed.
+        const blockedMs = performance.now() - startedAt;
+        await parsed.then(resolve, reject);
+        if (blockedMs > EXPENSIVE_PARSE_MS) await pause(REST_FACTOR * blockedMs);
+      };
+      const turn = this.parsing.run(new AbortController().signal, parseAndRest, { group: app.id });
+      turn.catch((error: unknown) => {
+        reject(error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : (error as Error));
+      });
+    });
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {
@@ -208,7 +226,7 @@ export class CollectorService {
     return this.asUnavailable(this.committer.commit(appMessage, weighMessage(message)));
   }
 
-  /** Whatever keeps the store from taking a message now, a later try may succeed: libraries repeat after 503. */
+  /** Maps every error of the store to 503, because libraries retry after 503 and may succeed later. */
   private async asUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;

@@ -106,7 +106,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     await Promise.all([revoked, unpaid]);
   });
 
-  it('refuse a key at the moment it expires, whatever they remember', async () => {
+  it('reject a key at the moment it expires, also if it is cached', async () => {
     const { id } = await admin.createTeam('Acme', 'premium');
     const expiresAt = Date.now() + 2_000;
     const { key } = await admin.createKey(id, { expiresAt });

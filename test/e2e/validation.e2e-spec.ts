@@ -8,7 +8,7 @@ import { type IssueBody, REASONS, badValues, expectedIssue } from '../setup/vali
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
 /**
- * Operations, and the parameters of each in the order in which they are judged (docs/contract.md#operations,
+ * Operations, and the parameters of each in the order of validation (docs/contract.md#operations,
  * docs/contract.md#order).
  */
 const PARAMETERS: Record<string, string[]> = {

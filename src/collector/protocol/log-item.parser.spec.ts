@@ -352,7 +352,7 @@ describe('parseLogItem', () => {
     expect(parseLogItem(line, CONTEXT)).toEqual({ reason, isJson: true });
   });
 
-  it('never throws, whatever the line', () => {
+  it('never throws for any line', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -107,7 +107,7 @@ describe('parseTimestamp', () => {
     );
   });
 
-  it('takes an offset off whatever form it is written in', () => {
+  it('applies an offset in every form', () => {
     const parts = fc.record({
       hours: fc.integer({ min: 0, max: 23 }),
       minutes: fc.integer({ min: 0, max: 59 }),
