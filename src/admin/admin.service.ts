@@ -120,7 +120,7 @@ export class AdminService {
     return apps;
   }
 
-  /** @throws AdminError when no team has the app. */
+  /** The team of an app. @throws AdminError if the app does not exist. */
   async requireApp(appId: number): Promise<{ team_id: number }> {
     const [row] = await this.store.rows<{ team_id: number }>('apps.find_team', APP_TEAM, { app_id: appId });
     if (!row) throw new AdminError(`There is no app ${appId}`);

@@ -48,7 +48,7 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
 }
 
 /**
- * Compresses answers of 1 KB and more with Brotli or gzip where the client takes it (`Accept-Encoding`), but for Arrow and
+ * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but for Arrow and
  * Parquet, which are compressed already. The package's list of types does not know NDJSON.
  */
 const compress = compression({
@@ -57,7 +57,7 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
-/** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
+/** HTTP setup of all our applications: request IDs, one log line per request, one format of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);

@@ -3,7 +3,7 @@ import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
-/** How far an import or an export is, on standard error: a bar on a terminal, a line now and then elsewhere. */
+/** Progress of an import or an export on standard error: a bar on a terminal, otherwise a line at intervals. */
 export class ImportProgress {
   private readonly bar?: SingleBar;
   private lastPrintedAt = Date.now();

@@ -145,7 +145,7 @@ export function exceedsLimits(error: unknown): boolean {
   );
 }
 
-/** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
+/** Whether the outcome of a failed write is unknown; otherwise the engine rejected it. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof StoredDataDamaged) return false;
   return error instanceof StoreUnavailable || error instanceof QueryTimedOut;

@@ -39,7 +39,7 @@ export interface FieldType<Value> {
   readonly schema: FieldSchema;
   /** Parses a text; `undefined` if it is the same as an absent value. */
   read(text: string): Value | ConstraintViolation | undefined;
-  /** The value that a member of a JSON body stands for. @param json its text, which tells `1.0` from `1` */
+  /** Parses a member of a JSON body. @param json its text, in which `1.0` differs from `1` */
   readonly readJson: (value: unknown, json: string) => Value | ConstraintViolation | PartRefusals | undefined;
 }
 
@@ -137,7 +137,7 @@ function memberValue(field: Field, json: string | undefined): unknown {
   const value: unknown = json === undefined ? undefined : JSON.parse(json);
   const isRequired = field.required === true;
   if (value === undefined) return isRequired ? missing : field.default;
-  // Clients write null for what they leave out.
+  // Clients send null for absent values.
   return value === null && !isRequired ? field.default : (field.readJson(value, json ?? '') ?? field.default);
 }
 

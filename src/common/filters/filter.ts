@@ -72,7 +72,7 @@ export interface FilterField {
   readonly schema: SchemaObject;
   /** Whether it holds values by name: a filter names one of them by `key`. */
   readonly hasKey?: boolean;
-  /** Reads one value; of a list each item. */
+  /** Parses one value, or each item of a list. */
   readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
 }
 

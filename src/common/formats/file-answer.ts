@@ -14,7 +14,7 @@ export class FileAnswer {
   constructor(
     readonly format: FileFormat,
     readonly body: Buffer | FileStream,
-    /** Headers beside its type. */
+    /** Headers in addition to the content type. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 

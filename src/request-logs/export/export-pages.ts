@@ -1,3 +1,4 @@
+import { RequestContext } from '../../common/request-context.js';
 import type { AppScope } from '../../apps/apps.service.js';
 import { exceedsLimits } from '../../clickhouse/clickhouse.errors.js';
 import type { FileJoiner } from '../../common/formats/file-joiner.js';
@@ -104,7 +105,7 @@ export class ExportPages {
       try {
         result = await ask({ after, last });
       } catch (error) {
-        this.scope.signal?.throwIfAborted();
+        RequestContext.current?.signal?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;
         candidates = Math.ceil(candidates / SHRINKAGE);
         continue;

@@ -1,3 +1,4 @@
+import { RequestContext } from '../../common/request-context.js';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../../apps/apps.service.js';
@@ -51,7 +52,7 @@ export class ExportService {
     const chunks = this.read(account.keyIdentifier, scope, query, { sample, limit, after }, joiner);
     const first = chunks.next();
     // Also of an answer that was never begun.
-    scope.signal?.addEventListener('abort', () => void chunks.return());
+    RequestContext.current?.signal?.addEventListener('abort', () => void chunks.return());
     await Promise.race([first, pause(HEADERS_WITHIN_MS, undefined, { ref: false })]);
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
     return new FileAnswer(query.format, { chunks: resume(first, chunks), trailers });

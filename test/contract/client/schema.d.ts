@@ -1342,7 +1342,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
         requestBody: {
             content: {
                 "application/json": {
@@ -1398,35 +1398,35 @@ export interface operations {
                         field: "timestamp";
                         /** @enum {string} */
                         op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "request_uuid";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "trace_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "env" | "method" | "path" | "url" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "consumer_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     } | {
                         /** @enum {string} */
@@ -1435,21 +1435,21 @@ export interface operations {
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "exists" | "not_exists";
                         /** @description Name of the header, without regard to case */
                         key: string;
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "request_size_bytes" | "status_code" | "response_time_ms" | "response_size_bytes";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     } | {
                         /** @enum {string} */
                         field: "sentry_event_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     })[];
                     /**
@@ -1479,7 +1479,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
