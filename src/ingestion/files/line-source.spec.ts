@@ -138,11 +138,7 @@ describe('LineSource', () => {
       Buffer.from('\uFEFFa\nb\n', 'utf16le'),
       'it is text in UTF-16; convert it first, with iconv -f UTF-16 -t UTF-8',
     ],
-    [
-      'a tar archive',
-      TAR,
-      'it is a tar archive; decompress it first, with tar -xf, and import the files in it',
-    ],
+    ['a tar archive', TAR, 'it is a tar archive; extract it first, with tar -xf, and import the files in it'],
     [
       'a JSON array',
       Buffer.from('[{"a":1}]'),
