@@ -110,7 +110,7 @@ const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
 };
 
 /** Columns of the logs that rows are made of. */
-const STORED = 'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record';
+const STORED = 'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record_json';
 
 /** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
 const IN_RANGE = `app_id = {app_id:UInt32}
@@ -275,7 +275,7 @@ const IN_ORDER = (limit: number | undefined) => `ORDER BY timestamp, request_uui
   LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}`;
 
 const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",',
-    substring(record, 1, length(record) - 1), ',', substring(if(capture = '', {empty_capture:String}, capture), 2))`;
+    substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 function selectWhole(appId: number, query: ExportQuery, range: ExportRange, limit: number | undefined) {
   const { from, members, params } = readRows(appId, query, range, ['trace_id']);
@@ -311,10 +311,10 @@ function readRows(
   const [ofRecord, ofCapture] = [typesOf('record', RECORD), typesOf('capture', CAPTURE)];
   const members = [
     ...(ofRecord.length > 0
-      ? [`JSONExtract(concat('{', record), 'Tuple(${ofRecord.join(', ')})') AS record_members`]
+      ? [`JSONExtract(concat('{', record_json), 'Tuple(${ofRecord.join(', ')})') AS record_members`]
       : []),
     ...(ofCapture.length > 0
-      ? [`JSONExtract(capture, 'Tuple(${ofCapture.join(', ')})') AS capture_members`]
+      ? [`JSONExtract(captured_json, 'Tuple(${ofCapture.join(', ')})') AS capture_members`]
       : []),
   ].map((member) => `,\n    ${member}`);
   const logs = `(
@@ -323,7 +323,7 @@ function readRows(
   ) AS logs`;
   const captures = `
   LEFT ANY JOIN (
-    SELECT timestamp, request_uuid, capture FROM request_details_v1
+    SELECT timestamp, request_uuid, captured_json FROM request_details_v1
     WHERE ${IN_RANGE}
       AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${chosen.sql})
   ) AS details USING (timestamp, request_uuid)`;
