@@ -5,7 +5,7 @@ import { raceAbort, withDeadline } from './deadline.js';
 const never = () => new Promise<never>(() => undefined);
 
 describe('withDeadline', () => {
-  it('gives what the work gives', async () => {
+  it('resolves to the result of the work', async () => {
     expect(await withDeadline(1_000, undefined, () => Promise.resolve(7))).toBe(7);
     await expect(withDeadline(1_000, undefined, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });

@@ -18,7 +18,7 @@ describe('JsonLines', () => {
     );
   });
 
-  it('gives the first rows of several answers as the data of a page', () => {
+  it('gives the first rows of several results as the data of a page', () => {
     fc.assert(
       fc.property(fc.array(objects, { maxLength: 3 }), fc.integer({ min: 1, max: 20 }), (answers, limit) => {
         const rows = JsonLines.join(answers.map(toJsonLines));

@@ -88,7 +88,7 @@ describe('QueryLimiter', () => {
     expect([limiter.running, limiter.waiting]).toEqual([0, 0]);
   });
 
-  it('refuses a group that has a quarter of the line, and takes others', async () => {
+  it('rejects a group that has a quarter of the queue, and accepts others', async () => {
     const limiter = new QueryLimiter(1, 8, 1_000);
     const all = Array.from({ length: 4 }, work);
     const done = all.slice(0, 3).map(({ run }) => limiter.run(NEVER, run, { group: 1 }));
@@ -112,7 +112,7 @@ describe('QueryLimiter', () => {
     await done;
   });
 
-  it('refuses at once when the line is full', async () => {
+  it('rejects at once when the queue is full', async () => {
     const limiter = new QueryLimiter(1, 1, 1_000);
     const [first, second] = [work(), work()];
     const done = [limiter.run(NEVER, first.run), limiter.run(NEVER, second.run)];
@@ -122,7 +122,7 @@ describe('QueryLimiter', () => {
     await Promise.all(done);
   });
 
-  it('refuses when the turn does not come in time', async () => {
+  it('rejects when no slot becomes free in time', async () => {
     const limiter = new QueryLimiter(1, 10, 20);
     const first = work();
     const done = limiter.run(NEVER, first.run);

@@ -105,7 +105,7 @@ describe('@Input()', () => {
   };
   const requestPlaces = async (path: string) => (await requestIssues(path)).map(({ loc }) => loc.join('.'));
 
-  it('gives path and query as one object of typed values', async () => {
+  it('returns path and query as one object of typed values', async () => {
     const { body } = await get(
       '/v1/apps/007/things?start=2025-05-14T10:00+02:00&limit=1_0&method=&unknown=%',
     );
@@ -129,7 +129,7 @@ describe('@Input()', () => {
     expect(await json(incoming)).toMatchObject({ app_id: 5, limit: 6 });
   });
 
-  it('answers all faults at once: path first, then the order of declaration', async () => {
+  it('reports all issues at once: path first, then the order of declaration', async () => {
     const query = 'next_token=%00&limit=0&timezone=x&end=x&start=x&method=abcde';
     expect(await requestPlaces(`/v1/apps/x/things?${query}`)).toEqual([
       'path.app_id',
@@ -151,7 +151,7 @@ describe('@Input()', () => {
     );
   });
 
-  it('refuses what is no text, and says what was sent', async () => {
+  it('rejects what is no text, and says what was sent', async () => {
     const issues = await requestIssues('/v1/apps/%zz/things?method=%ff+&limit=%&other=%ff');
     expect(issues.map(({ type, input }) => [type, input])).toEqual([
       ['string_unicode', '%zz'],

@@ -54,7 +54,7 @@ describe('the collection interface', () => {
     expect(headers.get('x-request-id')).toMatch(/^[\w-]{36}$/);
   });
 
-  it('answers 400 to a message with two hosts', async () => {
+  it('responds 400 to a message with two hosts', async () => {
     const hosts = 'Host: a.example\r\nHost: b.example\r\n';
     const bytes = `POST ${client.path('sync')} HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`;
     expect(await exchangeOne(service.collector.url, bytes)).toMatchObject({
@@ -333,7 +333,7 @@ describe('the collection interface', () => {
   });
 
   // The last: from then on this address is not asked about new apps.
-  it('answers 429 to who guesses client IDs, and takes what comes of an app that was never heard of', async () => {
+  it('responds 429 to who guesses client IDs, and takes what comes of an app that was never heard of', async () => {
     const guess = () => service.collector.post(`/v2/${randomUUID()}/prod/sync`, '{}');
     const responses = await Promise.all(Array.from({ length: 10 }, guess));
     const refused = responses.find(({ status }) => status === 429);

@@ -707,7 +707,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     });
   });
 
-  describe('other answers', () => {
+  describe('other responses', () => {
     const body = { since: '2026-11-01', metrics: ['requests'] };
 
     it('401 without a key, before the body is read', async () => {

@@ -149,7 +149,7 @@ describe('404 (docs/contract.md#errors)', () => {
 });
 
 describe('422 (docs/contract.md#validation)', () => {
-  it('gives every fault, path first, as FastAPI writes it', async () => {
+  it('reports every issue, path first, as FastAPI writes it', async () => {
     const issue = '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}';
     const text =
       `{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],${issue},` +

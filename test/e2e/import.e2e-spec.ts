@@ -233,7 +233,7 @@ describeEmbedded('import, as a command', () => {
     expect(readAudit(first)).toMatchObject({ outcome: 'ok', imported: 1 });
     const again = await run(...args, '--source', 'web-1/access.log');
     expect([again.code, readSummary(again)]).toMatchObject([0, { imported: 0, duplicates: 1 }]);
-    expect(again.err.join(' ')).toContain('Name the source with --source when several nodes log for one app');
+    expect(again.err.join(' ')).toContain('If several nodes log for one app, set --source for each');
     expect(readSummary(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
   });
 

@@ -268,7 +268,7 @@ describe('values that do not fit together', () => {
     );
   });
 
-  it('refuses a token altered in any one character', async () => {
+  it('rejects a token altered in any one character', async () => {
     const { next_token: good } = await tenant.consumers({ limit: 1 });
     const path = `/v1/apps/${tenant.appId}/consumers?limit=1&next_token=`;
     expect(await call(path + good!)).toMatchObject({ status: 200 });

@@ -87,7 +87,7 @@ describe('parseTimestamp', () => {
     ['2025-05-14T10:11:12ZZ', extra],
     ['2025-05-14T10:11:12Z ', extra],
     ['2025-05-14T10:11:12[Europe/Berlin]', extra],
-  ])('refuses %j: %s', (text, why) => {
+  ])('rejects %j: %s', (text, why) => {
     expect(parseTimestamp(text)).toEqual({ kind: 'invalid', why });
   });
 

@@ -30,22 +30,18 @@ describe('explainUnreadable', () => {
     ['compress', hex('1f9d90'), 'it is compressed with compress; decompress it first, with uncompress'],
     ['lzip', hex('4c5a495001'), 'it is compressed with lzip; decompress it first, with lzip -d'],
     ['gzip in gzip', gzipSync('a'), 'it is compressed with gzip, twice; decompress it first, with gunzip'],
-    [
-      'ZIP',
-      hex('504b0304'),
-      'it is a ZIP archive; decompress it first, with unzip, and import the files in it',
-    ],
+    ['ZIP', hex('504b0304'), 'it is a ZIP archive; extract it first, with unzip, and import the files in it'],
     [
       '7z',
       hex('377abcaf271c'),
-      'it is a 7z archive; decompress it first, with 7z x, and import the files in it',
+      'it is a 7z archive; extract it first, with 7z x, and import the files in it',
     ],
     [
       'RAR',
       hex('526172211a07'),
-      'it is a RAR archive; decompress it first, with unrar x, and import the files in it',
+      'it is a RAR archive; extract it first, with unrar x, and import the files in it',
     ],
-    ['tar', tar, 'it is a tar archive; decompress it first, with tar -xf, and import the files in it'],
+    ['tar', tar, 'it is a tar archive; extract it first, with tar -xf, and import the files in it'],
     [
       'UTF-16 with a mark',
       Buffer.from(`\uFEFF${TEXT}`, 'utf16le'),

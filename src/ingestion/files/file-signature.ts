@@ -62,7 +62,7 @@ function packed(name: string, command: string, matches: Signature['matches']): S
 function archive(is: string, command: string, matches: Signature['matches']): Signature {
   return {
     is: `it is ${is}`,
-    cure: `decompress it first, with ${command}, and import the files in it`,
+    cure: `extract it first, with ${command}, and import the files in it`,
     matches,
   };
 }
