@@ -174,7 +174,7 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
       const terms = values.map((one) => `${appId}${INDEXED[field]}${one}`);
       if (op === 'eq') all.push(...terms);
       else if (terms.length > 0)
-        return { sql: `hasAnyTokens(terms, {${param}:Array(String)})`, params: { [param]: terms } };
+        return { sql: `hasAnyTokens(filter_terms, {${param}:Array(String)})`, params: { [param]: terms } };
       return undefined;
     }
     if ((field !== 'env' && field !== 'path') || values.length === 0) return undefined;
@@ -182,11 +182,11 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
       field === 'env'
         ? ENV_IDS(`groupUniqArray(concat(app_id, 'v', id))`, `name IN {${param}:Array(String)}`)
         : ENDPOINT_IDS(`groupUniqArray(concat(app_id, 'e', id))`, `path IN {${param}:Array(String)}`);
-    return { sql: `hasAnyTokens(terms, ${ids})`, params: { [param]: values } };
+    return { sql: `hasAnyTokens(filter_terms, ${ids})`, params: { [param]: values } };
   });
   return [
     all.length > 0
-      ? { sql: 'hasAllTokens(terms, {all_terms:Array(String)})', params: { all_terms: all } }
+      ? { sql: 'hasAllTokens(filter_terms, {all_terms:Array(String)})', params: { all_terms: all } }
       : undefined,
     ...others,
   ];
