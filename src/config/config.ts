@@ -97,7 +97,7 @@ const SPECS = {
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
-  COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 64 }),
+  COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
   MAX_CONSUMER_GROUPS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.consumerGroups }),
