@@ -110,7 +110,8 @@ const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
 };
 
 /** Columns of the logs that rows are made of. */
-const STORED = 'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record_json';
+const STORED =
+  'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record_json';
 
 /** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
 const IN_RANGE = `app_id = {app_id:UInt32}
