@@ -9,7 +9,7 @@ export class ImportProgress {
   private lastPrintedAt = Date.now();
 
   /**
-   * @param totalBytes size of the source, or of whatever it is measured by; null when it is not known.
+   * @param totalBytes size of the source, or of the measure of the progress; null when it is not known.
    * @param done what is said of lines
    */
   constructor(

@@ -28,7 +28,7 @@ export interface ExportPart {
 
 /**
  * Reads an export in pages. The key at which a page ends is found first, by the filters that need columns alone; so pages
- * meet without a gap whatever else filters choose, each reads a bounded number of records, and each is whole before any of it
+ * meet without a gap for all filters, each reads a bounded number of records, and each is whole before any of it
  * is given out.
  */
 export class ExportPages {

@@ -193,7 +193,7 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
   ];
 }
 
-/** The rows of a range that fulfil what can be judged by columns: as a WHERE. */
+/** The rows of a range that match the filters on columns: as a WHERE. */
 function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRange): Predicate {
   const { filters, window, excludedEndpointIds, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
@@ -216,7 +216,7 @@ function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRa
   return { sql: `${IN_RANGE}${sql}`, params: { ...params, start, end } };
 }
 
-/** The key of the row that is `count`th behind `after`, of those that can be judged by columns. */
+/** The key of the row that is `count`th behind `after`, of those that match the filters on columns. */
 export function findKey(
   appId: number,
   query: ExportQuery,
