@@ -85,7 +85,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
       expect(new Set(said.slice(0, first).map(({ what }) => what))).toEqual(new Set(['200']));
       expect(new Set(said.slice(first).map(({ what }) => what))).toEqual(new Set([last]));
       expect(said[first]!.at - changedAt).toBeLessThan(WITHIN_MS);
-      expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(5);
+      expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(0);
     }
   }
 
