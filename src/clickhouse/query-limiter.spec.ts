@@ -33,6 +33,20 @@ describe('QueryLimiter', () => {
     await Promise.all(done);
   });
 
+  it('serves other groups while a group pauses, and the group afterwards', async () => {
+    const limiter = new QueryLimiter(2, 10, 1_000);
+    const order: string[] = [];
+    const take = (name: string, group: number, pauseMs = 0) =>
+      limiter.run(NEVER, () => Promise.resolve(order.push(name)), { group, groupPauseMs: () => pauseMs });
+    const first = [take('a', 1, 50), take('b', 2, 50)];
+    await Promise.all(first);
+    const paused = [take('a again', 1), take('b again', 2)];
+    await take('c', 3);
+    expect([order, limiter.running, limiter.waiting]).toEqual([['a', 'b', 'c'], 0, 2]);
+    await Promise.all(paused);
+    expect([order.slice(3).sort(), limiter.waiting]).toEqual([['a again', 'b again'], 0]);
+  });
+
   it('lets those go first that are to go first, in their order', async () => {
     const limiter = new QueryLimiter(1, 10, 1_000);
     const order: string[] = [];

@@ -12,6 +12,8 @@ export interface QueueOptions {
   highPriority?: boolean | undefined;
   /** Owner of the work, such as a team or an app. */
   group?: number | undefined;
+  /** Called after the work: for so many milliseconds the group stays at its place, and the slot is free for others. */
+  groupPauseMs?: () => number;
 }
 
 /**
@@ -58,14 +60,14 @@ export class QueryLimiter {
    *   StoreUnavailable if the queue is full, or no slot became free in time; the signal's reason if it aborts first.
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, options: QueueOptions = {}): Promise<T> {
-    const { group } = options;
+    const { group, groupPauseMs } = options;
     signal.throwIfAborted();
     if (this.free > 0 && this.mayRun(group)) this.occupy(group);
     else await this.enqueue(signal, options);
     try {
       return await work();
     } finally {
-      this.release(group);
+      this.release(group, groupPauseMs?.() ?? 0);
     }
   }
 
@@ -77,13 +79,26 @@ export class QueryLimiter {
     if (group !== undefined) this.runningOfGroup.set(group, (this.runningOfGroup.get(group) ?? 0) + 1);
   }
 
-  private release(group: Group): void {
+  private release(group: Group, pauseMs: number): void {
     this.free += 1;
-    if (group !== undefined) {
-      const running = (this.runningOfGroup.get(group) ?? 0) - 1;
-      if (running > 0) this.runningOfGroup.set(group, running);
-      else this.runningOfGroup.delete(group);
-    }
+    if (pauseMs === 0) this.releaseGroup(group);
+    else
+      setTimeout(() => {
+        this.releaseGroup(group);
+        this.startNext();
+      }, pauseMs);
+    this.startNext();
+  }
+
+  private releaseGroup(group: Group): void {
+    if (group === undefined) return;
+    const running = (this.runningOfGroup.get(group) ?? 0) - 1;
+    if (running > 0) this.runningOfGroup.set(group, running);
+    else this.runningOfGroup.delete(group);
+  }
+
+  private startNext(): void {
+    if (this.free === 0) return;
     const next = this.urgent.next(this.mayRun) ?? this.others.next(this.mayRun);
     if (!next) return;
     this.occupy(next.group);

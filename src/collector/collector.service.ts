@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
@@ -41,9 +40,9 @@ export interface AckResponse {
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** An app's turn lasts this many times as long as its message blocked the thread, so that its other messages wait. */
+/** After a message that blocked the thread for longer, the next one of its app waits so many times as long. */
 const EXPENSIVE_PARSE_MS = 20;
-const REST_FACTOR = 2;
+const PAUSE_FACTOR = 2;
 /** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
@@ -199,26 +198,29 @@ export class CollectorService {
   }
 
   /**
-   * Parses a message when the turn of its app has come. The turn lasts on while the thread serves others, so that an app whose
-   * messages are expensive takes a part of the thread's time, however many it sends.
+   * Parses a message when the turn of its app has come. A message that blocked the thread delays the next one of its app, so
+   * that an app whose messages are expensive takes a part of the thread's time, however many it sends.
    *
    * @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do
    */
-  private parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
-    return new Promise((resolve, reject) => {
-      const parseAndRest = async () => {
-        const startedAt = performance.now();
-        const parsed = parse();
-        // Log files give the thread back while they are parsed.
-        const blockedMs = performance.now() - startedAt;
-        await parsed.then(resolve, reject);
-        if (blockedMs > EXPENSIVE_PARSE_MS) await pause(REST_FACTOR * blockedMs);
-      };
-      const turn = this.parsing.run(new AbortController().signal, parseAndRest, { group: app.id });
-      turn.catch((error: unknown) => {
-        reject(error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : (error as Error));
+  private async parseInTurn(app: ClientApp, parse: () => Promise<Message>): Promise<Message> {
+    let blockedMs = 0;
+    const parseMeasured = () => {
+      const startedAt = performance.now();
+      const parsed = parse();
+      // Log files give the thread back while they are parsed.
+      blockedMs = performance.now() - startedAt;
+      return parsed;
+    };
+    const groupPauseMs = () => (blockedMs > EXPENSIVE_PARSE_MS ? PAUSE_FACTOR * blockedMs : 0);
+    try {
+      return await this.parsing.run(new AbortController().signal, parseMeasured, {
+        group: app.id,
+        groupPauseMs,
       });
-    });
+    } catch (error) {
+      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
+    }
   }
 
   private commit(app: ClientApp, message: Message): Promise<void> {
