@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
+import { type Predicate, and, endpointIn, envIn, notExcluded } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { type MetricsQuery, buildStatement } from './metrics-statement.js';
@@ -10,12 +10,6 @@ import { type MetricsQuery, buildStatement } from './metrics-statement.js';
 export const MAX_ROWS = 1_000_000;
 
 const THREADS = 2;
-
-/** Names are looked up first, so that rows of counts and bins are compared by integers. */
-const OF_ENDPOINTS = (condition: string) =>
-  `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
-const OF_ENVS = (condition: string) =>
-  `app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
 
 @Injectable()
 export class AppMetricsRepository {
@@ -34,7 +28,7 @@ export class AppMetricsRepository {
   }
 }
 
-/** A filter as a condition on the integers of counts and bins. */
+/** A filter as a condition on the integers of counts and bins: names are looked up first. */
 function toCondition(filter: MetricFilter, index: number): Predicate {
   const { field } = filter;
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
@@ -42,7 +36,7 @@ function toCondition(filter: MetricFilter, index: number): Predicate {
     return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
   // Rows without a route have no name: negative operators match them.
   const { op, isNegated } = splitNegation(filter.op);
-  const { sql, params } = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
-  const found = { sql: field === 'env' ? OF_ENVS(sql) : OF_ENDPOINTS(sql), params };
+  const named = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
   return isNegated ? not(found) : found;
 }

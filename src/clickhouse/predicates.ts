@@ -60,12 +60,23 @@ export function pathMatches(path: string | undefined): Predicate | undefined {
  */
 export function endpointPathMatches(path: string | undefined): Predicate | undefined {
   const match = pathMatches(path);
-  return (
-    match && {
-      sql: `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${match.sql})`,
-      params: match.params,
-    }
-  );
+  return match && endpointIn(match);
+}
+
+/** Matches rows by a condition on the names of endpoints. */
+export function endpointIn({ sql, params }: Predicate): Predicate {
+  return {
+    sql: `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${sql})`,
+    params,
+  };
+}
+
+/** Matches rows by a condition on the names of environments. */
+export function envIn({ sql, params }: Predicate): Predicate {
+  return {
+    sql: `app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${sql})`,
+    params,
+  };
 }
 
 /** The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit. */

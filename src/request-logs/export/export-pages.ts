@@ -1,7 +1,7 @@
-import { RequestContext } from '../../common/request-context.js';
 import type { AppScope } from '../../apps/apps.service.js';
 import { exceedsLimits } from '../../clickhouse/clickhouse.errors.js';
 import type { FileJoiner } from '../../common/formats/file-joiner.js';
+import { RequestContext } from '../../common/request-context.js';
 import type { RowKey, Sample } from './export-body.fields.js';
 import { type ExportQuery, type ExportRange, isCheap } from './export-statement.js';
 import type { ExportRepository } from './export.repository.js';

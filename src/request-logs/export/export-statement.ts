@@ -1,4 +1,4 @@
-import { type Predicate, and } from '../../clickhouse/predicates.js';
+import { type Predicate, and, endpointIn, envIn, notExcluded } from '../../clickhouse/predicates.js';
 import type { Parameters } from '../../clickhouse/query-parameters.js';
 import {
   type FilterColumn,
@@ -122,12 +122,6 @@ const KEY = (which: 'after' | 'last') =>
 const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
 const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
 
-/** The names of an app that fulfil a condition, as IDs. */
-const ENV_IDS = (id: string, condition: string) =>
-  `(SELECT ${id} FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
-const ENDPOINT_IDS = (id: string, condition: string) =>
-  `(SELECT ${id} FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
-
 /** Filters on these are compared as columns, and where they ask for equality their index of terms is asked first. */
 const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
 
@@ -152,12 +146,8 @@ function toCondition(filter: ExportFilter, index: number): Predicate {
     const isNull = { sql: field === 'path' ? 'endpoint_id = 0' : 'false', params: {} };
     return isNegated ? not(isNull) : isNull;
   }
-  const { sql, params } = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
-  const found = {
-    sql:
-      field === 'env' ? `app_env_id IN ${ENV_IDS('id', sql)}` : `endpoint_id IN ${ENDPOINT_IDS('id', sql)}`,
-    params,
-  };
+  const named = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
   return isNegated ? not(found) : found;
 }
 
@@ -181,9 +171,12 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
     if ((field !== 'env' && field !== 'path') || values.length === 0) return undefined;
     const ids =
       field === 'env'
-        ? ENV_IDS(`groupUniqArray(concat(app_id, 'v', id))`, `name IN {${param}:Array(String)}`)
-        : ENDPOINT_IDS(`groupUniqArray(concat(app_id, 'e', id))`, `path IN {${param}:Array(String)}`);
-    return { sql: `hasAnyTokens(filter_terms, ${ids})`, params: { [param]: values } };
+        ? `groupUniqArray(concat(app_id, 'v', id)) FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name`
+        : `groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path`;
+    return {
+      sql: `hasAnyTokens(filter_terms, (SELECT ${ids} IN {${param}:Array(String)}))`,
+      params: { [param]: values },
+    };
   });
   return [
     all.length > 0
@@ -207,9 +200,7 @@ function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRa
     hashBelow === undefined
       ? undefined
       : { sql: 'cityHash64(request_uuid) < {hash_below:UInt64}', params: { hash_below: hashBelow } },
-    excludedEndpointIds.length === 0
-      ? undefined
-      : { sql: 'endpoint_id NOT IN {excluded:Array(UInt32)}', params: { excluded: excludedEndpointIds } },
+    notExcluded(excludedEndpointIds),
   );
   const start = Math.max(window.start, after?.timestamp ?? -Infinity);
   const end = Math.min(window.end, (last?.timestamp ?? Infinity) + 1);
