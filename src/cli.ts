@@ -12,6 +12,7 @@ import { tell } from './cli/output.js';
 import { serveCommand } from './cli/serve.js';
 import { teamCommand } from './cli/team.js';
 import { verifyCommand } from './cli/verify.js';
+import { writeTokenCommand } from './cli/write-token.js';
 import { explain, loadEnvFile } from './run-server.js';
 
 const program = new Command('request-analytics')
@@ -24,6 +25,7 @@ for (const register of [
   teamCommand,
   appCommand,
   keyCommand,
+  writeTokenCommand,
   endpointCommand,
   importCommand,
   verifyCommand,

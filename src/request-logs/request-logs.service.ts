@@ -9,6 +9,8 @@ import { PageTokens } from '../common/pagination/page-token.js';
 import { type WindowWalk, nextToken, tokenWindow } from '../common/pagination/walk.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
+import { RequestTraceRepository } from './request-trace.repository.js';
+import { addTrace, findOpenTrace } from './request-trace.js';
 import { LogDensity } from './log-density.js';
 import { type Find, type Look, newestFirst } from './newest-first.js';
 import type { RequestLog } from './request-logs.dto.js';
@@ -29,6 +31,7 @@ export class RequestLogsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: RequestLogsRepository,
+    private readonly traces: RequestTraceRepository,
     private readonly density: LogDensity,
     private readonly tokens: PageTokens,
   ) {}
@@ -60,7 +63,12 @@ export class RequestLogsService {
       include_consumer_id,
     );
     if (row === null) throw requestLogNotFound();
-    return row;
+    const open = findOpenTrace(row);
+    if (!open) return row;
+    const { traceId, timestamp } = open;
+    const spans = await this.traces.findSpans(scope, traceId, timestamp);
+    const logs = await this.traces.findLogs(scope, traceId);
+    return addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs);
   }
 
   /** The records of a page, one more where there are so many; fewer where they would be too large together. */

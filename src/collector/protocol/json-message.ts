@@ -33,6 +33,10 @@ export function emptyMessage(uuid: string, env: string): Message {
     names: [],
     counts: [],
     logs: [],
+    spans: [],
+    logMessages: [],
+    spanCounts: [],
+    points: [],
     errors: [],
     report: null,
     framework: null,
@@ -58,7 +62,7 @@ function objectOf(body: Buffer): Members {
 }
 
 /** By an upper bound that needs no parser: characters within texts count as well. */
-function hasMoreValues(body: Buffer, max: number): boolean {
+export function hasMoreValues(body: Buffer, max: number): boolean {
   if (body.length <= max) return false;
   let values = 0;
   for (const byte of body)

@@ -21,6 +21,13 @@ import {
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
+  /** @param write sends the body of an answer whose status and headers are set; JSON by default */
+  constructor(
+    private readonly write = (response: Response, answer: HttpException): void => {
+      response.json(answer.getResponse());
+    },
+  ) {}
+
   catch(error: unknown, host: ArgumentsHost) {
     const response = host.switchToHttp().getResponse<Response>();
     if (error instanceof CallerGone) return;
@@ -30,7 +37,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
       return;
     }
     if (answer instanceof ApiError) response.set(answer.headers);
-    response.status(answer.getStatus()).json(answer.getResponse());
+    this.write(response.status(answer.getStatus()), answer);
   }
 
   private answerTo(error: unknown): HttpException {
