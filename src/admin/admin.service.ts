@@ -322,7 +322,9 @@ export class AdminService {
   }
 
   private async findTokenApp(identifier: string): Promise<number | undefined> {
-    const [row] = await this.store.rows<{ app_id: number }>('write_tokens.find_app', WRITE_TOKEN_APP, { identifier });
+    const [row] = await this.store.rows<{ app_id: number }>('write_tokens.find_app', WRITE_TOKEN_APP, {
+      identifier,
+    });
     return row?.app_id;
   }
 

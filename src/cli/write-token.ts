@@ -7,7 +7,9 @@ import { print } from './output.js';
 import { withStore } from './with-store.js';
 
 export function writeTokenCommand(program: Command): void {
-  const token = program.command('write-token').description("tokens with which an app's OpenTelemetry SDK sends");
+  const token = program
+    .command('write-token')
+    .description("tokens with which an app's OpenTelemetry SDK sends");
   token
     .command('create')
     .description('create a write token; this is the only time it is shown')
@@ -26,7 +28,8 @@ export function writeTokenCommand(program: Command): void {
     .requiredOption('--app <id>', 'app ID', id)
     .action(({ app }: { app: number }) =>
       audited('write-token.list', { app_id: app }, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listWriteTokens(app))) print(row);
+        for (const row of await withStore((store) => new AdminService(store).listWriteTokens(app)))
+          print(row);
         return {};
       }),
     );

@@ -100,5 +100,12 @@ function createCommitter(
   const names = NameRegistry.of(store, redis, config.nameLimits);
   const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
   const claims = RequestClaims.of(store, redis);
-  return new BatchCommitter(new BatchLog(store), builder, instances, new MessageLocks(redis), claims, telemetry);
+  return new BatchCommitter(
+    new BatchLog(store),
+    builder,
+    instances,
+    new MessageLocks(redis),
+    claims,
+    telemetry,
+  );
 }

@@ -3,15 +3,7 @@ import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
-import {
-  OtlpSender,
-  attributes,
-  logs,
-  nanosecondsAgo,
-  resource,
-  serverSpan,
-  traces,
-} from './setup/otlp.js';
+import { OtlpSender, attributes, logs, nanosecondsAgo, resource, serverSpan, traces } from './setup/otlp.js';
 
 let service: TestService;
 
@@ -137,7 +129,10 @@ describe('requests of SERVER spans', () => {
     const traceId = randomBytes(16);
     const server = serverSpan({}, { traceId });
     const other = serverSpan({}, { traceId, parentSpanId: server.spanId! });
-    const child = serverSpan({}, { traceId, kind: Span_SpanKind.CLIENT, name: 'SELECT', parentSpanId: server.spanId! });
+    const child = serverSpan(
+      {},
+      { traceId, kind: Span_SpanKind.CLIENT, name: 'SELECT', parentSpanId: server.spanId! },
+    );
     child.attributes = attributes({
       big: 9007199254740993n,
       none: '',

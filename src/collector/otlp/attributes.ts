@@ -60,7 +60,10 @@ export class Attributes {
  *
  * @param isLeftOut keys that are kept elsewhere
  */
-export function attributesJson(attributes: readonly KeyValue[], isLeftOut?: (key: string) => boolean): string {
+export function attributesJson(
+  attributes: readonly KeyValue[],
+  isLeftOut?: (key: string) => boolean,
+): string {
   if (attributes.length === 0) return '{}';
   const members = new Map<string, string>();
   for (const { key, value } of attributes)

@@ -55,9 +55,7 @@ export function encode<Desc extends DescMessage>(
   message: MessageShape<Desc>,
   encoding: Encoding,
 ): Buffer {
-  return Buffer.from(
-    encoding === 'json' ? toJsonString(schema, message) : toBinary(schema, message),
-  );
+  return Buffer.from(encoding === 'json' ? toJsonString(schema, message) : toBinary(schema, message));
 }
 
 function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): MessageShape<Desc> {
@@ -73,7 +71,9 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): Mess
     return fromJson(schema, json, { ignoreUnknownFields: true });
   } catch (error) {
     if (error instanceof RangeError) throw new Rejection('body: nested too deeply');
-    throw new Rejection(`body: ${error instanceof Error ? error.message.slice(0, 500) : 'cannot be decoded'}`);
+    throw new Rejection(
+      `body: ${error instanceof Error ? error.message.slice(0, 500) : 'cannot be decoded'}`,
+    );
   }
 }
 

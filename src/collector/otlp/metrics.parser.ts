@@ -108,8 +108,7 @@ function addPoint(message: Message, measured: Measured): void {
     consumer,
     method,
     path: route === '' ? null : toBraces(route),
-    status_code:
-      reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
+    status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
     measure,
     count: Number(point.count),
     sum: (point.sum ?? 0) * unit,
@@ -182,5 +181,6 @@ function addGauge(message: Message, name: string, points: readonly NumberDataPoi
   const number = Number(value ?? NaN);
   if (!report || !Number.isFinite(number) || number < 0) return;
   if (name === 'process.cpu.utilization') report.cpu_percent = Math.min(number * 100, 1e6);
-  if (name === 'process.memory.usage') report.memory_rss = Math.min(Math.round(number), Number.MAX_SAFE_INTEGER);
+  if (name === 'process.memory.usage')
+    report.memory_rss = Math.min(Math.round(number), Number.MAX_SAFE_INTEGER);
 }

@@ -57,7 +57,8 @@ function partial<Count extends object>(
 }
 
 function reply(response: Response, { encoding }: Outcome, body: Buffer): Buffer {
-  response.set({ 'Content-Type': MEDIA_TYPES[encoding], ...EXPORT_INTERVAL });
+  // Express would name a character set behind it.
+  response.set(EXPORT_INTERVAL).setHeader('Content-Type', MEDIA_TYPES[encoding]);
   return body;
 }
 
@@ -65,7 +66,8 @@ function reply(response: Response, { encoding }: Outcome, body: Buffer): Buffer 
 function writeStatus(response: Response, error: HttpException): void {
   const encoding = findEncoding(response.req) ?? 'json';
   const status = create(StatusSchema, { message: detailOf(error) });
-  response.set('Content-Type', MEDIA_TYPES[encoding]).send(encode(StatusSchema, status, encoding));
+  response.setHeader('Content-Type', MEDIA_TYPES[encoding]);
+  response.send(encode(StatusSchema, status, encoding));
 }
 
 function detailOf(error: HttpException): string {

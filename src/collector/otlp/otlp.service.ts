@@ -10,6 +10,7 @@ import { AuthFailures } from '../../rate-limit/auth-failures.js';
 import type { ClientApp } from '../client-apps.js';
 import type { Message } from '../message.js';
 import { MessageIntake } from '../message-intake.js';
+import { isTooLarge } from '../../ingestion/gunzip.js';
 import { payloadTooLarge } from '../request-body.js';
 import { WriteTokens } from '../write-tokens.js';
 import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
@@ -97,7 +98,8 @@ export class OtlpService {
 
   private async authenticate(request: Request): Promise<ClientApp> {
     const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
-    if (token === undefined) throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
+    if (token === undefined)
+      throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
     if (!this.tokens.isKnown(token)) {
       const exists = () => this.intake.available(this.tokens.exists(token));
       const refused = await this.failures.refused(request.ip, exists);
@@ -124,7 +126,7 @@ async function unpackWithin(body: Buffer, maxBytes: number): Promise<Buffer> {
   try {
     return await unpack(body, { maxOutputLength: maxBytes });
   } catch (error) {
-    if (error instanceof RangeError) throw payloadTooLarge();
+    if (isTooLarge(error)) throw payloadTooLarge();
     throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
   }
 }

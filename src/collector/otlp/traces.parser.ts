@@ -13,7 +13,7 @@ import { countryOf, isPublic } from '../../ingestion/client-country.js';
 import { logsRetention, whyNotInTime } from '../../ingestion/instant.js';
 import { isNoise } from '../../ingestion/noise.js';
 import { toBraces } from '../../ingestion/path-pattern.js';
-import { isGzip } from '../../ingestion/gunzip.js';
+import { isGzip, isTooLarge } from '../../ingestion/gunzip.js';
 import {
   methodDecoder,
   readConsumer,
@@ -90,7 +90,8 @@ function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: 
 
 /** Why a span cannot be kept. */
 function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): string | undefined {
-  if (traceId.length !== 16 || traceId.every((byte) => byte === 0)) return 'spans[].trace_id: must be 16 bytes';
+  if (traceId.length !== 16 || traceId.every((byte) => byte === 0))
+    return 'spans[].trace_id: must be 16 bytes';
   if (spanId.length !== 8 || spanId.every((byte) => byte === 0)) return 'spans[].span_id: must be 8 bytes';
   const outOfTime = whyNotInTime(Number(startTimeUnixNano / NANOSECONDS), logsRetention(now), now);
   return outOfTime && `spans[].start_time_unix_nano: ${outOfTime}`;
@@ -244,7 +245,9 @@ function findClient(attributes: Attributes, headers: readonly Header[]): string 
   const named = attributes.findText('client.address', 'http.client_ip');
   const peer = attributes.findText('network.peer.address', 'net.sock.peer.addr', 'net.peer.ip');
   const addresses = [named, clientAddressOf(headers), peer].map((text) => parseAddress(text ?? ''));
-  return addresses.find((address) => address !== null && isPublic(address)) ?? addresses.find(Boolean) ?? null;
+  return (
+    addresses.find((address) => address !== null && isPublic(address)) ?? addresses.find(Boolean) ?? null
+  );
 }
 
 /** What the span itself captured; spans and logs of its trace are found when they are read. */
@@ -278,8 +281,7 @@ function unpackText(bytes: Buffer): string | undefined {
   try {
     return clean(gunzipSync(bytes, { maxOutputLength: MAX_BODY + 1 }).toString());
   } catch (error) {
-    const isTooLarge = error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
-    return isTooLarge ? 'x'.repeat(MAX_BODY + 1) : undefined;
+    return isTooLarge(error) ? 'x'.repeat(MAX_BODY + 1) : undefined;
   }
 }
 

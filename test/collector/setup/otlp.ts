@@ -57,7 +57,10 @@ function anyValue(value: Scalar): MessageInitShape<typeof AnyValueSchema>['value
       : { case: 'doubleValue', value };
   if (value instanceof Uint8Array) return { case: 'bytesValue', value };
   if (Array.isArray(value))
-    return { case: 'arrayValue', value: { values: value.map((item: Scalar) => ({ value: anyValue(item) })) } };
+    return {
+      case: 'arrayValue',
+      value: { values: value.map((item: Scalar) => ({ value: anyValue(item) })) },
+    };
   return { case: 'kvlistValue', value: { values: attributes(value as Record<string, Scalar>) } };
 }
 
@@ -103,7 +106,9 @@ export function traces(
   { of = resource(), scope = 'test' }: { of?: ReturnType<typeof resource>; scope?: string } = {},
 ): Buffer {
   return encode(ExportTraceServiceRequestSchema, {
-    resourceSpans: [{ resource: of, scopeSpans: [{ scope: { name: scope, version: '1.2' }, spans: [...spans] }] }],
+    resourceSpans: [
+      { resource: of, scopeSpans: [{ scope: { name: scope, version: '1.2' }, spans: [...spans] }] },
+    ],
   });
 }
 
@@ -149,7 +154,11 @@ export class OtlpSender {
     readonly token: string,
   ) {}
 
-  async send(signal: Signal, body: Buffer | string, { type, gzip, headers }: Sending = {}): Promise<OtlpAnswer> {
+  async send(
+    signal: Signal,
+    body: Buffer | string,
+    { type, gzip, headers }: Sending = {},
+  ): Promise<OtlpAnswer> {
     const response = await fetch(`${this.url}/v1/${signal}`, {
       method: 'POST',
       headers: {
