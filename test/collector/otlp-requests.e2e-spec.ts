@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
+import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
@@ -149,7 +150,7 @@ describe('requests of SERVER spans', () => {
       traceId,
       spanId,
       timeUnixNano: nanosecondsAgo(59_000),
-      severityNumber: 13,
+      severityNumber: SeverityNumber.WARN,
       body: { value: { case: 'stringValue' as const, value: message } },
       attributes: attributes({ 'code.file.path': 'app.js', 'code.line.number': 7 }),
     });

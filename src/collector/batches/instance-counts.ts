@@ -43,34 +43,36 @@ interface Instance {
 const REMEMBERED = 100_000;
 const MAX_SETTLED = 1_000;
 
+/** Columns are named with their table: an alias of the same name would stand for them. */
 const DECISIONS = `
-SELECT toString(instance_uuid) AS instance_uuid, any(counted_by) AS counted_by FROM counted_instances_v1
-WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}
-GROUP BY instance_uuid`;
+SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
+WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
+GROUP BY c.instance_uuid`;
 /** Of each instance the time since which it has waited. */
 const WAITING = `
-SELECT toString(instance_uuid) AS instance_uuid, toUnixTimestamp64Milli(min(received_at)) AS since FROM pending_counts_v1
-WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}
-GROUP BY instance_uuid`;
+SELECT toString(p.instance_uuid) AS instance_uuid, toUnixTimestamp64Milli(min(p.received_at)) AS since
+FROM pending_counts_v1 AS p
+WHERE p.app_id = {app_id:UInt32} AND p.instance_uuid IN {instances:Array(UUID)}
+GROUP BY p.instance_uuid`;
 const PENDING = `
 SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
 WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
 const DUE = `
-SELECT app_id, toString(instance_uuid) AS instance_uuid FROM pending_counts_v1
-WHERE (app_id, instance_uuid) GLOBAL NOT IN (
+SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid FROM pending_counts_v1 AS p
+WHERE (p.app_id, p.instance_uuid) GLOBAL NOT IN (
   SELECT app_id, instance_uuid FROM counted_instances_v1
   WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
 )
-GROUP BY app_id, instance_uuid
-HAVING min(received_at) <= fromUnixTimestamp64Milli({before:Int64})
+GROUP BY p.app_id, p.instance_uuid
+HAVING min(p.received_at) <= fromUnixTimestamp64Milli({before:Int64})
 LIMIT {limit:UInt32}`;
 const STREAMS = `
-SELECT toString(stream) AS stream, toString(max(time_ns)) AS time_ns, argMax(s.count, s.time_ns) AS count,
+SELECT toString(s.stream) AS stream, toString(max(s.time_ns)) AS time_ns, argMax(s.count, s.time_ns) AS count,
   argMax(s.sum, s.time_ns) AS sum, argMax(s.bins, s.time_ns) AS bins
 FROM metric_streams_v1 AS s
-WHERE app_id = {app_id:UInt32} AND stream IN {streams:Array(UUID)}
-GROUP BY stream`;
+WHERE s.app_id = {app_id:UInt32} AND s.stream IN {streams:Array(UUID)}
+GROUP BY s.stream`;
 
 /**
  * Counts the requests of instances that tell of them by spans, by a metric, or by both. Of each instance one is counted, which is
@@ -195,7 +197,7 @@ export class InstanceCounts {
         app_id: appId,
         streams: some,
       }))
-        last.set(row.stream, { ...row, app_id: appId, bins: row.bins.map(([k, n]) => [k, Number(n)]) });
+        last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
     const changed = new Set<string>();
     for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
       const before = record.stream === null ? undefined : last.get(record.stream);
@@ -209,7 +211,7 @@ export class InstanceCounts {
       }
       if (count > 0) rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
     }
-    for (const stream of changed) rows.metric_streams_v1.push(last.get(stream)!);
+    rows.metric_streams_v1.push(...[...last.values()].filter(({ stream }) => changed.has(stream)));
   }
 }
 

@@ -93,20 +93,15 @@ function valueJson(value: AnyValue['value'] | undefined): string {
       return attributesJson(value.value.values);
     case 'bytesValue':
       return JSON.stringify(Buffer.from(value.value).toString('base64'));
-    default:
+    // An index into the texts of a profile, which no span has.
+    case 'stringValueStrindex':
+    case undefined:
       return 'null';
   }
 }
 
 function scalarText(value: AnyValue['value'] | undefined): string | undefined {
-  switch (value?.case) {
-    case 'stringValue':
-      return value.value;
-    case 'boolValue':
-    case 'intValue':
-    case 'doubleValue':
-      return String(value.value);
-    default:
-      return undefined;
-  }
+  if (value?.case === 'stringValue') return value.value;
+  const isScalar = value?.case === 'boolValue' || value?.case === 'intValue' || value?.case === 'doubleValue';
+  return isScalar ? String(value.value) : undefined;
 }

@@ -127,8 +127,8 @@ function addPoint(message: Message, measured: Measured): void {
  * its end. A stream that began days ago counts when it is seen.
  */
 function findTime({ startTimeUnixNano, timeUnixNano }: Measured['point']): number {
-  const [start, end] = [startTimeUnixNano, timeUnixNano].map((time) => Number(time / NANOSECONDS_IN_MS));
-  return Math.max(start || 0, (end ?? 0) - MINUTE_MS);
+  const toMs = (time: bigint) => Number(time / NANOSECONDS_IN_MS);
+  return Math.max(toMs(startTimeUnixNano), toMs(timeUnixNano) - MINUTE_MS);
 }
 
 /** The bins of a histogram's buckets: of each the one of its geometric middle. */
@@ -144,7 +144,7 @@ function readBins(point: Measured['point'], unit: number): [k: number, n: number
   } else {
     const { scale, positive, zeroCount } = point;
     add(ZERO_BIN, zeroCount);
-    const perBucket = (BINS_PER_OCTAVE / 2 ** scale) as number;
+    const perBucket = BINS_PER_OCTAVE / 2 ** scale;
     const shift = BINS_PER_OCTAVE * Math.log2(unit);
     for (const [index, n] of (positive?.bucketCounts ?? []).entries()) {
       const k = Math.round(perBucket * ((positive?.offset ?? 0) + index + 0.5) + shift);
