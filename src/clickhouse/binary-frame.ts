@@ -4,12 +4,12 @@ import type { Frame } from './result-frame.js';
 
 /** Arrow's stream format: a message with the schema, one for each batch of rows, and an end mark. */
 const CONTINUATION = 0xffffffff;
-const MESSAGE_PREFIX_BYTES = 8;
-/** The place of `bodyLength` among the members of a Message (Arrow's Message.fbs). */
-const BODY_LENGTH_SLOT = 3;
-const PARQUET_MAGIC = 'PAR1';
+export const MESSAGE_PREFIX_BYTES = 8;
+/** Places of members in a Message and in a RecordBatch (Arrow's Message.fbs). */
+const [HEADER_SLOT, BODY_LENGTH_SLOT, ROWS_SLOT] = [2, 3, 0];
+export const PARQUET_MAGIC = 'PAR1';
 /** The length of the footer and the magic behind it. */
-const PARQUET_END_BYTES = 8;
+export const PARQUET_END_BYTES = 8;
 
 /** What the types in the file depend on, and the Parquet index that `columnsEnd` looks at. */
 const SETTINGS = {
@@ -98,13 +98,42 @@ export class BinaryFrame implements Frame {
 function nextMessage(stream: Buffer, at: number): number | undefined {
   if (stream.readUInt32LE(at) !== CONTINUATION) return undefined;
   const metadata = at + MESSAGE_PREFIX_BYTES;
-  const table = metadata + stream.readUInt32LE(metadata);
-  const vtable = table - stream.readInt32LE(table);
-  const slot = 4 + 2 * BODY_LENGTH_SLOT;
-  const field = slot < stream.readUInt16LE(vtable) ? stream.readUInt16LE(vtable + slot) : 0;
-  const bodyLength = field === 0 ? 0 : Number(stream.readBigInt64LE(table + field));
+  const bodyLength = readInteger(stream, metadata + stream.readUInt32LE(metadata), BODY_LENGTH_SLOT);
   const end = metadata + stream.readUInt32LE(at + 4) + bodyLength;
   return bodyLength >= 0 && end <= stream.length ? end : undefined;
+}
+
+/** The messages of an Arrow stream up to its end mark: where each ends, and how many rows it has; the schema is the first. */
+export function findArrowMessages(stream: Buffer): { end: number; rows: number }[] {
+  const messages: { end: number; rows: number }[] = [];
+  for (let at = 0; !isEndMark(stream, at);) {
+    const end = nextMessage(stream, at);
+    if (end === undefined) throw new Error('An Arrow stream has a broken message');
+    messages.push({ end, rows: at === 0 ? 0 : countRows(stream, at) });
+    at = end;
+  }
+  return messages;
+}
+
+function countRows(stream: Buffer, at: number): number {
+  const metadata = at + MESSAGE_PREFIX_BYTES;
+  const message = metadata + stream.readUInt32LE(metadata);
+  const header = findMember(stream, message, HEADER_SLOT);
+  return header === undefined ? 0 : readInteger(stream, header + stream.readUInt32LE(header), ROWS_SLOT);
+}
+
+/** Where a member of a FlatBuffers table is; undefined where it has its default. */
+function findMember(stream: Buffer, table: number, place: number): number | undefined {
+  const vtable = table - stream.readInt32LE(table);
+  const slot = 4 + 2 * place;
+  const offset = slot < stream.readUInt16LE(vtable) ? stream.readUInt16LE(vtable + slot) : 0;
+  return offset === 0 ? undefined : table + offset;
+}
+
+/** A member that is an integer of 64 bits. */
+function readInteger(stream: Buffer, table: number, place: number): number {
+  const at = findMember(stream, table, place);
+  return at === undefined ? 0 : Number(stream.readBigInt64LE(at));
 }
 
 function isEndMark(stream: Buffer, at: number): boolean {

@@ -133,6 +133,18 @@ export function storeError(error: unknown, kind: 'server' | 'embedded' = 'server
   return error;
 }
 
+/** MEMORY_LIMIT_EXCEEDED */
+const OUT_OF_MEMORY = '241';
+
+/** Whether a query asked for more than its limits on time, memory or the result allow: a smaller part may be within them. */
+export function exceedsLimits(error: unknown): boolean {
+  return (
+    error instanceof ResultTooLarge ||
+    error instanceof QueryTimedOut ||
+    (error instanceof StoreUnavailable && codeOf(error.cause) === OUT_OF_MEMORY)
+  );
+}
+
 /** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
 export function isOpen(error: unknown): boolean {
   if (error instanceof StoredDataDamaged) return false;

@@ -89,6 +89,7 @@ const SPECS = {
   QUERY_MAX_MEMORY_MB: whole(16, 1_048_576)({ default: 1024 }),
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
   QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
+  MAX_EXPORTS: whole(1, 1000)({ default: 4 }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
@@ -215,6 +216,10 @@ export class Config {
       queryMaxReadBytes: this.env.QUERY_MAX_READ_MB * MIB,
       queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
     };
+  }
+  /** Exports that run at once in this process, each with one query at a time; more get 503. */
+  get maxExports() {
+    return this.env.MAX_EXPORTS;
   }
   get redisUrl() {
     return this.env.REDIS_URL;

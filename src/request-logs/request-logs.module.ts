@@ -1,5 +1,8 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
+import { ExportController } from './export/export.controller.js';
+import { ExportRepository } from './export/export.repository.js';
+import { ExportService } from './export/export.service.js';
 import { LogDensity } from './log-density.js';
 import { RequestLogsController } from './request-logs.controller.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
@@ -8,7 +11,14 @@ import { RequestLogsService } from './request-logs.service.js';
 
 @Module({
   imports: [AppsModule],
-  controllers: [RequestLogsController],
-  providers: [RequestLogsService, RequestLogsRepository, RequestTraceRepository, LogDensity],
+  controllers: [RequestLogsController, ExportController],
+  providers: [
+    RequestLogsService,
+    RequestLogsRepository,
+    RequestTraceRepository,
+    LogDensity,
+    ExportService,
+    ExportRepository,
+  ],
 })
 export class RequestLogsModule {}

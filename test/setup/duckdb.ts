@@ -16,14 +16,30 @@ export async function queryParquet(bytes: Buffer, statements: readonly string[])
   return (await run(bytes, statements)).getRowsJson();
 }
 
-async function run(bytes: Buffer, statements: readonly string[]): Promise<DuckDBResultReader> {
-  const directory = mkdtempSync(join(tmpdir(), 'parquet-'));
-  const path = join(directory, 'rows.parquet');
+/**
+ * The rows of a statement on a CSV file with a header, read strictly by RFC 4180, which is the view `rows` to it. Values are
+ * texts; null is what is empty without quotes.
+ */
+export async function queryCsv(bytes: Buffer, statement: string): Promise<unknown[][]> {
+  const names = bytes.toString('utf8', 0, bytes.indexOf('\r\n')).split(',');
+  const columns = names.map((name) => `'${name}': 'VARCHAR'`).join();
+  const options = `columns = {${columns}}, header = true, delim = ',', quote = '"', escape = '"', new_line = '\\r\\n',
+    auto_detect = false, allow_quoted_nulls = false, max_line_size = 100000000`;
+  return (await run(bytes, [statement], (path) => `read_csv('${path}', ${options})`)).getRowsJson();
+}
+
+async function run(
+  bytes: Buffer,
+  statements: readonly string[],
+  reader = (path: string) => `read_parquet('${path}')`,
+): Promise<DuckDBResultReader> {
+  const directory = mkdtempSync(join(tmpdir(), 'rows-'));
+  const path = join(directory, 'rows');
   writeFileSync(path, bytes);
   const instance = await DuckDBInstance.create(':memory:');
   const connection = await instance.connect();
   try {
-    await connection.run(`CREATE VIEW rows AS SELECT * FROM read_parquet('${path}')`);
+    await connection.run(`CREATE VIEW rows AS SELECT * FROM ${reader(path)}`);
     for (const statement of statements.slice(0, -1)) await connection.run(statement);
     return await connection.runAndReadAll(statements.at(-1)!);
   } finally {

@@ -17,6 +17,7 @@ const NEGATED: Partial<Readonly<Record<FilterOperator, FilterOperator>>> = {
   not_ilike: 'ilike',
   not_contains: 'contains',
   is_not_null: 'is_null',
+  not_exists: 'exists',
 };
 
 const SYMBOLS: Partial<Readonly<Record<FilterOperator, string>>> = {
@@ -88,4 +89,22 @@ export function toEnginePattern(pattern: string): string {
     if (escaped === undefined) return token.startsWith('%') ? '%' : token;
     return /[\\%_]/.test(escaped) ? token : escaped;
   });
+}
+
+/**
+ * A filter on an array of pairs of name and value. Positive operators hold where any value of that name matches, negative
+ * ones where there is one and none matches; an array without the name fulfils `not_exists` alone.
+ */
+export function compareHeaders(sql: string, kind: FilterField, filter: Filter, param: string): Predicate {
+  const { op, isNegated } = splitNegation(filter.op);
+  const params = { [`${param}_key`]: filter.key ?? '' };
+  const exists = (condition: string) =>
+    `arrayExists(header -> lower(header.1) = {${param}_key:String}${condition}, ${sql})`;
+  if (op === 'exists') return { sql: `${isNegated ? 'NOT ' : ''}${exists('')}`, params };
+  const match = compare({ sql: 'header.2' }, kind, { ...filter, op }, param);
+  const anyMatches = exists(` AND ${match.sql}`);
+  return {
+    sql: isNegated ? `(${exists('')} AND NOT ${anyMatches})` : anyMatches,
+    params: { ...params, ...match.params },
+  };
 }

@@ -13,6 +13,7 @@ import { type FieldDecorator, type FieldOptions, type Held, field } from '../val
 import { jsonInteger, notInUrl } from '../validation/fields.js';
 import { readList, refusedParts } from '../validation/json-list.js';
 import { textFault } from '../validation/text.js';
+import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
 
 const MAX_FILTERS = 100;
 const MAX_VALUES = 1_000;
@@ -62,8 +63,10 @@ const ALIASES = {
 export interface FilterField {
   readonly operators: readonly FilterOperator[];
   /** The type of its values in the store. */
-  readonly type: 'String' | 'Int64';
+  readonly type: 'String' | 'Int64' | 'UUID';
   readonly schema: SchemaObject;
+  /** Whether it holds values by name: a filter names one of them by `key`. */
+  readonly hasKey?: boolean;
   /** Reads one value; of a list each item. */
   readonly readValue: (value: unknown) => FilterScalar | Refusal;
 }
@@ -77,6 +80,8 @@ export interface Filter<Name extends string = string> {
   readonly op: FilterOperator;
   /** A list for `in` and `not_in`; none for operators that compare with nothing. */
   readonly value?: FilterScalar | readonly FilterScalar[];
+  /** The name of the value in a field that holds values by name, in lower case (ASCII). */
+  readonly key?: string;
 }
 
 /** A field of text. @param normalize brings a value into the form in which the store has it */
@@ -92,6 +97,44 @@ export function textFilter(
       typeof value === 'string'
         ? (textFault(value, MAX_LENGTH) ?? normalize(value))
         : valueError('value must be a string'),
+  };
+}
+
+/** A field of headers: pairs of name and text, found by name without regard to case. */
+export function headersFilter(operators: readonly FilterOperator[]): FilterField {
+  return { ...textFilter(operators), hasKey: true };
+}
+
+/** A field of identifiers that have one form. @param parse the normal form of a text, or why it is none */
+export function identifierFilter(
+  operators: readonly FilterOperator[],
+  type: 'String' | 'UUID',
+  schema: SchemaObject,
+  parse: (text: string) => string | Refusal,
+): FilterField {
+  return {
+    operators,
+    type,
+    schema,
+    readValue: (value) => {
+      const parsed = typeof value === 'string' ? parse(value) : notAString;
+      return parsed instanceof Refusal ? valueError(`value must be ${schema.description}`) : parsed;
+    },
+  };
+}
+
+/** A field of times, in milliseconds since the epoch; ISO 8601, UTC without an offset. */
+export function timestampFilter(operators: readonly FilterOperator[]): FilterField {
+  return {
+    operators,
+    type: 'Int64',
+    schema: { type: 'string', format: 'date-time' },
+    readValue: (value) => {
+      const timestamp = typeof value === 'string' ? parseTimestamp(value) : undefined;
+      return timestamp === undefined || timestamp.kind === 'invalid'
+        ? valueError('value must be an ISO 8601 date or time')
+        : resolveTimestamp(timestamp);
+    },
   };
 }
 
@@ -111,13 +154,18 @@ export function integerFilter(operators: readonly FilterOperator[]): FilterField
 /** A list of conditions on `fields`, joined with AND. */
 export function FiltersField<
   const Name extends string,
-  const Options extends FieldOptions<readonly Filter<NoInfer<Name>>[]> & { readonly in: 'body' },
+  const Options extends FieldOptions<readonly Filter<NoInfer<Name>>[]> & {
+    readonly in: 'body';
+    /** Other names of fields. */
+    readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
+  },
 >(fields: FilterFields<Name>, options: Options): FieldDecorator<Held<readonly Filter<Name>[], Options>> {
   return field<readonly Filter<Name>[], Options>(
     {
       schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
       read: notInUrl,
-      readJson: (value) => readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item)),
+      readJson: (value) =>
+        readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item, options.aliases)),
     },
     options,
   );
@@ -126,10 +174,11 @@ export function FiltersField<
 function readFilter<Name extends string>(
   fields: FilterFields<Name>,
   item: unknown,
+  aliases: Readonly<Record<string, Name>> = {},
 ): Filter<Name> | Refusal | PartRefusals {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return notAnObject;
   const members = item as Readonly<Record<string, unknown>>;
-  const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[]);
+  const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[], aliases);
   const known = name instanceof Refusal ? undefined : name;
   const filterField = known && fields[known];
   const op = readOperator(findMember(members, 'op'), known, filterField);
@@ -138,18 +187,32 @@ function readFilter<Name extends string>(
     !filterField || op instanceof Refusal || WITHOUT_VALUE.has(op)
       ? undefined
       : readValue(filterField, op, sent);
-  const key =
-    known === undefined || (members.key ?? null) === null
-      ? undefined
-      : valueError(`key is not supported for field '${known}'`);
+  const key = readKey(members.key ?? undefined, known, filterField);
   const refused: RefusedPart[] = [
     ...refusedParts(name, ['field'], findMember(members, 'field') ?? item),
     ...refusedParts(op, ['op'], findMember(members, 'op') ?? item),
-    ...refusedParts(key, ['key'], members.key),
+    ...refusedParts(key, ['key'], members.key ?? item),
     ...refusedParts(value, ['value'], sent === undefined ? item : sent),
   ];
   if (refused.length > 0) return new PartRefusals(refused);
-  return { field: name, op, ...(value !== undefined && { value }) } as Filter<Name>;
+  return {
+    field: name,
+    op,
+    ...(value !== undefined && { value }),
+    ...(typeof key === 'string' && { key }),
+  } as Filter<Name>;
+}
+
+function readKey(
+  value: unknown,
+  name: string | undefined,
+  filterField: FilterField | undefined,
+): string | Refusal | undefined {
+  if (name === undefined) return undefined;
+  if (filterField?.hasKey !== true)
+    return value === undefined ? undefined : valueError(`key is not supported for field '${name}'`);
+  if (typeof value !== 'string' || value === '') return valueError(`field '${name}' needs a key`);
+  return textFault(value, MAX_LENGTH) ?? value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 }
 
 function findMember(members: Readonly<Record<string, unknown>>, name: keyof typeof ALIASES): unknown {
@@ -158,11 +221,16 @@ function findMember(members: Readonly<Record<string, unknown>>, name: keyof type
 }
 
 /** Surrounding white space and case do not count. */
-function readWord<Word extends string>(value: unknown, words: readonly Word[]): Word | Refusal {
+function readWord<Word extends string>(
+  value: unknown,
+  words: readonly Word[],
+  aliases: Readonly<Record<string, Word>> = {},
+): Word | Refusal {
   if (value === undefined || value === null) return missing;
   if (typeof value !== 'string') return notAString;
   const text = value.trim().toLowerCase();
-  return words.find((word) => word === text) ?? notOneOf(words);
+  const alias = Object.hasOwn(aliases, text) ? aliases[text] : undefined;
+  return alias ?? words.find((word) => word === text) ?? notOneOf(words);
 }
 
 function readOperator(
@@ -194,20 +262,23 @@ function readValue(
 function filterSchema(fields: FilterFields): SchemaObject {
   const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
   for (const [name, filterField] of Object.entries(fields)) {
-    const kind = JSON.stringify([filterField.operators, filterField.schema]);
+    const kind = JSON.stringify([filterField.operators, filterField.schema, filterField.hasKey]);
     const known = alternatives.get(kind);
     if (known) known.names.push(name);
     else alternatives.set(kind, { names: [name], filterField });
   }
   const anyOf = [...alternatives.values()].map(
-    ({ names, filterField: { operators, schema } }): SchemaObject => {
+    ({ names, filterField: { operators, schema, hasKey } }): SchemaObject => {
       const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_VALUES };
       return {
         type: 'object',
-        required: ['field', 'op'],
+        required: ['field', 'op', ...(hasKey ? ['key'] : [])],
         properties: {
           field: { type: 'string', enum: names },
           op: { type: 'string', enum: [...operators] },
+          ...(hasKey && {
+            key: { type: 'string', description: 'Name of the header, without regard to case' },
+          }),
           value: {
             description: 'A list for `in` and `not_in`; left out for `is_null` and `is_not_null`',
             anyOf: [schema, list],

@@ -2,11 +2,18 @@ import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
 import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from './file-format.js';
 
+/** Bytes that are sent as they come. */
+export interface FileStream {
+  readonly chunks: AsyncIterable<Buffer>;
+  /** What is said behind the last chunk, to a client that takes trailers. */
+  readonly trailers: () => Readonly<Record<string, string>>;
+}
+
 /** A 200 whose body is a file. */
 export class FileAnswer {
   constructor(
     readonly format: FileFormat,
-    readonly body: Buffer,
+    readonly body: Buffer | FileStream,
     /** Headers beside its type. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}

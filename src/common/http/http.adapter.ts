@@ -4,6 +4,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { FileAnswer } from '../formats/file-answer.js';
 import { STALLED_READER_MS } from './streamed-list.js';
+import { sendStream } from './streamed-file.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { answerClientError, refuseTunnel, rememberAnswer } from './client-error.js';
 
@@ -27,7 +28,8 @@ export class HttpAdapter extends ExpressAdapter {
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (body instanceof FileAnswer) {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
-      return this.reply(response, body.body, statusCode);
+      if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
+      return void sendStream(response, body.body);
     }
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;

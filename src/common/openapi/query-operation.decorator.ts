@@ -18,6 +18,8 @@ export interface QueryOperationOptions {
   tag: string;
   summary: string;
   description: string;
+  /** Behind the controller's path. */
+  path?: string;
   /** DTO of the path parameters and of the members of the body. */
   input: Type;
   /** Class of a row of the answer. */
@@ -38,7 +40,7 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
  * rows. What is the same for all operations, the answers other than 200, `createDocument` adds.
  */
 export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
-  const { id, tag, summary, description, input, row, headers = [] } = options;
+  const { id, tag, summary, description, path, input, row, headers = [] } = options;
   const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
     MEDIA_TYPES[format],
     {
@@ -53,7 +55,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
     },
   ]);
   return applyDecorators(
-    Post(),
+    Post(path),
     HttpCode(200),
     ApiTags(tag),
     ApiSecurity(API_KEY_SCHEME),

@@ -6,7 +6,7 @@ import { PartRefusals, type Place, Refusal, missing, notUnicode } from './faults
 
 /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
 export interface FieldSchema {
-  readonly type: 'integer' | 'string' | 'boolean' | 'array';
+  readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'array' | 'object';
   readonly format?: 'uuid';
   readonly minimum?: number;
   readonly maximum?: number;
@@ -16,6 +16,8 @@ export interface FieldSchema {
   readonly items?: SchemaObject;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly properties?: Record<string, SchemaObject>;
+  readonly required?: string[];
 }
 
 /** What every kind of field is told. */
@@ -37,8 +39,8 @@ export interface FieldKind<Value> {
   readonly schema: FieldSchema;
   /** The value that a text stands for; `undefined` when it says the same as no value at all. */
   read(text: string): Value | Refusal | undefined;
-  /** The value that a member of a JSON body stands for. */
-  readonly readJson: (value: unknown) => Value | Refusal | PartRefusals | undefined;
+  /** The value that a member of a JSON body stands for. @param json its text, which tells `1.0` from `1` */
+  readonly readJson: (value: unknown, json: string) => Value | Refusal | PartRefusals | undefined;
 }
 
 /** One declared parameter of an input class. */
@@ -135,7 +137,7 @@ function memberValue(field: Field, json: string | undefined): unknown {
   const isRequired = field.required === true;
   if (value === undefined) return isRequired ? missing : field.default;
   // Clients write null for what they leave out.
-  return value === null && !isRequired ? field.default : (field.readJson(value) ?? field.default);
+  return value === null && !isRequired ? field.default : (field.readJson(value, json ?? '') ?? field.default);
 }
 
 function inherited(inputClass: unknown): Map<string, Field> {

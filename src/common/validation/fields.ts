@@ -151,10 +151,17 @@ export interface ListOptions<Value> extends FieldOptions<Value> {
 /** A list of a few words, each of which counts once; read in the order of `words`. */
 export function LiteralListField<
   const Word extends string,
-  const Options extends ListOptions<readonly NoInfer<Word>[]>,
+  const Options extends ListOptions<readonly NoInfer<Word>[]> & {
+    /** Other spellings of words. */
+    readonly aliases?: Readonly<Record<string, NoInfer<Word>>>;
+  },
 >(words: readonly Word[], options: Options): FieldDecorator<Held<readonly Word[], Options>> {
-  const { minItems = 0, maxItems } = options;
-  const readWord = textKind({ type: 'string' }, oneOf(words)).readJson;
+  const { minItems = 0, maxItems, aliases = {} } = options;
+  const readOne = oneOf(words);
+  const readWord = (value: unknown) => {
+    if (typeof value !== 'string') return notAString;
+    return Object.hasOwn(aliases, value) ? (aliases[value] as Word) : readOne(value);
+  };
   return field<readonly Word[], Options>(
     {
       schema: { type: 'array', items: { type: 'string', enum: [...words] }, minItems, maxItems },

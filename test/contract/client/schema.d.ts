@@ -97,7 +97,11 @@ export interface paths {
          */
         get: operations["getRequestLogs"];
         put?: never;
-        post?: never;
+        /**
+         * Export Request Logs
+         * @description Returns all request logs of a window that fulfil the filters, as one file, oldest first, ties by `request_uuid`. Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. A key may run two exports at once.
+         */
+        post: operations["exportRequestLogs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -593,6 +597,115 @@ export interface components {
             logs: components["schemas"]["LogEntry"][];
             /** @description Spans of this request */
             spans: components["schemas"]["Span"][];
+        };
+        ExportedRequestLog: {
+            /**
+             * Format: date-time
+             * @description Time of the request, to the millisecond
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            timestamp: string;
+            /**
+             * Format: uuid
+             * @description Unique identifier of the request
+             * @example 0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22
+             */
+            request_uuid: string;
+            /**
+             * @description Trace ID
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            trace_id: string | null;
+            /**
+             * @description Environment name
+             * @example prod
+             */
+            env?: string;
+            /**
+             * @description HTTP method
+             * @example GET
+             */
+            method: string;
+            /**
+             * @description Request path pattern; null when no route matched
+             * @example /v1/users/{user_id}
+             */
+            path?: string | null;
+            /**
+             * @description Full request URL
+             * @example https://api.example.com/v1/users/7?full=1
+             */
+            url: string;
+            /**
+             * @description Consumer ID; null for a request without a consumer
+             * @example 42
+             */
+            consumer_id?: number | null;
+            /**
+             * @description Request headers; empty when not captured
+             * @example [
+             *       [
+             *         "content-type",
+             *         "application/json"
+             *       ]
+             *     ]
+             */
+            request_headers?: string[][];
+            /**
+             * @description Size of the request in bytes
+             * @example 0
+             */
+            request_size_bytes?: number | null;
+            /** @description Request body as captured */
+            request_body_json?: string | null;
+            /**
+             * @description HTTP response status code
+             * @example 200
+             */
+            status_code?: number;
+            /**
+             * @description Response time in milliseconds
+             * @example 23
+             */
+            response_time_ms?: number;
+            /**
+             * @description Response headers; empty when not captured
+             * @example [
+             *       [
+             *         "content-type",
+             *         "application/json"
+             *       ]
+             *     ]
+             */
+            response_headers?: string[][];
+            /**
+             * @description Size of the response in bytes
+             * @example 512
+             */
+            response_size_bytes?: number | null;
+            /** @description Response body as captured */
+            response_body_json?: string | null;
+            /**
+             * @description Client IP address
+             * @example 203.0.113.7
+             */
+            client_ip?: string | null;
+            /**
+             * @description ISO 3166-1 alpha-2 country code derived from the IP address
+             * @example DE
+             */
+            client_country_iso_code?: string | null;
+            /**
+             * @description Type of the exception
+             * @example TypeError
+             */
+            exception_type?: string | null;
+            /** @description Message of the exception */
+            exception_message?: string | null;
+            /** @description Stack trace of the exception as text */
+            exception_stacktrace?: string | null;
+            /** @description ID of the event in an external error tracker */
+            sentry_event_id?: string | null;
         };
         TrafficRecord: {
             /**
@@ -1212,6 +1325,180 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            422: components["responses"]["ValidationFailure"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    exportRequestLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @example ndjson
+                     * @enum {string}
+                     */
+                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    /**
+                     * @description Start of the window, inclusive (ISO 8601; UTC without an offset)
+                     * @example 2026-11-19T00:00:00Z
+                     */
+                    since: string;
+                    /**
+                     * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.
+                     * @example 2026-11-20T00:00:00Z
+                     */
+                    until?: string;
+                    /**
+                     * @description Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has
+                     * @default [
+                     *       "env",
+                     *       "path",
+                     *       "consumer_id",
+                     *       "request_size_bytes",
+                     *       "status_code",
+                     *       "response_time_ms",
+                     *       "response_size_bytes",
+                     *       "client_ip",
+                     *       "client_country_iso_code"
+                     *     ]
+                     * @example [
+                     *       "path",
+                     *       "status_code",
+                     *       "response_time_ms"
+                     *     ]
+                     */
+                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[];
+                    /**
+                     * @description Only requests for which all of these hold. Any field can be filtered by, shown or not.
+                     * @default []
+                     * @example [
+                     *       {
+                     *         "field": "status_code",
+                     *         "op": "gte",
+                     *         "value": 500
+                     *       }
+                     *     ]
+                     */
+                    filters?: ({
+                        /** @enum {string} */
+                        field: "timestamp";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "request_uuid";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "trace_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "env" | "method" | "path" | "url" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "consumer_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: number | number[];
+                    } | {
+                        /** @enum {string} */
+                        field: "request_headers" | "response_headers";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "exists" | "not_exists";
+                        /** @description Name of the header, without regard to case */
+                        key: string;
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "request_size_bytes" | "status_code" | "response_time_ms" | "response_size_bytes";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: number | number[];
+                    } | {
+                        /** @enum {string} */
+                        field: "sentry_event_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    })[];
+                    /**
+                     * @description A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.
+                     * @example 0.1
+                     */
+                    sample?: number;
+                    /**
+                     * @description The most rows. Without it, all rows come.
+                     * @example 100000
+                     */
+                    limit?: number;
+                    /**
+                     * @description Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.
+                     * @example {
+                     *       "timestamp": "2026-11-20T14:05:09.123Z",
+                     *       "request_uuid": "0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"
+                     *     }
+                     */
+                    after?: {
+                        /** Format: date-time */
+                        timestamp: string;
+                        /** Format: uuid */
+                        request_uuid: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["ExportedRequestLog"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
             422: components["responses"]["ValidationFailure"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

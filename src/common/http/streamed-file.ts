@@ -1,0 +1,55 @@
+import { Socket } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { Logger } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { FileStream } from '../formats/file-answer.js';
+import { STALLED_READER_MS } from './streamed-list.js';
+
+const log = new Logger('StreamedFile');
+
+/**
+ * Sends a file as it is made, as fast as its reader takes it, after the headers, which go out at once.
+ *
+ * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
+ * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
+ */
+export async function sendStream(response: Response, { chunks, trailers }: FileStream): Promise<void> {
+  const { req: request } = response;
+  const isChunked = request.httpVersion !== '1.0';
+  const takesTrailers = isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '');
+  if (takesTrailers) response.set('Trailer', Object.keys(trailers()).join(', '));
+  const stopOnStall = () => {
+    // Silence while the next rows are looked for is not the reader's.
+    if (response.writableLength > 0) breakOff(request, response);
+  };
+  response.setTimeout(STALLED_READER_MS, stopOnStall);
+  response.flushHeaders();
+  try {
+    await pipeline(withTrailers(), response);
+  } catch (error) {
+    if (!response.destroyed || !isClosedByClient(error))
+      log.warn(`an answer broke off: ${error instanceof Error ? error.message : String(error)}`);
+    breakOff(request, response);
+  }
+
+  async function* withTrailers() {
+    yield* chunks;
+    if (takesTrailers) response.addTrailers(trailers());
+  }
+}
+
+/** The connection is gone, or the request was given up for that reason. */
+function isClosedByClient(error: unknown): boolean {
+  const { name = '', code = '' } = error as { name?: string; code?: string };
+  return (
+    name === 'CallerGone' ||
+    code === 'ERR_STREAM_PREMATURE_CLOSE' ||
+    code === 'ECONNRESET' ||
+    code === 'EPIPE'
+  );
+}
+
+function breakOff({ httpVersion, socket }: Request, response: Response): void {
+  if (httpVersion === '1.0' && socket instanceof Socket) socket.resetAndDestroy();
+  response.destroy();
+}

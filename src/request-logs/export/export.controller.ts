@@ -1,0 +1,49 @@
+import { Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import type { Account } from '../../auth/account.js';
+import { CurrentAccount } from '../../auth/account.decorator.js';
+import { AcceptedFormat, type FileAnswer } from '../../common/formats/file-answer.js';
+import type { FileFormat } from '../../common/formats/file-format.js';
+import { QueryOperation } from '../../common/openapi/query-operation.decorator.js';
+import { Input } from '../../common/validation/input.decorator.js';
+import { ExportedRequestLog } from './export.dto.js';
+import { ExportRequestLogsInput } from './export.input.js';
+import { ExportService } from './export.service.js';
+
+@Controller('v1/apps/:app_id/request-logs')
+export class ExportController {
+  constructor(private readonly service: ExportService) {}
+
+  @QueryOperation({
+    id: 'exportRequestLogs',
+    tag: 'Request logs',
+    summary: 'Export Request Logs',
+    description:
+      'Returns all request logs of a window that fulfil the filters, as one file, oldest first, ties by `request_uuid`. ' +
+      'Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit ' +
+      'but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues ' +
+      'it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. ' +
+      'A key may run two exports at once.',
+    input: ExportRequestLogsInput,
+    row: ExportedRequestLog,
+  })
+  export(
+    @CurrentAccount() account: Account,
+    @Input() input: ExportRequestLogsInput,
+    @AcceptedFormat() acceptedFormat: FileFormat,
+  ): Promise<FileAnswer> {
+    return this.service.export(account, input, acceptedFormat);
+  }
+
+  /** The same under the name that newer public clients use. */
+  @ApiExcludeEndpoint()
+  @HttpCode(200)
+  @Post('stream')
+  stream(
+    @CurrentAccount() account: Account,
+    @Input() input: ExportRequestLogsInput,
+    @AcceptedFormat() acceptedFormat: FileFormat,
+  ): Promise<FileAnswer> {
+    return this.service.export(account, input, acceptedFormat);
+  }
+}

@@ -1,0 +1,204 @@
+import {
+  type Filter,
+  FiltersField,
+  headersFilter,
+  identifierFilter,
+  integerFilter,
+  textFilter,
+  timestampFilter,
+} from '../../common/filters/filter.js';
+import { FILE_FORMATS, type FileFormat } from '../../common/formats/file-format.js';
+import { EXAMPLES } from '../../common/openapi/examples.js';
+import { type Timestamp, resolveTimestamp } from '../../common/time/timestamp.js';
+import { AppInput } from '../../common/validation/app-input.js';
+import { notOneOf, sinceNotBeforeUntil } from '../../common/validation/faults.js';
+import {
+  IntegerField,
+  LiteralField,
+  LiteralListField,
+  TimestampField,
+} from '../../common/validation/fields.js';
+import type { CheckedInput, InputCheck } from '../../common/validation/input-check.js';
+import { parseUuid } from '../../common/validation/uuid.js';
+import { type RowKey, RowKeyField, type Sample, SampleField } from './export-body.fields.js';
+
+/** The fields of a row, in the order in which they stand in it. */
+export const EXPORT_FIELDS = [
+  'timestamp',
+  'request_uuid',
+  'trace_id',
+  'env',
+  'method',
+  'path',
+  'url',
+  'consumer_id',
+  'request_headers',
+  'request_size_bytes',
+  'request_body_json',
+  'status_code',
+  'response_time_ms',
+  'response_headers',
+  'response_size_bytes',
+  'response_body_json',
+  'client_ip',
+  'client_country_iso_code',
+  'exception_type',
+  'exception_message',
+  'exception_stacktrace',
+  'sentry_event_id',
+] as const;
+
+export type ExportField = (typeof EXPORT_FIELDS)[number];
+
+/** Fields of every row, asked for or not. */
+export const ALWAYS: readonly ExportField[] = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
+
+/** The fields where none are asked for, beside those of every row. */
+export const DEFAULT_FIELDS: readonly ExportField[] = [
+  'env',
+  'path',
+  'consumer_id',
+  'request_size_bytes',
+  'status_code',
+  'response_time_ms',
+  'response_size_bytes',
+  'client_ip',
+  'client_country_iso_code',
+];
+
+/** Names that public clients use as well. */
+const ALIASES = { request_body: 'request_body_json', response_body: 'response_body_json' } as const;
+
+const NULLNESS = ['is_null', 'is_not_null'] as const;
+const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
+const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
+const PATTERNS = ['like', 'not_like', 'ilike', 'not_ilike', 'contains', 'not_contains'] as const;
+
+const text = textFilter([...EQUALITY, ...PATTERNS, ...NULLNESS]);
+const integer = integerFilter([...EQUALITY, ...ORDER]);
+const headers = headersFilter([...EQUALITY, ...PATTERNS, 'exists', 'not_exists']);
+const IDENTIFIER = [...EQUALITY, ...NULLNESS] as const;
+const TRACE_ID = /^[0-9a-f]{32}$/i;
+const notATraceId = notOneOf(['32 hex digits']);
+
+/** What request logs can be filtered by. Methods are kept in upper case, trace IDs in lower case. */
+export const EXPORT_FILTERS = {
+  timestamp: timestampFilter(['eq', 'neq', ...ORDER]),
+  request_uuid: identifierFilter(
+    IDENTIFIER,
+    'UUID',
+    { type: 'string', format: 'uuid', description: 'a UUID' },
+    parseUuid,
+  ),
+  trace_id: identifierFilter(
+    IDENTIFIER,
+    'String',
+    { type: 'string', pattern: TRACE_ID.source, description: '32 hex digits' },
+    (id) => (TRACE_ID.test(id) ? id.toLowerCase() : notATraceId),
+  ),
+  env: text,
+  method: textFilter(text.operators, (method) => method.toUpperCase()),
+  path: text,
+  url: text,
+  consumer_id: integerFilter(IDENTIFIER),
+  request_headers: headers,
+  request_size_bytes: integer,
+  request_body_json: text,
+  status_code: integer,
+  response_time_ms: integer,
+  response_headers: headers,
+  response_size_bytes: integer,
+  response_body_json: text,
+  client_ip: text,
+  client_country_iso_code: text,
+  exception_type: text,
+  exception_message: text,
+  exception_stacktrace: text,
+  sentry_event_id: textFilter(IDENTIFIER),
+} as const satisfies Record<ExportField, unknown>;
+
+export type ExportFilter = Filter<ExportField>;
+
+const MAX_NAMES = 100;
+
+export class ExportRequestLogsInput extends AppInput implements CheckedInput {
+  @LiteralField(FILE_FORMATS, {
+    in: 'body',
+    description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
+    examples: ['ndjson'],
+  })
+  format?: FileFormat;
+
+  @TimestampField({
+    in: 'body',
+    required: true,
+    description: 'Start of the window, inclusive (ISO 8601; UTC without an offset)',
+    examples: ['2026-11-19T00:00:00Z'],
+  })
+  since: Timestamp;
+
+  @TimestampField({
+    in: 'body',
+    description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
+    examples: ['2026-11-20T00:00:00Z'],
+  })
+  until?: Timestamp;
+
+  @LiteralListField(EXPORT_FIELDS, {
+    in: 'body',
+    default: DEFAULT_FIELDS,
+    maxItems: MAX_NAMES,
+    aliases: ALIASES,
+    description:
+      'Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has',
+    examples: [['path', 'status_code', 'response_time_ms']],
+  })
+  fields: readonly ExportField[];
+
+  @FiltersField(EXPORT_FILTERS, {
+    in: 'body',
+    default: [],
+    aliases: ALIASES,
+    description: 'Only requests for which all of these hold. Any field can be filtered by, shown or not.',
+    examples: [[{ field: 'status_code', op: 'gte', value: 500 }]],
+  })
+  filters: readonly ExportFilter[];
+
+  @SampleField({
+    in: 'body',
+    description:
+      'A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.',
+    examples: [0.1],
+  })
+  sample?: Sample;
+
+  @IntegerField({
+    in: 'body',
+    ge: 1,
+    description: 'The most rows. Without it, all rows come.',
+    examples: [100_000],
+  })
+  limit?: number;
+
+  @RowKeyField({
+    in: 'body',
+    description:
+      'Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.',
+    examples: [{ timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid }],
+  })
+  after?: RowKey;
+
+  /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
+  window: { start: number; end: number; now: number };
+
+  check(check: InputCheck<this>): void {
+    if (!check.accepts('since', 'until')) return;
+    const now = Date.now();
+    this.window = {
+      start: resolveTimestamp(this.since),
+      end: this.until ? resolveTimestamp(this.until) : now,
+      now,
+    };
+    if (this.window.start >= this.window.end) check.refuse('since', sinceNotBeforeUntil);
+  }
+}

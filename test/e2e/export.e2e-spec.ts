@@ -1,0 +1,414 @@
+import { randomUUID } from 'node:crypto';
+import { captureText, NOTHING_CAPTURED } from '../../src/ingestion/capture.js';
+import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { TestApp } from '../setup/app.js';
+import { readArrow } from '../setup/arrow.js';
+import { queryCsv, queryParquet, readParquet } from '../setup/duckdb.js';
+import { postFor } from '../setup/post-file.js';
+import { Tenant } from '../setup/tenant.js';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+const ALL = [
+  'timestamp',
+  'request_uuid',
+  'trace_id',
+  'env',
+  'method',
+  'path',
+  'url',
+  'consumer_id',
+  'request_headers',
+  'request_size_bytes',
+  'request_body_json',
+  'status_code',
+  'response_time_ms',
+  'response_headers',
+  'response_size_bytes',
+  'response_body_json',
+  'client_ip',
+  'client_country_iso_code',
+  'exception_type',
+  'exception_message',
+  'exception_stacktrace',
+  'sentry_event_id',
+];
+/** As the public command-line client makes it. */
+const CLIENT_TABLE = `CREATE TABLE request_logs (
+  app_id INTEGER NOT NULL, timestamp TIMESTAMPTZ NOT NULL, request_uuid VARCHAR NOT NULL, trace_id VARCHAR, env VARCHAR,
+  method VARCHAR NOT NULL, path VARCHAR, url VARCHAR NOT NULL, consumer_id INTEGER,
+  request_headers STRUCT("1" VARCHAR, "2" VARCHAR)[], request_size_bytes BIGINT, request_body_json JSON,
+  status_code INTEGER, response_time_ms INTEGER, response_headers STRUCT("1" VARCHAR, "2" VARCHAR)[],
+  response_size_bytes BIGINT, response_body_json JSON, client_ip VARCHAR, client_country_iso_code VARCHAR,
+  exception_type VARCHAR, exception_message VARCHAR, exception_stacktrace VARCHAR, sentry_event_id VARCHAR,
+  PRIMARY KEY (app_id, request_uuid))`;
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const CAPTURE = captureText({
+  ...NOTHING_CAPTURED,
+  request_headers: [
+    ['Accept', '*/*'],
+    ['X-Tag', 'a "b"'],
+    ['x-tag', 'ß'],
+  ],
+  response_headers: [['content-type', 'application/json']],
+  request_body_json: '{"n":1.0,\r\n"t":"株"}',
+  response_body_json: '',
+  trace_id: TRACE,
+  exception: {
+    type: 'TypeError',
+    message: 'it\'s "broken"',
+    stacktrace: 'a\n  b',
+    tracker_event_id: 'c0ffee',
+  },
+});
+
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+
+interface Fault {
+  type: string;
+  loc: (string | number)[];
+  msg: string;
+}
+
+describe('POST /v1/apps/{app_id}/request-logs', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  const start = Math.floor(Date.now() / DAY) * DAY - 3 * DAY;
+  const window = { since: iso(start), until: iso(start + DAY) };
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+
+  beforeEach(async () => {
+    tenant = await Tenant.create(app);
+  });
+
+  afterAll(() => app.stop());
+
+  const rowsOf = async (body: object) => {
+    const response = await tenant.post('request-logs', { ...window, ...body });
+    expect([response.status, response.text]).toEqual([200, response.text]);
+    const lines = response.text.split('\n');
+    expect(lines.pop()).toBe('');
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  };
+  const uuidsOf = async (body: object) => (await rowsOf(body)).map((row) => row.request_uuid as string);
+  /** Ties are in the store's order of UUIDs, which Get Request Logs shows as well, from the other end. */
+  const uuidsOfPages = async () => {
+    const logs = await tenant.walk<{ request_uuid: string }>(
+      'request-logs',
+      { start: window.since, end: window.until },
+      () => 1000,
+    );
+    return logs.map((log) => log.request_uuid).reverse();
+  };
+  /** Requests of the window's first hour, several in a millisecond. */
+  const many = (count: number, overrides: (index: number) => Partial<RequestRecord> = () => ({})) =>
+    tenant.write(
+      ...Array.from({ length: count }, (_, index) => ({
+        timestamp: start + Math.floor(index / 3),
+        ...overrides(index),
+      })),
+    );
+
+  describe('rows', () => {
+    it('have the members in their order, whatever the order in the request', async () => {
+      const [full, bare] = await tenant.write(
+        {
+          timestamp: start,
+          consumer: { identifier: 'bob' },
+          capture: CAPTURE,
+          response_time_ms: 2 ** 32 - 1,
+        },
+        {
+          timestamp: start + 1,
+          path: null,
+          client_ip: null,
+          client_country_iso_code: null,
+          request_size_bytes: null,
+          response_size_bytes: null,
+        },
+      );
+      const { text, headers } = await tenant.post('request-logs', { ...window, fields: [...ALL].reverse() });
+      const consumerId = await tenant.consumerId('bob');
+      expect(headers['content-type']).toBe('application/x-ndjson');
+      expect(text).toBe(
+        `{"timestamp":"${iso(start)}","request_uuid":"${full!.request_uuid}","trace_id":"${TRACE}","env":"prod",` +
+          `"method":"GET","path":"/users/{id}","url":"${full!.url}","consumer_id":${consumerId},` +
+          '"request_headers":[["Accept","*/*"],["X-Tag","a \\"b\\""],["x-tag","ß"]],"request_size_bytes":0,' +
+          '"request_body_json":"{\\"n\\":1.0,\\r\\n\\"t\\":\\"株\\"}","status_code":200,"response_time_ms":4294967295,' +
+          '"response_headers":[["content-type","application/json"]],"response_size_bytes":100,"response_body_json":"",' +
+          '"client_ip":"203.0.113.7","client_country_iso_code":"DE","exception_type":"TypeError",' +
+          '"exception_message":"it\'s \\"broken\\"","exception_stacktrace":"a\\n  b","sentry_event_id":"c0ffee"}\n' +
+          `{"timestamp":"${iso(start + 1)}","request_uuid":"${bare!.request_uuid}","trace_id":null,"env":"prod",` +
+          `"method":"GET","path":null,"url":"${bare!.url}","consumer_id":null,"request_headers":[],` +
+          '"request_size_bytes":null,"request_body_json":null,"status_code":200,"response_time_ms":12,' +
+          '"response_headers":[],"response_size_bytes":null,"response_body_json":null,"client_ip":null,' +
+          '"client_country_iso_code":null,"exception_type":null,"exception_message":null,' +
+          '"exception_stacktrace":null,"sentry_event_id":null}\n',
+      );
+    });
+
+    it('have the default fields where none are asked for, and those of every row besides', async () => {
+      await tenant.write({ timestamp: start });
+      const names = async (fields?: string[]) => Object.keys((await rowsOf({ fields }))[0]!);
+      const always = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
+      expect(await names([])).toEqual(always);
+      expect(await names(['request_body', 'env', 'env'])).toEqual([
+        'timestamp',
+        'request_uuid',
+        'trace_id',
+        'env',
+        'method',
+        'url',
+        'request_body_json',
+      ]);
+      expect(await names()).toEqual(ALL.filter((name) => !/headers|body|exception|sentry/.test(name)));
+    });
+
+    it('come oldest first, each once, in several pages, under both paths', async () => {
+      const records = await many(2_600);
+      await tenant.write(...records.slice(900, 1_200));
+      const uuids = await uuidsOf({});
+      expect(uuids).toEqual(await uuidsOfPages());
+      expect(uuids).toHaveLength(2_600);
+      const stream = await tenant.post('request-logs/stream', { ...window });
+      expect(stream.text.split('\n')).toHaveLength(2_601);
+    });
+
+    it('are none of excluded endpoints, of noise, of other times and other apps', async () => {
+      const [shown] = await tenant.write(
+        { timestamp: start },
+        { timestamp: start, path: '/hidden' },
+        { timestamp: start, is_noise: true },
+        { timestamp: start - 1 },
+        { timestamp: start + DAY },
+      );
+      await tenant.exclude('GET', '/hidden');
+      await (await tenant.sibling()).write({ timestamp: start });
+      expect(await uuidsOf({})).toEqual([shown!.request_uuid]);
+    });
+
+    it('are none older than the retention, in a window that begins before it', async () => {
+      const now = Date.now();
+      const [kept] = await tenant.write(
+        { timestamp: now - 15 * DAY + HOUR },
+        { timestamp: now - 15 * DAY - HOUR },
+      );
+      expect(await uuidsOf({ since: '1970-01-01', until: undefined })).toEqual([kept!.request_uuid]);
+    });
+  });
+
+  describe('formats', () => {
+    const body = { ...window, fields: ALL };
+    const file = async (format: string, more: object = {}) =>
+      (await tenant.post('request-logs', { ...body, format, ...more }).responseType('blob')).body as Buffer;
+
+    it('have the same rows, joined of several pages', async () => {
+      await many(2_600, (index) => ({
+        capture: index % 3 === 0 ? CAPTURE : '',
+        path: index % 5 === 0 ? null : `/p/${index % 7}`,
+        url: `https://x/${index},"\r\n${index}"\r\n"2`,
+      }));
+      const expected = await rowsOf({ fields: ALL });
+      expect(expected).toHaveLength(2_600);
+      const lists = (value: unknown) =>
+        Array.isArray(value) ? value.map(([k, v]) => ({ '1': k, '2': v })) : value;
+      const plain = expected.map((row) => ALL.map((name) => lists(row[name])));
+
+      const arrow = readArrow(await file('arrow'));
+      const fromArrow = arrow.rows.map((row) =>
+        row.map((value, column) =>
+          ALL[column] === 'timestamp'
+            ? iso(Number(value))
+            : (JSON.parse(JSON.stringify(value, numbers)) as unknown),
+        ),
+      );
+      expect(fromArrow).toEqual(plain);
+
+      const times = (rows: unknown[][]) =>
+        rows.map(([at, ...rest]) => [iso(Number(at)), ...rest.map(number)]);
+      const values = `SELECT epoch_ms(timestamp), * EXCLUDE (timestamp) FROM rows`;
+      expect(times(await queryParquet(await file('parquet'), [values]))).toEqual(plain);
+
+      const csv = await queryCsv(await file('csv'), `SELECT * FROM rows`);
+      const texts = expected.map((row) =>
+        ALL.map((name) => {
+          const value = row[name];
+          return value === null ? null : typeof value === 'string' ? value : JSON.stringify(value);
+        }),
+      );
+      expect(csv).toEqual(texts);
+    });
+
+    const numbers = (_: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value);
+    const number = (value: unknown) =>
+      typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
+
+    it('have the types of the public client as arrow, whose table takes them by name', async () => {
+      await tenant.write({ timestamp: start, capture: CAPTURE }, { timestamp: start + 1 });
+      const { fields } = readArrow(await file('arrow'));
+      const list = (name: string) => `${name} List<Struct<{1:Utf8, 2:Utf8}>> not null`;
+      expect(fields).toEqual([
+        'timestamp Timestamp<MILLISECOND, UTC> not null',
+        'request_uuid Utf8 not null',
+        'trace_id Utf8',
+        'env Utf8 not null',
+        'method Utf8 not null',
+        'path Utf8',
+        'url Utf8 not null',
+        'consumer_id Int64',
+        list('request_headers'),
+        'request_size_bytes Int64',
+        'request_body_json Utf8',
+        'status_code Int32 not null',
+        'response_time_ms Int32 not null',
+        list('response_headers'),
+        'response_size_bytes Int64',
+        'response_body_json Utf8',
+        'client_ip Utf8',
+        'client_country_iso_code Utf8',
+        'exception_type Utf8',
+        'exception_message Utf8',
+        'exception_stacktrace Utf8',
+        'sentry_event_id Utf8',
+      ]);
+      expect(
+        await queryParquet(await file('parquet', { fields: ALL.filter((name) => !name.endsWith('json')) }), [
+          CLIENT_TABLE,
+          'INSERT INTO request_logs BY NAME SELECT 7 AS app_id, * FROM rows',
+          'SELECT count(), count(trace_id), max(request_headers)[2]."2" FROM request_logs',
+        ]),
+      ).toEqual([['2', '1', 'a "b"']]);
+    });
+
+    it('have a form without rows', async () => {
+      expect(await rowsOf({})).toEqual([]);
+      expect((await file('csv')).toString()).toBe(`${ALL.join()}\r\n`);
+      const { fields, rows } = readArrow(await file('arrow'));
+      expect([fields.length, rows]).toEqual([ALL.length, []]);
+      const { columns, rows: none } = await readParquet(await file('parquet'));
+      expect([columns.length, none]).toEqual([ALL.length, []]);
+    });
+
+    it('can be chosen by the Accept header', async () => {
+      const { headers } = await tenant.post('request-logs', window).set('Accept', 'text/csv');
+      expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+    });
+
+    it('say behind the last chunk how many rows there were, to a client that takes trailers', async () => {
+      await many(1_500);
+      for (const format of ['ndjson', 'csv', 'arrow', 'parquet']) {
+        const { trailers } = await postFor(app.url, `/v1/apps/${tenant.appId}/request-logs`, {
+          headers: { 'Api-Key': tenant.key, TE: 'trailers' },
+          body: { ...window, format },
+        });
+        expect([format, trailers]).toEqual([format, { 'x-row-count': '1500', 'x-complete': 'true' }]);
+      }
+    });
+  });
+
+  describe('parts', () => {
+    it('has the first rows with a limit', async () => {
+      await many(2_600);
+      const all = await uuidsOf({});
+      for (const limit of [1, 999, 1_000, 1_001, 2_500, 9_000])
+        expect(await uuidsOf({ limit })).toEqual(all.slice(0, limit));
+      const filters = [{ field: 'response_time_ms', op: 'gte', value: 0 }];
+      expect(await uuidsOf({ limit: 1_700, filters })).toEqual(all.slice(0, 1_700));
+    });
+
+    it('continues behind any row without a gap or a double', async () => {
+      await many(1_300);
+      const all = await rowsOf({});
+      for (const index of [0, 1, 2, 500, 998, 999, 1_000, 1_298, 1_299]) {
+        const { timestamp, request_uuid } = all[index]!;
+        expect(await rowsOf({ after: { timestamp, request_uuid } })).toEqual(all.slice(index + 1));
+      }
+    });
+
+    it('has the same rows of a sample each time, about so many', async () => {
+      await many(3_000);
+      const all = await uuidsOf({});
+      const half = await uuidsOf({ sample: 0.5 });
+      expect(half.length).toBeGreaterThan(1_300);
+      expect(half.length).toBeLessThan(1_700);
+      expect(await uuidsOf({ sample: 0.5 })).toEqual(half);
+      expect(all.filter((uuid) => half.includes(uuid))).toEqual(half);
+      const tenth = await uuidsOf({ sample: 0.1 });
+      expect(tenth.every((uuid) => half.includes(uuid))).toBe(true);
+      expect(await uuidsOf({ sample: 0.5, limit: 100 })).toEqual(half.slice(0, 100));
+
+      const some = await uuidsOf({ sample: 300 });
+      expect(some.length).toBeGreaterThan(200);
+      expect(some.length).toBeLessThan(400);
+      expect(await uuidsOf({ sample: 3_000 })).toEqual(all);
+      const filters = [{ field: 'url', op: 'like', value: '%' }];
+      expect(await uuidsOf({ sample: 300, filters })).toEqual(some);
+    });
+  });
+
+  describe('422', () => {
+    const faultsOf = async (body: unknown) => {
+      const { status, text } = await tenant.post('request-logs', body);
+      expect([status, text]).toEqual([422, text]);
+      return (JSON.parse(text) as { detail: Fault[] }).detail;
+    };
+    const filter = (more: object) => ({
+      filters: [{ field: 'request_headers', op: 'eq', value: 'x', ...more }],
+    });
+
+    it.each<[object, (string | number)[], string]>([
+      [{ since: undefined }, ['since'], 'missing'],
+      [{ since: window.until, until: window.since }, ['since'], 'value_error'],
+      [{ format: 'xml' }, ['format'], 'literal_error'],
+      [{ fields: ['consumer'] }, ['fields', 0], 'literal_error'],
+      [{ sample: 0 }, ['sample'], 'greater_than_equal'],
+      [{ sample: 0.51 }, ['sample'], 'less_than_equal'],
+      [{ sample: -0.1 }, ['sample'], 'greater_than'],
+      [{ sample: '1' }, ['sample'], 'float_type'],
+      [{ limit: 0 }, ['limit'], 'greater_than_equal'],
+      [{ after: [] }, ['after'], 'model_attributes_type'],
+      [{ after: { timestamp: window.since } }, ['after', 'request_uuid'], 'missing'],
+      [
+        { after: { timestamp: 'x', request_uuid: randomUUID() } },
+        ['after', 'timestamp'],
+        'datetime_from_date_parsing',
+      ],
+      [{ after: { timestamp: window.since, request_uuid: 'x' } }, ['after', 'request_uuid'], 'uuid_parsing'],
+      [filter({}), ['filters', 0, 'key'], 'value_error'],
+      [filter({ key: '' }), ['filters', 0, 'key'], 'value_error'],
+      [filter({ key: 7 }), ['filters', 0, 'key'], 'value_error'],
+      [filter({ key: 'a', op: 'gt' }), ['filters', 0, 'op'], 'value_error'],
+      [filter({ field: 'url', key: 'a' }), ['filters', 0, 'key'], 'value_error'],
+      [filter({ field: 'request_uuid' }), ['filters', 0, 'value'], 'value_error'],
+      [filter({ field: 'trace_id' }), ['filters', 0, 'value'], 'value_error'],
+      [filter({ field: 'timestamp' }), ['filters', 0, 'value'], 'value_error'],
+      [filter({ field: 'sentry_event_id', op: 'like' }), ['filters', 0, 'op'], 'value_error'],
+      [filter({ field: 'response_time_ms', op: 'is_null' }), ['filters', 0, 'op'], 'value_error'],
+    ])('for %j', async (change, loc, type) => {
+      const [fault, ...others] = await faultsOf({ ...window, ...change });
+      expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
+    });
+
+    it('for a whole share, as which JSON writes 1.0', async () => {
+      const [fault] = await faultsOf(`{"since":"${window.since}","sample":1.0}`);
+      expect(fault).toMatchObject({ type: 'less_than_equal', loc: ['body', 'sample'] });
+    });
+  });
+
+  it("is 404 for another team's app, 405 for what is neither GET nor POST", async () => {
+    const stranger = await Tenant.create(app);
+    const { status } = await app.post(`/v1/apps/${stranger.appId}/request-logs`, tenant.key, window);
+    expect(status).toBe(404);
+    const put = await fetch(`${app.url}/v1/apps/${tenant.appId}/request-logs`, {
+      method: 'PUT',
+      headers: { 'Api-Key': tenant.key },
+    });
+    expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+  });
+});
