@@ -192,6 +192,7 @@ export class QueryTracesInput extends AppInput implements CheckedInput {
     in: 'body',
     default: DEFAULT_FIELDS,
     maxItems: MAX_NAMES,
+    keepsOrder: true,
     description: 'Fields of a row behind `trace_id`, `span_id` and `start_time_ns`, which every row has',
     examples: [['name', 'duration_ns', 'attributes']],
   })

@@ -195,7 +195,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       text.replace('"here"', String(BigInt(start) * NS + 5n)),
     );
     expect(found.split('\n')).toHaveLength(2);
-  });
+  }, 120_000);
 
   it('returns all spans of named traces, whatever the window, and needs none for them', async () => {
     await write({ trace: 5 }, { trace: 6 });
