@@ -29,7 +29,7 @@ GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON request_details_v1 TO request_analytics_reader;
 GRANT SELECT ON spans_v1 TO request_analytics_reader;
-GRANT SELECT ON application_logs_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line) ON application_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_by_consumer_v1 TO request_analytics_reader;
