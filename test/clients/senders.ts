@@ -125,13 +125,14 @@ export function hasProgram(program: string): boolean {
 /** A sender's application, installed in a directory of its own and running. */
 export class SenderApp {
   private child?: ChildProcess;
-  private readonly directory = mkdtempSync(join(tmpdir(), 'sender-'));
+  private directory = '';
   private port = 0;
 
   constructor(private readonly sender: Sender) {}
 
   /** @throws Error with what the installation said when it fails */
   install(): void {
+    this.directory = mkdtempSync(join(tmpdir(), 'sender-'));
     cpSync(join(process.cwd(), 'test/clients/apps'), this.directory, { recursive: true });
     for (const [program, ...args] of this.sender.install)
       execFileSync(program, args, { cwd: this.directory, stdio: 'pipe', timeout: INSTALLED_WITHIN_MS });
@@ -169,6 +170,6 @@ export class SenderApp {
   }
 
   remove(): void {
-    rmSync(this.directory, { recursive: true, force: true });
+    if (this.directory !== '') rmSync(this.directory, { recursive: true, force: true });
   }
 }
