@@ -3,14 +3,14 @@ import { type Client, TestService } from '../collector/setup/collector.js';
 import { INSTALLED_WITHIN_MS, SENDERS, SenderApp, hasProgram } from './senders.js';
 
 /** How long an SDK may take to send what it has, on a busy machine. */
-const SENT_WITHIN_MS = 60_000;
+const SENT_WITHIN_MS = 90_000;
 const [READS, WRITES, FAILURES] = [30, 7, 3];
 const DEFAULT_ROUTES = { user: '/users/{id}', users: '/users', boom: '/boom' };
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '10' });
+  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '20' });
 });
 
 afterAll(() => service.stop());
@@ -28,8 +28,8 @@ async function variablesOf(client: Client): Promise<Record<string, string>> {
     OTEL_TRACES_EXPORTER: 'otlp',
     OTEL_METRICS_EXPORTER: 'otlp',
     OTEL_LOGS_EXPORTER: 'otlp',
-    OTEL_METRIC_EXPORT_INTERVAL: '1000',
-    OTEL_METRIC_EXPORT_TIMEOUT: '900',
+    OTEL_METRIC_EXPORT_INTERVAL: '5000',
+    OTEL_METRIC_EXPORT_TIMEOUT: '5000',
     OTEL_BSP_SCHEDULE_DELAY: '500',
     OTEL_BLRP_SCHEDULE_DELAY: '500',
     APITALLY_OTLP_ENDPOINT: service.collector.url,

@@ -125,6 +125,17 @@ describe('requests of SERVER spans', () => {
     ]);
   });
 
+  it('reads the route of the name of a span where its instrumentation says it nowhere else', async () => {
+    const { client, sender } = await start();
+    const attributesOf = { 'http.request.method': 'GET', 'url.path': '/users/7' };
+    const span = () => serverSpan({}, { name: 'GET /users/{id}', attributes: attributes(attributesOf) });
+    const scope = 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp';
+    await sender.deliver('traces', traces([span()], { scope }));
+    await sender.deliver('traces', traces([span()]));
+    const paths = (await client.tenant.logs()).data.map(({ path }) => path);
+    expect(paths.toSorted()).toEqual(['/users/{id}', null]);
+  });
+
   it('shows spans and logs of its trace, whatever order and message they came in, and those of no other request', async () => {
     const { client, sender } = await start();
     const traceId = randomBytes(16);

@@ -54,6 +54,8 @@ const STATUSES = ['UNSET', 'OK', 'ERROR'];
 
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
+/** Go's instrumentation of `net/http`. */
+const ROUTE_IN_NAME = /\/otelhttp$/;
 /** Spans of the ASGI protocol's messages: several for each request, which say nothing of the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
@@ -130,7 +132,8 @@ function formatNanoseconds(epochNs: bigint): string {
 }
 
 /** Logs and counts the request of a SERVER span; one without a method is a request of another protocol than HTTP. */
-function addRequest(message: Message, span: Span, { trace_id, span_id, duration_ns }: SpanRecord): void {
+function addRequest(message: Message, span: Span, record: SpanRecord): void {
+  const { trace_id, span_id, duration_ns, scope_name: scopeName } = record;
   const attributes = new Attributes(span.attributes);
   const method = findMethod(attributes);
   if (method === undefined) return;
@@ -139,7 +142,7 @@ function addRequest(message: Message, span: Span, { trace_id, span_id, duration_
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
   const { env } = message;
   const timestamp = Number(span.startTimeUnixNano / NANOSECONDS);
-  const route = attributes.findText('http.route') ?? '';
+  const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
   const path = route === '' ? null : toBraces(route);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
   const status = findStatus(attributes, span.status?.code === Status_StatusCode.ERROR);
@@ -154,7 +157,7 @@ function addRequest(message: Message, span: Span, { trace_id, span_id, duration_
   const client_ip = findClient(attributes, capture.request_headers);
   const agent = attributes.findText('user_agent.original', 'http.user_agent');
   const is_noise = isNoise(path, url, agent ?? headerOf(capture.request_headers, 'user-agent'));
-  const record: RequestRecord = {
+  const request: RequestRecord = {
     request_uuid: findRequestUuid(trace_id, span_id),
     timestamp,
     env,
@@ -173,13 +176,13 @@ function addRequest(message: Message, span: Span, { trace_id, span_id, duration_
     capture: captureText(capture),
   };
   message.rejected.addMembers(reader.ignored);
-  if (!is_noise) message.logs.push(record);
+  if (!is_noise) message.logs.push(request);
   const weight = findWeight(span.traceState, span_id);
   const bins: Bin[] = [['time', findBin(durationMs / 1000), weight]];
   if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
   if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
   message.spanCounts.push({
-    request_uuid: is_noise ? null : record.request_uuid,
+    request_uuid: is_noise ? null : request.request_uuid,
     timestamp,
     env,
     consumer,
@@ -191,6 +194,15 @@ function addRequest(message: Message, span: Span, { trace_id, span_id, duration_
     bytes_sent: (response_size_bytes ?? 0) * weight,
     bins,
   });
+}
+
+/**
+ * The route that the name of a span has behind the method. Names should have nothing else there, but some have the path of the
+ * URL; so this is for instrumentations that name the route nowhere else.
+ */
+function findNamedRoute(name: string, method: string, scope: string): string {
+  const isNamed = ROUTE_IN_NAME.test(scope) && name.startsWith(`${method} /`);
+  return isNamed ? name.slice(method.length + 1) : '';
 }
 
 function findMethod(attributes: Attributes): string | undefined {
