@@ -229,7 +229,7 @@ export class QueryTracesInput extends AppInput implements CheckedInput {
       'Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.',
     examples: [
       {
-        start_time_ns: 1763647509123456789n.toString(),
+        start_time_ns: 1_763_647_509_123_456_768,
         trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
         span_id: '00f067aa0ba902b7',
       },
@@ -320,7 +320,7 @@ function checkAttributeValue(
   op: FilterOperator,
   value: FilterScalar | readonly FilterScalar[],
 ): Refusal | undefined {
-  const values = [value].flat() as FilterScalar[];
+  const values: readonly FilterScalar[] = typeof value === 'object' ? value : [value];
   const types = new Set(values.map((one) => typeof one));
   const [type] = types;
   if (type === undefined) return valueError('the list must not be empty');

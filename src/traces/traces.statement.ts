@@ -147,27 +147,25 @@ function toParams(which: 'after' | 'last', { start_time_ns, trace_id, span_id }:
 function toCondition(filter: SpanFilter, param: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
-  switch (field) {
-    case 'trace_id':
-      // In the form of the column, for its index.
-      if (op === 'eq' || op === 'in') return traceIn([value ?? []].flat(), param);
-      break;
-    case 'env': {
-      const { op: positive, isNegated } = splitNegation(op);
-      if (positive === 'is_null') return { sql: isNegated ? 'true' : 'false', params: {} };
-      const { sql, params } = compare({ sql: 'name' }, kind, { ...filter, op: positive }, param);
-      const found = {
-        sql: `s.app_env_id IN (SELECT id FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32} AND ${sql})`,
-        params,
-      };
-      return isNegated ? not(found) : found;
-    }
-    case 'attributes':
-      return attributeMatches('s.attributes', filter, param);
-    case 'events':
-      return eventMatches(filter, param);
-  }
-  return compare(COLUMNS[field], kind, filter, param);
+  // In the form of the column, for its index.
+  if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(listOf(value), param);
+  if (field === 'attributes') return attributeMatches('s.attributes', filter, param);
+  if (field === 'events') return eventMatches(filter, param);
+  if (field !== 'env') return compare(COLUMNS[field], kind, filter, param);
+  const { op: positive, isNegated } = splitNegation(op);
+  if (positive === 'is_null') return { sql: isNegated ? 'true' : 'false', params: {} };
+  const { sql, params } = compare({ sql: 'name' }, kind, { ...filter, op: positive }, param);
+  const found = {
+    sql: `s.app_env_id IN (SELECT id FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32} AND ${sql})`,
+    params,
+  };
+  return isNegated ? not(found) : found;
+}
+
+/** The values of a filter. */
+function listOf(value: SpanFilter['value']): readonly FilterScalar[] {
+  if (value === undefined) return [];
+  return typeof value === 'object' ? value : [value];
 }
 
 function traceIn(ids: readonly FilterScalar[], param: string): Predicate {
@@ -188,7 +186,7 @@ function attributeMatches(json: string, filter: SpanFilter, param: string): Pred
   const at = `${json}, {${param}_key:String}`;
   if (op === 'exists' || op === 'not_exists')
     return { sql: `${op === 'exists' ? '' : 'NOT '}JSONHas(${at})`, params: of };
-  const [first] = [value ?? ''].flat() as FilterScalar[];
+  const [first = ''] = listOf(value);
   const { types, sql, params } = compareByType(typeof first, at, filter, param);
   return { sql: `(toString(JSONType(${at})) IN (${types}) AND ${sql})`, params: { ...of, ...params } };
 }
@@ -209,14 +207,15 @@ function compareByType(
   const symbol = symbols[op as keyof typeof symbols];
   const isBoolean = type === 'boolean';
   const parse = isBoolean ? (text: string) => `(${text} = 'true')` : (text: string) => `toFloat64(${text})`;
-  const placeholder = Array.isArray(value)
-    ? `arrayMap(one -> ${parse('one')}, {${param}:Array(String)})`
-    : parse(`{${param}:String}`);
+  const placeholder =
+    typeof value === 'object'
+      ? `arrayMap(one -> ${parse('one')}, {${param}:Array(String)})`
+      : parse(`{${param}:String}`);
   const extract = isBoolean ? 'JSONExtractBool' : 'JSONExtractFloat';
   return {
     types: isBoolean ? `'Bool'` : `'Int64', 'UInt64', 'Double'`,
     sql: `${extract}(${at}) ${symbol} ${placeholder}`,
-    params: { [param]: Array.isArray(value) ? value.map(String) : String(value as FilterScalar) },
+    params: { [param]: typeof value === 'object' ? value.map(String) : String(value) },
   };
 }
 

@@ -37,11 +37,10 @@ const NODE_ENV = {
   OTEL_NODE_RESOURCE_DETECTORS: 'env,host,process,serviceinstance',
 };
 const NODE_SDK = ['@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/auto-instrumentations-node'];
-const npm = (...packages: string[]) =>
-  [
-    ['npm', 'init', '-y'],
-    ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
-  ] as const;
+const npm = (...packages: string[]): Sender['install'] => [
+  ['npm', 'init', '-y'],
+  ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
+];
 const PIP = ['venv/bin/pip', 'install', '-q'] as const;
 const VENV = ['python3', '-m', 'venv', 'venv'] as const;
 const UVICORN = ['-m', 'uvicorn', 'fastapi_app:app', '--log-level', 'error', '--host', '127.0.0.1'] as const;

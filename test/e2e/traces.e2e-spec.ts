@@ -283,7 +283,8 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     ];
     for (const rows of [arrow.rows, parquet.rows, csv]) {
       expect(rows).toHaveLength(2);
-      expect(rows[0]!.map((value) => (value === null ? null : String(value)))).toEqual(expected);
+      const texts = rows[0]!.map((value) => (value === null ? null : String(value as string | bigint)));
+      expect(texts).toEqual(expected);
     }
     expect(arrow.fields).toContain('attributes Utf8 not null');
     expect(arrow.fields).toContain('start_time_ns Int64 not null');

@@ -52,7 +52,17 @@ const METRIC_FILTERS = [
   { field: 'path', op: 'not_contains', value: 'nothing' },
   { field: 'status_code', op: 'lt', value: 600 },
 ];
-const SPAN_FIELDS = ['parent_span_id', 'env', 'name', 'kind', 'status', 'attributes', 'events', 'scope_name'];
+const SPAN_FIELDS = [
+  'parent_span_id',
+  'env',
+  'name',
+  'kind',
+  'status',
+  'attributes',
+  'events',
+  'scope_name',
+  'scope_version',
+];
 const SPAN_FILTERS = [
   { field: 'env', op: 'like', value: '%' },
   { field: 'attributes', key: 'a', op: 'eq', value: 1 },

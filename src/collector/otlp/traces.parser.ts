@@ -55,7 +55,7 @@ const STATUSES = ['UNSET', 'OK', 'ERROR'];
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
 /** Go's instrumentation of `net/http`. */
-const ROUTE_IN_NAME = /\/otelhttp$/;
+const ROUTE_IN_NAME = '/otelhttp';
 /** Spans of the ASGI protocol's messages: several for each request, which say nothing of the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
@@ -201,7 +201,7 @@ function addRequest(message: Message, span: Span, record: SpanRecord): void {
  * URL; so this is for instrumentations that name the route nowhere else.
  */
 function findNamedRoute(name: string, method: string, scope: string): string {
-  const isNamed = ROUTE_IN_NAME.test(scope) && name.startsWith(`${method} /`);
+  const isNamed = scope.endsWith(ROUTE_IN_NAME) && name.startsWith(`${method} /`);
   return isNamed ? name.slice(method.length + 1) : '';
 }
 

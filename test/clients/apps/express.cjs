@@ -1,6 +1,7 @@
 const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
 const { context, trace } = require('@opentelemetry/api');
 const express = require('express');
+const process = require('node:process');
 
 const app = express();
 app.use(express.json());

@@ -1,5 +1,6 @@
 const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
 const { context, trace } = require('@opentelemetry/api');
+const process = require('node:process');
 const fastify = require('fastify');
 
 const app = fastify();

@@ -1971,7 +1971,7 @@ export interface operations {
                     /**
                      * @description Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.
                      * @example {
-                     *       "start_time_ns": "1763647509123456789",
+                     *       "start_time_ns": 1763647509123456800,
                      *       "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
                      *       "span_id": "00f067aa0ba902b7"
                      *     }
