@@ -101,7 +101,8 @@ export const SENDERS: readonly Sender[] = [
     needs: 'mvn',
     install: [
       [
-        ...['mvn', '-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'],
+        'mvn',
+        ...['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'],
         '-Dartifact=io.opentelemetry.javaagent:opentelemetry-javaagent:RELEASE',
         ...['-DoutputDirectory=.', '-Dmdep.stripVersion=true'],
       ],
