@@ -4,6 +4,7 @@ import { appCommand } from './cli/app.js';
 import { collectorCommand } from './cli/collector.js';
 import { demoCommand } from './cli/demo.command.js';
 import { endpointCommand } from './cli/endpoint.js';
+import { exportCommand } from './cli/export.js';
 import { importCommand } from './cli/import.js';
 import { keyCommand } from './cli/key.js';
 import { migrateCommand } from './cli/migrate.js';
@@ -28,6 +29,7 @@ for (const register of [
   writeTokenCommand,
   endpointCommand,
   importCommand,
+  exportCommand,
   verifyCommand,
   serveCommand,
   collectorCommand,

@@ -138,9 +138,10 @@ export class AdminService {
   }
 
   /** @throws AdminError when no team has the app. */
-  async requireApp(appId: number): Promise<void> {
-    const rows = await this.store.rows('apps.find_team', APP_TEAM, { app_id: appId });
-    if (rows.length === 0) throw new AdminError(`There is no app ${appId}`);
+  async requireApp(appId: number): Promise<{ team_id: number }> {
+    const [row] = await this.store.rows<{ team_id: number }>('apps.find_team', APP_TEAM, { app_id: appId });
+    if (!row) throw new AdminError(`There is no app ${appId}`);
+    return row;
   }
 
   /** Makes a key. The store gets its hash alone: this answer is the only time the key is seen. */

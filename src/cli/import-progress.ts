@@ -3,13 +3,19 @@ import { tell } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
-/** How far an import is, on standard error: a bar on a terminal, a line now and then elsewhere. */
+/** How far an import or an export is, on standard error: a bar on a terminal, a line now and then elsewhere. */
 export class ImportProgress {
   private readonly bar?: SingleBar;
   private told = Date.now();
 
-  /** @param totalBytes size of the source; null when it is not known. */
-  constructor(private readonly totalBytes: number | null) {
+  /**
+   * @param totalBytes size of the source, or of whatever it is measured by; null when it is not known.
+   * @param done what is said of lines
+   */
+  constructor(
+    private readonly totalBytes: number | null,
+    private readonly done = 'read',
+  ) {
     if (totalBytes === null || !process.stderr.isTTY) return;
     this.bar = new SingleBar(
       {
@@ -27,7 +33,7 @@ export class ImportProgress {
     if (this.bar || Date.now() - this.told < LINE_EVERY_MS) return;
     this.told = Date.now();
     const share = this.totalBytes ? ` (${Math.floor((100 * bytesRead) / this.totalBytes)}%)` : '';
-    tell(`${lines} lines read${share}`);
+    tell(`${lines} lines ${this.done}${share}`);
   }
 
   stop(): void {

@@ -60,6 +60,8 @@ export interface FileQuery {
   jsonLine?: string;
   /** More are `ResultTooLong`; without it there is no limit but that on bytes. */
   maxRows?: number;
+  /** The only column is the text of a whole row in the format, which is `ndjson`. */
+  isText?: boolean;
 }
 
 interface Read extends Omit<Question, 'format'> {
@@ -191,7 +193,7 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql, jsonLine, maxRows }: FileQuery,
+    { format, columns, sql, jsonLine, maxRows, isText = false }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
@@ -201,7 +203,10 @@ export class ClickHouse {
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
-        return read(new ResultFrame('text'), jsonLine ?? `formatRowNoNewline('JSONEachRow', ${names})`);
+        return read(
+          new ResultFrame('text'),
+          jsonLine ?? (isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`),
+        );
       case 'csv': {
         const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
         return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);

@@ -7,6 +7,7 @@ import { progress } from './report/progress.js';
 import { report } from './report/report.js';
 import type { Results } from './report/results.js';
 import { measureAtOnce } from './sections/at-once.js';
+import { measureExports } from './sections/exports.js';
 import { measureBeside } from './sections/beside.js';
 import { measureCollector } from './sections/collector.js';
 import { measureImport } from './sections/import.js';
@@ -61,6 +62,8 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     results.atOnce = await measureAtOnce(service, options);
     const beside = await measureBeside(service, options);
     if (beside) results.beside = beside;
+    const exports = await measureExports(service, options);
+    if (exports) results.exports = exports;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;
     results.afterMb = memoryOf(service.server.pid).rssMb;

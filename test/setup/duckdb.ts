@@ -28,6 +28,12 @@ export async function queryCsv(bytes: Buffer, statement: string): Promise<unknow
   return (await run(bytes, [statement], (path) => `read_csv('${path}', ${options})`)).getRowsJson();
 }
 
+/** The rows of a statement on lines of JSON, which are the view `rows` to it. */
+export async function queryNdjson(bytes: Buffer, statement: string): Promise<unknown[][]> {
+  const reader = (path: string) => `read_json('${path}', format = 'newline_delimited')`;
+  return (await run(bytes, [statement], reader)).getRowsJson();
+}
+
 async function run(
   bytes: Buffer,
   statements: readonly string[],

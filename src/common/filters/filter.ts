@@ -187,7 +187,8 @@ export function FiltersField<
   );
 }
 
-function readFilter<Name extends string>(
+/** One condition as a client sent it, or why it was refused. */
+export function readFilter<Name extends string>(
   fields: FilterFields<Name>,
   item: unknown,
   aliases: Readonly<Record<string, Name>> = {},

@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import compression from 'compression';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
+import { MEDIA_TYPES } from '../formats/file-format.js';
 import { requestLog } from '../logging/request-log.js';
 import { Drain } from './drain.js';
 import { ApiExceptionFilter } from './exception.filter.js';
@@ -45,6 +47,16 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
   });
 }
 
+/**
+ * Compresses answers of 1 KB and more with Brotli or gzip where the client takes it (`Accept-Encoding`), but for Arrow and
+ * Parquet, which are compressed already. The package's list of types does not know NDJSON.
+ */
+const compress = compression({
+  threshold: 1024,
+  filter: (request, response) =>
+    response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
+});
+
 /** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
@@ -58,7 +70,7 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   reportDroppedConnections(app.getHttpServer(), logger, telemetry);
   const log = requestLog(logger, telemetry);
   if (config.trustProxy === false) app.use(warnOfForwarding(logger));
-  app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost);
+  app.use(keepPathDecodable, requestId, log, drain.middleware, requireHost, compress);
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;
 }

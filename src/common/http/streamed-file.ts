@@ -27,13 +27,18 @@ export async function sendStream(response: Response, { chunks, trailers }: FileS
   try {
     await pipeline(withTrailers(), response);
   } catch (error) {
-    if (!response.destroyed || !isClosedByClient(error))
+    if (!isClosedByClient(error))
       log.warn(`an answer broke off: ${error instanceof Error ? error.message : String(error)}`);
-    breakOff(request, response);
   }
 
   async function* withTrailers() {
-    yield* chunks;
+    try {
+      yield* chunks;
+    } catch (error) {
+      // The pipeline would end the connection in good order.
+      breakOff(request, response);
+      throw error;
+    }
     if (takesTrailers) response.addTrailers(trailers());
   }
 }

@@ -14,6 +14,8 @@ const PAGE_ROWS = 50_000;
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE_MS = 500;
 const GROWTH = 4;
+/** How much smaller a page is that is tried again. */
+const SHRINKAGE = 8;
 /** Hashes of 64 bits are compared with the share of a sample. */
 const HASHES = 2 ** 64;
 
@@ -34,11 +36,12 @@ export class ExportPages {
     private readonly scope: AppScope,
   ) {}
 
-  /** The bytes of one file with all rows. */
+  /** The bytes of one file with all rows. @param onPage is given the last key of each page but the last */
   async *read(
     query: ExportQuery,
     { limit = Infinity, after }: ExportPart,
     joiner: FileJoiner,
+    onPage?: (last: RowKey) => void,
   ): AsyncGenerator<Buffer, void, undefined> {
     const isFiltered = query.filters.some((filter) => !isCheap(filter));
     let candidates = isFiltered ? FIRST_CANDIDATES : Math.min(FIRST_CANDIDATES, limit);
@@ -49,6 +52,7 @@ export class ExportPages {
     for (;;) {
       const { value: page, done } = await pages.next(candidates);
       if (done) break;
+      if (page.last) onPage?.(page.last);
       const before = joiner.rows;
       const chunks = joiner.add(page.result);
       for (const chunk of chunks) if (chunk.length > 0) yield chunk;
@@ -102,18 +106,20 @@ export class ExportPages {
       } catch (error) {
         this.scope.patience?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;
-        candidates = Math.ceil(candidates / GROWTH);
+        candidates = Math.ceil(candidates / SHRINKAGE);
         continue;
       }
       isLast = last === undefined;
       after = last;
-      candidates = yield { result, candidates, ms: performance.now() - startedAt };
+      candidates = yield { result, last, candidates, ms: performance.now() - startedAt };
     }
   }
 }
 
 interface Page<Result> {
   readonly result: Result;
+  /** Undefined: the rest. */
+  readonly last: RowKey | undefined;
   /** Records that were read for it. */
   readonly candidates: number;
   readonly ms: number;

@@ -9,13 +9,15 @@ import {
 import { type Predicate, and } from '../../common/filters/predicates.js';
 import { type FileFormat, isTyped } from '../../common/formats/file-format.js';
 import type { Window } from '../../common/time/window.js';
+import { EMPTY_CAPTURE } from '../../ingestion/capture.js';
 import type { RowKey } from './export-body.fields.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
 /** What is to be exported. */
 export interface ExportQuery {
   readonly format: FileFormat;
-  readonly fields: readonly ExportField[];
+  /** `whole`: rows are records with all that was captured, in the shape of Request Details; as NDJSON alone. */
+  readonly fields: readonly ExportField[] | 'whole';
   readonly filters: readonly ExportFilter[];
   readonly window: Window;
   readonly excludedEndpointIds: readonly number[];
@@ -244,8 +246,9 @@ export function selectRows(
   query: ExportQuery,
   range: ExportRange,
   limit: number | undefined,
-): Predicate & { columns: readonly string[] } {
+): Predicate & { columns: readonly string[]; isText: boolean } {
   const { format, fields } = query;
+  if (fields === 'whole') return selectWhole(appId, query, range, limit);
   const { from, members, params } = readRows(appId, query, range, fields);
   const shown = fields.map((field) => {
     const { sql, shown: value = sql, typed = value } = COLUMNS[field];
@@ -255,15 +258,37 @@ export function selectRows(
   });
   return {
     columns: fields,
+    isText: false,
     sql: `
 SELECT ${shown.join(',\n  ')}
 FROM (
   SELECT timestamp, request_uuid, consumer_id, method, status_code${members}
   ${from}
-  ORDER BY timestamp, request_uuid
-  LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}
+  ${IN_ORDER(limit)}
 )`,
     params: { ...params, ...(limit !== undefined && { limit }) },
+  };
+}
+
+/** One key once: a copy of a row may be stored before the engine merges it away. */
+const IN_ORDER = (limit: number | undefined) => `ORDER BY timestamp, request_uuid
+  LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}`;
+
+const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",',
+    substring(record, 1, length(record) - 1), ',', substring(if(capture = '', {empty_capture:String}, capture), 2))`;
+
+function selectWhole(appId: number, query: ExportQuery, range: ExportRange, limit: number | undefined) {
+  const { from, members, params } = readRows(appId, query, range, ['trace_id']);
+  return {
+    columns: ['line'],
+    isText: true,
+    sql: `
+SELECT line FROM (
+  SELECT timestamp, request_uuid, ${WHOLE} AS line${members}
+  ${from}
+  ${IN_ORDER(limit)}
+)`,
+    params: { ...params, ...(limit !== undefined && { limit }), empty_capture: EMPTY_CAPTURE },
   };
 }
 

@@ -44,12 +44,12 @@ export class ExportRepository {
    * @throws an error of which `exceedsLimits` holds, when the range is too large
    */
   page(scope: AppScope, query: ExportQuery, range: ExportRange, limit: number | undefined): Promise<Buffer> {
-    const { columns, sql, params } = selectRows(scope.appId, query, range, limit);
+    const { columns, isText, sql, params } = selectRows(scope.appId, query, range, limit);
     const options = { maxResultBytes: MAX_PAGE_BYTES, teamId: scope.teamId };
     return this.store.file(
       scope,
       'request_logs.export',
-      { format: query.format, columns, sql },
+      { format: query.format, columns, isText, sql },
       params,
       options,
     );

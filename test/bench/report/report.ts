@@ -53,7 +53,7 @@ const PEERS: readonly Column[] = [
   ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
 ];
 
-function others({ atOnce, beside, team, startUp, afterMb, imports, collector }: Results): string {
+function others({ atOnce, beside, exports, team, startUp, afterMb, imports, collector }: Results): string {
   const rows = [
     ...atOnce.map(({ title, concurrency, httpPerSecond, floorPerSecond, p95 }) => [
       `${title}, ${concurrency} at once`,
@@ -68,6 +68,22 @@ function others({ atOnce, beside, team, startUp, afterMb, imports, collector }: 
             figure(beside.besideP95, 'ms'),
             `alone ${figure(beside.aloneP95)} ms`,
             figure(beside.besideP95 / beside.aloneP95),
+          ],
+        ]
+      : []),
+    ...(exports?.formats ?? []).map(({ format, rows, bytes, firstByteMs, peakMb, ...rate }) => [
+      `export of ${figure(rows)} rows as ${format} (${figure(bytes / MB)} MB)`,
+      `${figure(rate.rowsPerSecond)} rows/s, ${figure(rate.rowsPerProcessorSecond)} of one core's time`,
+      `first byte ${figure(firstByteMs)} ms, at most ${figure(peakMb)} MB`,
+      '',
+    ]),
+    ...(exports
+      ? [
+          [
+            'p95 of a page beside an export',
+            figure(exports.pageBesideP95, 'ms'),
+            `alone ${figure(exports.pageAloneP95)} ms`,
+            figure(exports.pageBesideP95 / exports.pageAloneP95),
           ],
         ]
       : []),

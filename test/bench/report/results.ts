@@ -3,6 +3,7 @@ import type { PeerBytes } from '../peers/peers.js';
 import type { AtOnce } from '../sections/at-once.js';
 import type { Beside } from '../sections/beside.js';
 import type { CollectorRates } from '../sections/collector.js';
+import type { Exports } from '../sections/exports.js';
 import type { Import } from '../sections/import.js';
 import type { Operation } from '../sections/operations.js';
 import type { StartUp } from '../sections/start-up.js';
@@ -23,6 +24,7 @@ export interface Results {
   operations: Operation[];
   atOnce: AtOnce[];
   beside?: Beside;
+  exports?: Exports;
   team?: TeamRates;
   /** Resident memory of the server after all of the above, in MB. */
   afterMb?: number;

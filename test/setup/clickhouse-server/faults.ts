@@ -18,6 +18,10 @@ export class Faults {
   /** The fault that befalls a query, if one does; each befalls as many as were ordered. */
   take(name: string): Fault | undefined {
     const order = this.orders.find(({ on, times }) => (on ?? name) === name && times !== 0);
+    if (order?.skip) {
+      order.skip--;
+      return undefined;
+    }
     if (order?.times !== undefined) order.times--;
     return order?.fault;
   }

@@ -27,6 +27,8 @@ export interface FaultOrder {
   fault: Fault;
   /** The query's name, its `log_comment`; any query where left out. */
   on?: string;
+  /** How many queries pass before. */
+  skip?: number;
   /** How many queries it befalls; all where left out. */
   times?: number;
 }

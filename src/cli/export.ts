@@ -1,0 +1,175 @@
+import { createWriteStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AppsRepository } from '../apps/apps.repository.js';
+import { AppsService } from '../apps/apps.service.js';
+import { AppStore } from '../clickhouse/app-store.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { readFilter } from '../common/filters/filter.js';
+import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
+import { type BrokenFile, findBreak } from '../common/formats/broken-file.js';
+import { createJoiner } from '../common/formats/file-joiner.js';
+import { logsRetainedFrom } from '../common/time/retention.js';
+import { refusedParts } from '../common/validation/json-list.js';
+import { Config } from '../config/config.js';
+import { ExportPages } from '../request-logs/export/export-pages.js';
+import type { ExportQuery } from '../request-logs/export/export-statement.js';
+import {
+  ALWAYS,
+  EXPORT_FIELDS,
+  EXPORT_FILTERS,
+  type ExportField,
+  type ExportFilter,
+} from '../request-logs/export/export.input.js';
+import { ExportRepository } from '../request-logs/export/export.repository.js';
+import { type AuditTarget, audited } from './audit.js';
+import { ImportProgress } from './import-progress.js';
+import { id, time } from './options.js';
+import { print } from './output.js';
+import { withStore } from './with-store.js';
+
+interface ExportCommandOptions {
+  app: number;
+  format: FileFormat;
+  /** Milliseconds since the epoch. */
+  since?: number;
+  until?: number;
+  filter: ExportFilter[];
+  fields?: ExportField[];
+  output?: string;
+  resume?: string;
+}
+
+const EXAMPLES = `
+Examples:
+  request-analytics export --app 1 --output requests.ndjson
+  request-analytics export --app 1 --since 2026-11-19 --until 2026-11-20 --format parquet --output day.parquet
+  request-analytics export --app 1 --filter 'status_code gte 500' --filter 'path like /v1/%' | jq .url
+  request-analytics export --app 1 --resume requests.ndjson
+
+A filter is a field, an operator and a value: 'status_code in 500,503', 'consumer_id is_null', 'request_headers[accept] eq */*'.
+NDJSON without --fields has all that is kept of a request, and 'import' takes it.`;
+
+export function exportCommand(program: Command): void {
+  program
+    .command('export')
+    .description('write the request logs of an app to a file, oldest first')
+    .requiredOption('--app <id>', 'app ID', id)
+    .addOption(new Option('--format <format>', 'format of the file').choices(FILE_FORMATS).default('ndjson'))
+    .option('--since <iso>', 'start of the window; all that is kept when not given', time)
+    .option('--until <iso>', 'end of the window, exclusive; now when not given', time)
+    .option('--filter <filter>', 'only requests for which it holds; can be repeated', addFilter, [])
+    .option('--fields <names>', 'fields of a row, separated by commas', fieldNames)
+    .option('--output <file>', 'where to write; standard output when not given')
+    .addOption(
+      new Option(
+        '--resume <file>',
+        'continue a file of NDJSON or CSV that broke off, with the same options',
+      ).conflicts('output'),
+    )
+    .addHelpText('after', EXAMPLES)
+    .action((options: ExportCommandOptions) =>
+      audited('export', { app_id: options.app, format: options.format }, () =>
+        withStore((store) => run(store, options)),
+      ),
+    );
+}
+
+async function run(store: ClickHouse, options: ExportCommandOptions): Promise<AuditTarget> {
+  const { app, format, since, until, filter: filters, fields, output, resume } = options;
+  const broken = resume === undefined ? undefined : await openBroken(resume, format);
+  const { team_id } = await new AdminService(store).requireApp(app);
+  const account = { teamId: team_id, teamName: '', plan: 'premium', keyIdentifier: '' } as const;
+  const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
+  const now = Date.now();
+  const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
+  const query: ExportQuery = {
+    format,
+    fields: fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS),
+    filters,
+    window,
+    excludedEndpointIds: scope.excludedEndpointIds,
+  };
+  const joiner = createJoiner(format);
+  const pages = new ExportPages(new ExportRepository(new AppStore(store)), scope);
+  const progress = new ImportProgress(window.end - window.start, 'written');
+  const bytes = pages.read(query, { after: broken?.last }, joiner, ({ timestamp }) => {
+    progress.update(timestamp - window.start, joiner.rows);
+  });
+  const file = resume ?? output;
+  try {
+    await pipeline(
+      Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
+        objectMode: false,
+        highWaterMark: 1,
+      }),
+      file === undefined
+        ? process.stdout
+        : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : {}),
+      { end: file !== undefined },
+    );
+  } finally {
+    progress.stop();
+  }
+  if (file !== undefined) print({ rows: joiner.rows, file });
+  return { rows: joiner.rows };
+}
+
+/** Cuts what is not whole off a file. */
+async function openBroken(path: string, format: FileFormat): Promise<BrokenFile> {
+  if (format !== 'ndjson' && format !== 'csv')
+    throw new AdminError(`A broken file of ${format} cannot be continued: export it again`);
+  const file = await open(path, 'r+');
+  try {
+    const broken = await findBreak(file, format);
+    await file.truncate(broken.wholeBytes);
+    return broken;
+  } finally {
+    await file.close();
+  }
+}
+
+/** The header line is in a file already that is continued. */
+function headerLength({ fields }: ExportQuery): number {
+  return fields === 'whole' ? 0 : Buffer.byteLength(`${fields.join()}\r\n`);
+}
+
+async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes;
+  for await (const chunk of chunks) {
+    const rest = chunk.subarray(left);
+    left = Math.max(0, left - chunk.length);
+    if (rest.length > 0) yield rest;
+  }
+}
+
+const FILTER = /^\s*(\w+)(?:\[([^\]]+)\])?\s+(\w+)(?:\s([^]*))?$/;
+
+function addFilter(text: string, filters: readonly ExportFilter[]): ExportFilter[] {
+  const [, field = '', key, op = '', value] = FILTER.exec(text) ?? [];
+  const isNumber =
+    field !== 'timestamp' &&
+    Object.entries(EXPORT_FILTERS).some(([name, { type }]) => name === field && type === 'Int64');
+  const toValue = (one: string) => (isNumber && /^-?\d+$/.test(one) ? Number(one) : one);
+  const isList = op === 'in' || op === 'not_in';
+  const filter = {
+    field,
+    op,
+    ...(key !== undefined && { key }),
+    ...(value !== undefined && { value: isList ? value.split(',').map(toValue) : toValue(value) }),
+  };
+  const read = readFilter(EXPORT_FILTERS, filter);
+  const [refused] = refusedParts(read, [], filter);
+  if (refused) throw new InvalidArgumentError(`${refused.path.join('.')}: ${refused.refusal.msg}.`);
+  return [...filters, read as ExportFilter];
+}
+
+function fieldNames(text: string): ExportField[] {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !(EXPORT_FIELDS as readonly string[]).includes(name));
+  if (unknown !== undefined) throw new InvalidArgumentError(`There is no field ${unknown}.`);
+  return EXPORT_FIELDS.filter((field) => ALWAYS.includes(field) || names.includes(field));
+}

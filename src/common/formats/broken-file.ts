@@ -1,0 +1,37 @@
+import type { FileHandle } from 'node:fs/promises';
+import type { RowKey } from '../../request-logs/export/export-body.fields.js';
+
+/** What of a file that broke off is whole. */
+export interface BrokenFile {
+  /** Where its last whole row ends; 0 when none is whole. */
+  readonly wholeBytes: number;
+  readonly last: RowKey | undefined;
+}
+
+/** The end of the file that is looked at: rows are shorter. */
+const TAIL_BYTES = 64 * 1024 * 1024;
+const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
+/** Finds the last whole row of a file of NDJSON or CSV. Of CSV it is the last but one: a line end may be within a text. */
+export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile> {
+  const { size } = await file.stat();
+  const offset = Math.max(0, size - TAIL_BYTES);
+  const tail = Buffer.alloc(size - offset);
+  await file.read(tail, 0, tail.length, offset);
+  // One character a byte, so that places are those of bytes.
+  const text = tail.toString('latin1');
+  const end = format === 'ndjson' ? text.lastIndexOf('\n') + 1 : findLastRow(text);
+  const before = text.slice(0, Math.max(0, end - 1));
+  const start = format === 'ndjson' ? before.lastIndexOf('\n') + 1 : findLastRow(before);
+  const [, timestamp = '', request_uuid = ''] = KEY.exec(text.slice(start, Math.min(end, start + 200))) ?? [];
+  const at = Date.parse(timestamp);
+  if (end <= 0 || Number.isNaN(at)) return { wholeBytes: 0, last: undefined };
+  return { wholeBytes: offset + end, last: { timestamp: at, request_uuid } };
+}
+
+/** Where the last row of CSV begins: behind a line end with a quote, which is doubled inside texts, and a time; or -1. */
+function findLastRow(text: string): number {
+  const mark = '\r\n"';
+  for (let at = text.lastIndexOf(mark); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(mark, at - 1))
+    if (/\d/.test(text.charAt(at + mark.length))) return at + 2;
+  return -1;
+}

@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { setTimeout as wait } from 'node:timers/promises';
+import { HOT_APP, TEAM_KEY } from '../dataset/shape.js';
+import { statsOf } from '../load/stats.js';
+import { memoryOf, readProcessorSeconds } from '../machine.js';
+import { type Options, wants } from '../options.js';
+import { progress } from '../report/progress.js';
+import type { Service } from '../service.js';
+
+const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
+const PAGE = 'page-100-day';
+const ROUND_MS = 1_500;
+const MEMORY_EVERY_MS = 100;
+
+/** One export of all that the hot app has. */
+export interface Export {
+  format: string;
+  rows: number;
+  bytes: number;
+  rowsPerSecond: number;
+  /** Rows in a second of one core's time, the engine's and the service's. */
+  rowsPerProcessorSecond: number;
+  firstByteMs: number;
+  /** The most resident memory of the server meanwhile, in MB. */
+  peakMb: number;
+}
+
+export interface Exports {
+  formats: Export[];
+  /** A page's p95 by itself and beside a running export; milliseconds. */
+  pageAloneP95: number;
+  pageBesideP95: number;
+}
+
+export async function measureExports(service: Service, options: Options): Promise<Exports | undefined> {
+  const page = service.cases().find(({ id }) => id === PAGE);
+  if (!page || !wants(options, 'exports')) return undefined;
+  const formats: Export[] = [];
+  for (const format of FORMATS) {
+    progress(`export as ${format}`);
+    formats.push(await measureExport(service, format));
+  }
+  progress('a page beside an export');
+  const pageAloneP95 = statsOf(await service.httpRound(page, 1, ROUND_MS)).p95;
+  const leaves = new AbortController();
+  const running = exportAll(service, 'ndjson', leaves.signal).catch(() => undefined);
+  const pageBesideP95 = statsOf(await service.httpRound(page, 1, ROUND_MS)).p95;
+  leaves.abort();
+  await running;
+  return { formats, pageAloneP95, pageBesideP95 };
+}
+
+async function measureExport(service: Service, format: string): Promise<Export> {
+  const { pid } = service.server;
+  let peakMb = 0;
+  const ended = new AbortController();
+  const watching = (async () => {
+    for (;;) {
+      peakMb = Math.max(peakMb, memoryOf(pid).rssMb);
+      await wait(MEMORY_EVERY_MS, undefined, { signal: ended.signal });
+    }
+  })().catch(() => undefined);
+  const [startedAt, processorBefore] = [performance.now(), readProcessorSeconds(pid)];
+  const { rows, bytes, firstByteMs } = await exportAll(service, format);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const processorSeconds = readProcessorSeconds(pid) - processorBefore;
+  ended.abort();
+  await watching;
+  return {
+    format,
+    rows,
+    bytes,
+    rowsPerSecond: rows / seconds,
+    rowsPerProcessorSecond: rows / processorSeconds,
+    firstByteMs,
+    peakMb,
+  };
+}
+
+/** Reads an export and keeps nothing of it. */
+async function exportAll({ port }: Service, format: string, signal?: AbortSignal) {
+  const startedAt = performance.now();
+  const outgoing = request({
+    port,
+    method: 'POST',
+    path: `/v1/apps/${HOT_APP}/request-logs`,
+    headers: { 'Api-Key': TEAM_KEY, TE: 'trailers' },
+    ...(signal && { signal }),
+  });
+  outgoing.end(JSON.stringify({ since: '1970-01-01', format }));
+  const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+  if (incoming.statusCode !== 200) throw new Error(`export: ${incoming.statusCode}`);
+  let [bytes, firstByteMs] = [0, NaN];
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    if (bytes === 0) firstByteMs = performance.now() - startedAt;
+    bytes += chunk.length;
+  }
+  return { rows: Number(incoming.trailers['x-row-count']), bytes, firstByteMs };
+}

@@ -1,0 +1,78 @@
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
+import { isDeepStrictEqual } from 'node:util';
+import { TestApp } from '../setup/app.js';
+import { postFor } from '../setup/post-file.js';
+import { Tenant } from '../setup/tenant.js';
+import { hangUp } from '../setup/wire.js';
+
+const DECODERS = { br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync } as const;
+
+describe('the compression of answers', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  const start = Date.now() - 3_600_000;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+    await tenant.write(...Array.from({ length: 1_500 }, (_, index) => ({ timestamp: start + index })));
+  });
+
+  afterAll(async () => {
+    hangUp();
+    await app.stop();
+  });
+
+  const at = (resource: string) => `/v1/apps/${tenant.appId}/${resource}`;
+  const get = async (resource: string, encoding: string) => {
+    const response = await fetch(app.url + at(resource), {
+      headers: { 'Api-Key': tenant.key, 'Accept-Encoding': encoding },
+    });
+    const { data } = (await response.json()) as { data: unknown };
+    return { headers: response.headers, data };
+  };
+  const exported = (format: string, encoding: string) =>
+    postFor(app.url, at('request-logs'), {
+      headers: { 'Api-Key': tenant.key, ...(encoding !== '' && { 'Accept-Encoding': encoding }) },
+      body: { since: new Date(start).toISOString(), format },
+    });
+
+  it.each([
+    ['gzip', 'gzip'],
+    ['br', 'br'],
+    ['gzip, br', 'br'],
+    ['gzip;q=1, br;q=0', 'gzip'],
+    ['deflate', 'deflate'],
+    ['identity', null],
+    ['zstd', null],
+  ])('is chosen by Accept-Encoding: %s gives %s', async (sent, chosen) => {
+    const plain = await get('request-logs?limit=50', 'identity');
+    const { headers, data } = await get('request-logs?limit=50', sent);
+    expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([chosen, 'Accept-Encoding']);
+    expect(isDeepStrictEqual(data, plain.data)).toBe(true);
+  });
+
+  it('is left out below 1 KB, and says that it could be otherwise', async () => {
+    const { headers } = await get('request-logs?limit=1', 'gzip');
+    expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([null, 'Accept-Encoding']);
+    expect(Number(headers.get('content-length'))).toBeLessThan(1_024);
+  });
+
+  it.each(['ndjson', 'csv'])('is that of a whole export as well, as %s', async (format) => {
+    const plain = await exported(format, '');
+    expect(plain.headers).not.toHaveProperty('content-encoding');
+    for (const [encoding, decode] of Object.entries(DECODERS)) {
+      const { body, headers } = await exported(format, encoding);
+      expect([headers['content-encoding'], headers['transfer-encoding']]).toEqual([encoding, 'chunked']);
+      expect(body.length).toBeLessThan(plain.body.length / 3);
+      expect(decode(body).equals(plain.body)).toBe(true);
+    }
+  });
+
+  it.each(['arrow', 'parquet'])('is left out where the format has its own, as %s', async (format) => {
+    const plain = await exported(format, '');
+    const { body, headers } = await exported(format, 'gzip, br');
+    expect(headers).not.toHaveProperty('content-encoding');
+    expect(body.equals(plain.body)).toBe(true);
+  });
+});

@@ -1,0 +1,132 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { NOTHING_CAPTURED, captureText } from '../../src/ingestion/capture.js';
+import { aRequest } from '../factories/request.factory.js';
+import { queryParquet } from '../setup/duckdb.js';
+import { command, dataDirectory } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+
+const ROWS = 2_500;
+
+describeEmbedded('request-analytics export', () => {
+  const data = dataDirectory();
+  const directory = mkdtempSync(join(tmpdir(), 'export-'));
+  const at = (name: string) => join(directory, name);
+  let app = '';
+
+  beforeAll(async () => {
+    const store = await ClickHouse.open(new Config(data.env));
+    await migrate(store);
+    const admin = new AdminService(store);
+    const { id: teamId } = await admin.createTeam('Acme', 'premium');
+    app = String((await admin.createApp(teamId, 'Shop', 'express')).id);
+    const start = Date.now() - 3_600_000;
+    const records = Array.from({ length: ROWS }, (_, index) =>
+      aRequest({
+        timestamp: start + Math.floor(index / 2),
+        status_code: index % 10 === 0 ? 500 : 200,
+        consumer: index % 3 === 0 ? { identifier: `anna ${index % 7}` } : null,
+        path: index % 4 === 0 ? null : '/users/{id}',
+        url: `https://x/${index}"\r\n"2026-`,
+        capture:
+          index % 5 === 0
+            ? captureText({
+                ...NOTHING_CAPTURED,
+                request_headers: [['X-Tag', 'ß "x"']],
+                response_body_json: '{"n":1.0}\r\n',
+                trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+                exception: { type: 'E', message: 'm', stacktrace: 's', tracker_event_id: null },
+                logs: [
+                  {
+                    timestamp: '2026-01-02T03:04:05.123456Z',
+                    message: 'm',
+                    level: 'INFO',
+                    logger: null,
+                    file: null,
+                    line: 7,
+                  },
+                ],
+              })
+            : '',
+      }),
+    );
+    await new RequestsWriter(store).write(Number(app), records);
+    await store.close();
+  });
+
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+    data.remove();
+  });
+
+  const run = (args: readonly string[], env = data.env) => command(['export', '--app', app, ...args], env);
+
+  it('writes NDJSON that import takes, and that comes out of there byte for byte', async () => {
+    const first = at('first.ndjson');
+    const { code, out } = await run(['--output', first]);
+    expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: ROWS, file: first }]);
+
+    const copy = dataDirectory();
+    const team = await command(['team', 'create', '--name', 'Copy', '--plan', 'premium'], copy.env);
+    const { id } = JSON.parse(team.out[0]!) as { id: number };
+    await command(
+      ['app', 'create', '--team', String(id), '--name', 'Copy', '--framework', 'express'],
+      copy.env,
+    );
+    const imported = await command(['import', first, '--app', '1'], copy.env);
+    expect(JSON.parse(imported.out[0]!)).toMatchObject({
+      read: ROWS,
+      imported: ROWS,
+      rejected: 0,
+      logged: ROWS,
+    });
+    await command(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
+    expect(readFileSync(at('second.ndjson')).equals(readFileSync(first))).toBe(true);
+    copy.remove();
+  });
+
+  it.each(['ndjson', 'csv'])('continues a file that broke off anywhere, as %s', async (format) => {
+    const whole = at(`whole.${format}`);
+    const until = ['--until', new Date(Date.now() - 60_000).toISOString()];
+    expect((await run(['--format', format, ...until, '--output', whole])).code).toBe(0);
+    const bytes = readFileSync(whole);
+    const { size } = statSync(whole);
+    for (const cut of [0, 10, Math.floor(size * 0.37), size - 1]) {
+      const part = at(`part.${format}`);
+      writeFileSync(part, bytes.subarray(0, cut));
+      const { code } = await run(['--format', format, ...until, '--resume', part]);
+      expect([cut, code, readFileSync(part).equals(bytes)]).toEqual([cut, 0, true]);
+    }
+  });
+
+  it('writes the other formats, and only what filters choose', async () => {
+    const file = at('errors.parquet');
+    await run(['--format', 'parquet', '--filter', 'status_code in 500,503', '--output', file]);
+    const rows = await queryParquet(readFileSync(file), ['SELECT count(), min(status_code) FROM rows']);
+    expect(rows).toEqual([[String(ROWS / 10), 500]]);
+    const { out } = await run(['--filter', 'request_headers[x-tag] contains SS', '--filter', 'path is_null']);
+    expect(out).toEqual([]);
+  });
+
+  it('refuses what it cannot do, in one line', async () => {
+    const refused = async (...args: string[]) => {
+      const { code, err } = await run(args);
+      return [code, err.find((line) => line.startsWith('error'))];
+    };
+    expect(await refused('--filter', 'status_code like 5')).toEqual([
+      1,
+      expect.stringContaining("operator 'like' is not supported for field 'status_code'"),
+    ]);
+    writeFileSync(at('x.parquet'), '');
+    expect(await refused('--format', 'parquet', '--resume', at('x.parquet'))).toEqual([
+      1,
+      'error: A broken file of parquet cannot be continued: export it again',
+    ]);
+  });
+});
