@@ -64,6 +64,7 @@ GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_c
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
 -- The doors keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
+GRANT SELECT ON request_bins TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports TO request_analytics_collector;

@@ -16,7 +16,7 @@ import { readBody } from './request-body.js';
 
 /** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
 const MAX_WAITING = 1_000;
-const MAX_WAIT_MS = 8_000;
+const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
 /** Statuses of a body that can never be taken. */
 const REJECTED = new Set([400, 413, 422]);

@@ -41,7 +41,7 @@ describe('parseCombinedLine', () => {
       status_code: 200,
       request_size_bytes: null,
       response_size_bytes: 512,
-      response_time_ms: 0,
+      response_time_ms: null,
       client_ip: '8.8.8.8',
       client_country_iso_code: 'US',
       is_noise: false,
@@ -150,13 +150,13 @@ describe('parseCombinedLine', () => {
     ['a name', 'request_time=0.020 upstream=0.010', 20],
     ['gunicorn', '0.012345', 12],
     ['Traefik', '42 "shop@docker" "http://10.0.0.3:80" 12ms', 12],
-    ['%D of Apache', '12345', 0],
-    ['%T of Apache', '3', 0],
-    ['a list of upstreams', '"0.001, 0.002"', 0],
-    ['a ratio', '"3.45"', 0],
-    ['a version', '1.1', 0],
-    ['text', '"took 0.004 s" x0.004 0.004x', 0],
-    ['a quote that stays open', '"0.004', 0],
+    ['%D of Apache', '12345', null],
+    ['%T of Apache', '3', null],
+    ['a list of upstreams', '"0.001, 0.002"', null],
+    ['a ratio', '"3.45"', null],
+    ['a version', '1.1', null],
+    ['text', '"took 0.004 s" x0.004 0.004x', null],
+    ['a quote that stays open', '"0.004', null],
   ])('finds the response time of %s behind the user agent: %s', (_, further, response_time_ms) => {
     expect(recordOf(line({ rest: `200 512 ${BROWSER} ${further}` }))).toMatchObject({ response_time_ms });
   });
@@ -200,7 +200,7 @@ describe('parseCombinedLine', () => {
   it('leaves out and names a size and a time beyond their limits', () => {
     const text = line({ rest: `200 17592186044417 ${BROWSER} 999999999.000` });
     expect(parseCombinedLine(text)).toMatchObject({
-      record: { response_size_bytes: null, response_time_ms: 0 },
+      record: { response_size_bytes: null, response_time_ms: null },
       ignored: ['response_size_bytes', 'response_time_ms'],
     });
   });

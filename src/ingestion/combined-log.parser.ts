@@ -14,7 +14,7 @@ const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
 /** Where the time begins in what `TIME` finds, and how long all of it is. */
 const [TIME_AT, TIME_LENGTH] = [2, 31];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-const VIRTUAL_HOST = /^([\w.-]+|\[[\da-fA-F:.]+\])(?::(\d{1,5}))?$/;
+const VIRTUAL_HOST = /^([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
 const QUOTED = / "/y;

@@ -39,7 +39,7 @@ describe('parseNdjsonLine', () => {
       status_code: 200,
       request_size_bytes: null,
       response_size_bytes: null,
-      response_time_ms: 0,
+      response_time_ms: null,
       client_ip: null,
       client_country_iso_code: null,
       is_noise: false,

@@ -264,11 +264,21 @@ describe('the collection interface', () => {
       const post = async (sender: Client) =>
         (await service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, file)).status;
       expect(await post(client)).toBe(202);
-      const stalled = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
-      stalled.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`);
+      // A stalled message is refused after some seconds, and another one takes its place.
+      let isOver = false;
+      const stall = () => {
+        const stalled = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
+        stalled.write(`POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{`);
+        stalled.resume().once('close', () => {
+          if (!isOver) current = stall();
+        });
+        return stalled;
+      };
+      let current = stall();
       await eventually(async () => (await post(client)) === 429);
       expect(await post(await service.tenant())).toBe(202);
-      stalled.destroy();
+      isOver = true;
+      current.destroy();
       await eventually(async () => (await post(client)) === 202);
     });
 

@@ -104,8 +104,11 @@ export class AppReader {
     );
     const groups = found.flatMap(({ group }) => (group === null ? [] : [group]));
     this.remembered.check(`group of ${this.appId}`, new Map(groups.map(({ name, id }) => [name, id])));
+    // A consumer that made no request has its creation's time, which is compared below.
+    const createdAt = new Map(found.map(({ identifier, created_at }) => [identifier, created_at]));
     const expected = [...this.truth.consumers].map(([identifier, { name, group, lastRequestAt }]) => {
-      const last_request_at = lastRequestAt === null ? null : new Date(lastRequestAt).toISOString();
+      const last_request_at =
+        lastRequestAt === null ? createdAt.get(identifier) : new Date(lastRequestAt).toISOString();
       return { identifier, name, group, last_request_at };
     });
     expectSameSet(

@@ -196,7 +196,7 @@ describeWithRedisServer('FallbackCounter', () => {
     await counter.hit('key:last');
     warnings.mockClear();
     counter.onApplicationShutdown();
-    await eventually(() => !process.getActiveResourcesInfo().includes('TCPSocketWrap'), 1_000);
+    await eventually(() => !process.getActiveResourcesInfo().includes('TCPSocketWrap'));
     server.thaw();
     expect(await counter.hit('key:late')).toMatchObject({ hits: 1 });
     expect([warnings.mock.calls.length, notes.mock.calls.length]).toEqual([0, 0]);

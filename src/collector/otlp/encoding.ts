@@ -60,10 +60,11 @@ export function encode<Desc extends DescMessage>(
 
 function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): MessageShape<Desc> {
   if (bytes.length === 0) return fromBinary(schema, bytes);
-  if (hasMoreValues(bytes, MAX_MESSAGES)) throw tooMany();
+  const text = bytes.toString();
+  if (hasMoreValues(text, MAX_MESSAGES)) throw tooMany();
   let json: JsonValue;
   try {
-    json = toProtobufJson(parseExact(bytes.toString()));
+    json = toProtobufJson(parseExact(text));
   } catch (error) {
     throw new Rejection(reasonOf(error, 'body'));
   }

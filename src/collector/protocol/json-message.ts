@@ -53,19 +53,22 @@ const MAX_VALUES = 1_500_000;
 const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
 
 function objectOf(body: Buffer): Members {
-  if (hasMoreValues(body, MAX_VALUES)) throw new Rejection(`body: must have at most ${MAX_VALUES} values`);
+  const text = body.toString();
+  if (hasMoreValues(text, MAX_VALUES)) throw new Rejection(`body: must have at most ${MAX_VALUES} values`);
   try {
-    return asObject(parseJson(body.toString()), 'body');
+    return asObject(parseJson(text), 'body');
   } catch (error) {
     throw new Rejection(reasonOf(error, 'body'));
   }
 }
 
-/** By an upper bound that needs no parser: characters within texts count as well. */
-export function hasMoreValues(body: Buffer, max: number): boolean {
-  if (body.length <= max) return false;
+/** Whether a JSON text may have more values. It needs no parser, and so counts the characters within strings as well. */
+export function hasMoreValues(text: string, max: number): boolean {
+  if (text.length <= max) return false;
   let values = 0;
-  for (const byte of body)
-    if (byte === COMMA || byte === OPENING_BRACKET || byte === OPENING_BRACE) values += 1;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === COMMA || character === OPENING_BRACKET || character === OPENING_BRACE) values += 1;
+  }
   return values > max;
 }

@@ -63,6 +63,7 @@ describe('parseLogItem', () => {
       message: 'm',
       stacktrace: 's',
       tracker_event_id: 'x',
+      sentry_event_id: 'x',
     });
   });
 
@@ -338,6 +339,14 @@ describe('parseLogItem', () => {
       }),
       { numRuns: 1_000 },
     );
+  });
+
+  it.each([
+    ['opening brackets', '['.repeat(300_001)],
+    ['numbers of spans', `{"spans":[${'0.1,'.repeat(300_001)}0]}`],
+  ])('rejects a line without parsing it when it has too many %s', (_, line) => {
+    const reason = 'item: must have at most 300000 values';
+    expect(parseLogItem(line, CONTEXT)).toEqual({ reason, isJson: true });
   });
 
   it('never throws, whatever the line', () => {

@@ -24,8 +24,12 @@ import {
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import type { MessageContext } from '../message.js';
 import { clientAddressOf } from './client-address.js';
+import { hasMoreValues } from './json-message.js';
 import { readItemCapture } from './log-item.capture.js';
 import { asEpochMs, memberOf, secondsDecoder } from './members.js';
+
+/** Values that an item may have: 1,000 log messages and as many spans have some 30,000. */
+const MAX_VALUES = 300_000;
 
 /** A logged request and the names of the members that were left out, or the one-line reason for which the line is none. */
 export type LogItem =
@@ -38,6 +42,8 @@ export type LogItem =
  * out. Masked values are kept as they are. Never throws.
  */
 export function parseLogItem(line: string, context: MessageContext): LogItem {
+  if (hasMoreValues(line, MAX_VALUES))
+    return { reason: `item: must have at most ${MAX_VALUES} values`, isJson: true };
   let item: unknown;
   try {
     // Only spans have numbers whose digits count, and reading them is slower.
