@@ -28,6 +28,8 @@ GRANT SELECT (app_id, id, identifier, name, group_id, created_at) ON consumers_v
 GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON request_details_v1 TO request_analytics_reader;
+GRANT SELECT ON spans_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line) ON application_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_by_consumer_v1 TO request_analytics_reader;
@@ -51,6 +53,7 @@ GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
 GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
 GRANT SELECT ON app_limits_v1 TO request_analytics_collector;
+GRANT SELECT (identifier, app_id, token_sha256, revoked_at, updated_at) ON write_tokens_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumer_groups_v1 TO request_analytics_collector;
@@ -65,6 +68,11 @@ GRANT SELECT ON request_bins TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_spans TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_messages TO request_analytics_collector;
+GRANT SELECT, INSERT ON counted_instances_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON pending_counts_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON metric_streams_v1 TO request_analytics_collector;
 GRANT SHOW TABLES ON * TO request_analytics_collector;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_collector;
 GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_collector;

@@ -61,6 +61,8 @@ export interface FileQuery {
   /** The names of the statement's columns, in their order. The first of them is never null. */
   columns: readonly string[];
   sql: string;
+  /** An expression of the columns that is a row's line of NDJSON, where a column holds JSON text; the engine's own without it. */
+  jsonLine?: string;
   /** More are `ResultTooLong`; without it there is no limit but that on bytes. */
   maxRows?: number;
   /** The only column is the text of a whole row in the format, which is `ndjson`. */
@@ -200,7 +202,7 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql, maxRows, isText = false }: FileQuery,
+    { format, columns, sql, jsonLine, maxRows, isText = false }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
@@ -210,7 +212,10 @@ export class ClickHouse {
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
-        return read(new ResultFrame('text'), isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`);
+        return read(
+          new ResultFrame('text'),
+          jsonLine ?? (isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`),
+        );
       case 'csv': {
         const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
         return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);

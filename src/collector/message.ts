@@ -1,3 +1,4 @@
+import type { Measure } from '../ingestion/bins.js';
 import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
@@ -31,6 +32,64 @@ export interface InstanceReport {
   versions: Record<string, string>;
 }
 
+/** A span as the door `logged_spans` takes it. IDs are lower-case hex; no parent is an empty text. */
+export interface SpanRecord {
+  trace_id: string;
+  span_id: string;
+  parent_span_id: string;
+  name: string;
+  /** In upper case, as OpenTelemetry names them. */
+  kind: string;
+  status: string;
+  /** Nanoseconds since the Unix epoch, all digits. */
+  start_time_ns: string;
+  duration_ns: string;
+  /** Empty when they are not given. */
+  scope_name: string;
+  scope_version: string;
+  /** JSON text of an object. */
+  attributes: string;
+  /** JSON text of a list. */
+  events: string;
+}
+
+/** A log record of a trace as the door `logged_messages` takes it; what is not given is empty, or 0. */
+export interface LogMessage {
+  trace_id: string;
+  span_id: string;
+  /** The span of the request, where the sender says so. */
+  server_span_id: string;
+  /** Nanoseconds since the Unix epoch, all digits. */
+  timestamp_ns: string;
+  level: string;
+  message: string;
+  logger: string;
+  file: string;
+  line: number;
+}
+
+/** A request that its span alone tells of: it counts where the instance sends no metric of its requests. */
+export interface SpanCount extends CountRecord {
+  /** Of the logged request, so that the same span in another message does not count again; null where it is not logged. */
+  request_uuid: string | null;
+}
+
+/** What a point of a metric of requests says; it may be the sum of all since the stream began. */
+export interface MetricPoint extends DimensionNames {
+  /** 0 when it is not known. */
+  status_code: number;
+  measure: Measure;
+  /** How many requests were measured, and the sum of what was: seconds or bytes. */
+  count: number;
+  sum: number;
+  /** How they are spread: n of them in bin k. */
+  bins: [k: number, n: number][];
+  /** What makes the cumulative stream the same again; null where the point counts by itself. */
+  stream: string | null;
+  /** End of what is counted, in nanoseconds since the Unix epoch. */
+  time_ns: bigint;
+}
+
 /** One message of a client library, read: what it registers, what it counts and what it logs. */
 export interface Message {
   /** The same message again has the same one, lower-case with hyphens. */
@@ -42,6 +101,11 @@ export interface Message {
   names: DimensionNames[];
   counts: CountRecord[];
   logs: RequestRecord[];
+  spans: SpanRecord[];
+  logMessages: LogMessage[];
+  /** Requests that are counted by their spans, or by the points of metrics. */
+  spanCounts: SpanCount[];
+  points: MetricPoint[];
   errors: ErrorRecord[];
   report: InstanceReport | null;
   /** The app's framework, or null when it does not say. */
@@ -62,12 +126,26 @@ export interface MessageContext {
 const ENTRY_CHARACTERS = 300;
 
 /** About how many characters the rows of a message have. */
-export function weighMessage({ names, counts, logs, errors, report }: Message): number {
+export function weighMessage(message: Message): number {
+  const { names, counts, logs, errors, report, spans, logMessages, spanCounts, points } = message;
   const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
-  const counted = counts.reduce((sum, count) => sum + weighCount(count), 0);
+  const counted = [...counts, ...spanCounts, ...points].reduce((sum, count) => sum + weighCount(count), 0);
   const texts = errors.reduce((sum, error) => sum + weighError(error), 0);
+  const spanTexts = spans.reduce((sum, span) => sum + weighSpan(span), 0);
+  const logTexts = logMessages.reduce((sum, log) => sum + weighLogMessage(log), 0);
   const versions = report ? JSON.stringify(report.versions).length : 0;
-  return requests + counted + texts + versions + ENTRY_CHARACTERS * (names.length + 1);
+  const rows = requests + counted + texts + spanTexts + logTexts + versions;
+  return rows + ENTRY_CHARACTERS * (names.length + 1);
+}
+
+/** About how many characters the row of a span has: its JSON is escaped in it. */
+export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
+  return 2 * (attributes.length + events.length) + 2 * ENTRY_CHARACTERS;
+}
+
+/** The same of a log record. */
+export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
+  return 2 * message.length + ENTRY_CHARACTERS;
 }
 
 /** About how many characters the row of an error has: line ends are escaped in it. */

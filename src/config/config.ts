@@ -97,6 +97,8 @@ const SPECS = {
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
+  COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
+  COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 256 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
@@ -240,6 +242,10 @@ export class Config {
       maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
       /** Longest log file, unpacked. */
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
+      /** Longest OTLP body, as it arrives and unpacked. */
+      maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+      /** How long requests known by spans wait for a metric of them before they are counted, in milliseconds. */
+      spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages that have no answer yet. An app that holds a quarter is answered 429; beyond it all get 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
     };

@@ -3,13 +3,18 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
 
-/** The tables that batches are inserted into: Null tables with views behind them. */
+/** The tables that batches are inserted into: Null tables with views behind them, and what the collector itself reads. */
 const INGEST_TABLES = [
   'requests',
   'request_counts',
   'logged_requests',
   'reported_errors',
   'instance_reports',
+  'logged_spans',
+  'logged_messages',
+  'counted_instances_v1',
+  'pending_counts_v1',
+  'metric_streams_v1',
 ] as const;
 export type IngestTable = (typeof INGEST_TABLES)[number];
 

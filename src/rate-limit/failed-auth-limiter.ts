@@ -6,10 +6,10 @@ import { toClientKey } from './client-key.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
 /** What can be guessed; each is counted by itself. */
-export type Credential = 'api_key' | 'client_id';
+export type Credential = 'api_key' | 'client_id' | 'write_token';
 
 /**
- * Slows the guessing of API keys, or of client IDs: those that are wrong are counted per client address, in the windows that
+ * Slows the guessing of API keys, of client IDs or of write tokens: those that are wrong are counted per client address, in the windows that
  * requests are counted in. A missing key is no guess and is not counted. Who checks a credential asks `retryAfter` first, unless it
  * lately found this one good, and calls `record` for each that it found wrong.
  */

@@ -7,10 +7,18 @@ import { LogRateEstimator } from './log-rate-estimator.js';
 import { RequestLogsController } from './request-logs.controller.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
 import { RequestLogsService } from './request-logs.service.js';
+import { RequestTraceRepository } from './request-trace.repository.js';
 
 @Module({
   imports: [AppsModule],
   controllers: [RequestLogsController, ExportController],
-  providers: [RequestLogsService, RequestLogsRepository, LogRateEstimator, ExportService, ExportRepository],
+  providers: [
+    RequestLogsService,
+    RequestLogsRepository,
+    RequestTraceRepository,
+    LogRateEstimator,
+    ExportService,
+    ExportRepository,
+  ],
 })
 export class RequestLogsModule {}

@@ -16,6 +16,13 @@ export function readUnpackedSize(bytes: Buffer): number {
   return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
 }
 
+/** Whether zlib stopped because there was more than it was allowed to unpack. */
+export function isTooLarge(error: unknown): boolean {
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+  );
+}
+
 /**
  * Unpacks gzip, also of several members one after another. What could be unpacked of truncated or damaged input is
  * given before the error is thrown; a pipe would drop what it still holds. Of damaged input the last 16 KiB before

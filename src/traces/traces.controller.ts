@@ -1,0 +1,36 @@
+import { Controller } from '@nestjs/common';
+import { CurrentAccount } from '../auth/account.decorator.js';
+import type { Account } from '../common/account.js';
+import { AcceptedFormat, type FileAnswer } from '../common/formats/file-answer.js';
+import type { FileFormat } from '../common/formats/file-format.js';
+import { QueryOperation } from '../openapi/query-operation.decorator.js';
+import { Input } from '../validation/input.decorator.js';
+import { TraceSpanRow } from './traces.dto.js';
+import { QueryTracesInput } from './traces.input.js';
+import { TracesService } from './traces.service.js';
+
+@Controller('v1/apps/:app_id/traces')
+export class TracesController {
+  constructor(private readonly service: TracesService) {}
+
+  @QueryOperation({
+    id: 'queryTraces',
+    tag: 'Traces',
+    summary: 'Query Traces',
+    description:
+      'Returns the spans of a window that fulfil the filters, as one file with a row a span, oldest first, ties by ' +
+      '`trace_id` and `span_id`. Excluded endpoints are not left out, and spans may belong to no request log. The file is ' +
+      'sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never ' +
+      'with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and ' +
+      '`X-Complete: true` behind a whole one. A key may run two queries of traces at once.',
+    input: QueryTracesInput,
+    row: TraceSpanRow,
+  })
+  query(
+    @CurrentAccount() account: Account,
+    @Input() input: QueryTracesInput,
+    @AcceptedFormat() acceptedFormat: FileFormat,
+  ): Promise<FileAnswer> {
+    return this.service.query(account, input, acceptedFormat);
+  }
+}

@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { AppsModule } from '../apps/apps.module.js';
+import { TracesController } from './traces.controller.js';
+import { TracesRepository } from './traces.repository.js';
+import { TracesService } from './traces.service.js';
+
+@Module({
+  imports: [AppsModule],
+  controllers: [TracesController],
+  providers: [TracesService, TracesRepository],
+})
+export class TracesModule {}
