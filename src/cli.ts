@@ -17,7 +17,7 @@ import { verifyCommand } from './cli/verify.js';
 import { writeTokenCommand } from './cli/write-token.js';
 
 const program = new Command('request-analytics')
-  .description('Request logs and traffic of monitored apps: the service and what its owner does.')
+  .description('Request logs and traffic of monitored apps: the service and its administration.')
   .showSuggestionAfterError()
   .helpCommand(false);
 

@@ -7,7 +7,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Plan } from '../common/account.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
-/** What was asked cannot be done; `message` is one line for the person who asked. */
+/** The command cannot be executed; `message` is one line for its user. */
 export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
@@ -35,7 +35,7 @@ export interface WriteTokenRow {
   revoked_at: string | null;
 }
 
-/** How many names an app may have; 0: the configured limit. */
+/** Limits on the names of an app; 0: the configured limit. */
 export interface AppLimitsRow {
   endpoints: number;
   consumers: number;
@@ -69,7 +69,7 @@ const KEYS = `
 SELECT identifier, team_id, name, created_at, expires_at, revoked_at
 FROM api_keys_v1 FINAL WHERE team_id = {team_id:Int64} ORDER BY created_at, identifier`;
 const KEY_COUNT = `SELECT count() AS keys FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
-/** A changed row is the whole row again, copied inside the engine with the change in place. */
+/** A change inserts the whole row again, copied inside the engine with the new value. */
 const REVOKE = `
 INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
 SELECT identifier, team_id, name, key_sha256, created_at, expires_at, coalesce(revoked_at, now64(3))
@@ -99,7 +99,7 @@ const ENDPOINT = `
 SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
 
-/** What the owner of the service does: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
+/** Administration: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
 export class AdminService {
   constructor(private readonly store: ClickHouse) {}
 
@@ -137,14 +137,14 @@ export class AdminService {
     return apps;
   }
 
-  /** @throws AdminError when no team has the app. */
+  /** The team of an app. @throws AdminError if the app does not exist. */
   async requireApp(appId: number): Promise<{ team_id: number }> {
     const [row] = await this.store.rows<{ team_id: number }>('apps.find_team', APP_TEAM, { app_id: appId });
     if (!row) throw new AdminError(`There is no app ${appId}`);
     return row;
   }
 
-  /** Makes a key. The store gets its hash alone: this answer is the only time the key is seen. */
+  /** Creates a key. Only its hash is stored, so this result is the only place where the key is shown. */
   async createKey(
     teamId: number,
     { name = '', expiresAt, key = createApiKey() }: { name?: string; expiresAt?: number; key?: string } = {},
@@ -172,11 +172,11 @@ export class AdminService {
     return this.store.rows<KeyRow>('api_keys.list', KEYS, { team_id: teamId });
   }
 
-  /** Revokes for good; revoking again changes nothing. */
+  /** Revokes the key permanently; a repeated call changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
-    // What was typed may be the whole key, and is not repeated.
+    // The argument may be a whole key, so the error does not repeat it.
     if (!(await this.hasKey(identifier)))
-      throw new AdminError('There is no key with that identifier, which is the part before the dot');
+      throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
   }
@@ -221,7 +221,7 @@ export class AdminService {
     return { identifier, app_id: appId, revoked: true };
   }
 
-  /** Only teams on the premium plan may use the API; servers learn it within 10 seconds. */
+  /** Only teams on the premium plan may use the API; takes effect within 10 seconds. */
   async setPlan(teamId: number, plan: Plan): Promise<TeamRow> {
     const team = await this.requireTeam(teamId);
     await this.store.command(
@@ -232,7 +232,7 @@ export class AdminService {
     return { ...team, plan };
   }
 
-  /** Lets the collector take nothing for an app, or take data again, within 10 seconds. What is stored stays readable. */
+  /** Disables or enables collection for an app, within 10 seconds. Stored data stays readable. */
   async setDisabled(appId: number, disabled: boolean): Promise<{ id: number; disabled: boolean }> {
     await this.requireApp(appId);
     const params = { app_id: appId, disabled };
@@ -240,7 +240,7 @@ export class AdminService {
     return { id: appId, disabled };
   }
 
-  /** Gives an app another client ID; the collector does not know the old one any more within 10 seconds. */
+  /** Gives an app a new client ID; the collector rejects the old one within 10 seconds. */
   async rotateClientId(appId: number): Promise<{ id: number; client_id: string }> {
     await this.requireApp(appId);
     const client_id = randomUUID();
@@ -249,7 +249,7 @@ export class AdminService {
     return { id: appId, client_id };
   }
 
-  /** Sets how many names an app may have; what is left out stays as it was, 0 stands for the configured limit. */
+  /** Sets limits on the names of an app; an absent limit stays unchanged, 0 means the configured limit. */
   async setNameLimits(appId: number, limits: Partial<AppLimitsRow>): Promise<AppLimitsRow> {
     await this.requireApp(appId);
     const [present] = await this.store.rows<AppLimitsRow>('app_limits.find', LIMITS, { app_id: appId });
@@ -258,14 +258,14 @@ export class AdminService {
     return changed;
   }
 
-  /** Marks an endpoint as excluded, or takes the mark back. */
+  /** Marks an endpoint as excluded, or removes the mark. */
   async setExcluded(appId: number, method: string, path: string, excluded: boolean): Promise<EndpointRow> {
     const row = await this.requireEndpoint(appId, method, path);
     await this.store.insert('endpoints_v1', [JSON.stringify({ app_id: appId, ...row, excluded })]);
     return { id: row.id, method: row.method, path: row.path, excluded };
   }
 
-  /** Lets a status of an endpoint count as a success in metrics, past and future, or as an error again. */
+  /** Counts a status of an endpoint as a success in metrics, past and future, or as an error again. */
   async setExpectedError(
     appId: number,
     method: string,
@@ -281,9 +281,8 @@ export class AdminService {
     return { id: endpoint.id, method: endpoint.method, path: endpoint.path, status_code, expected };
   }
 
-  /**
-   * The next ID of a table, which no other process gets: the engine keeps one of several claims on an ID, because they
-   * have one deduplication token (migration 0001).
+  /* * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token, so the engine
+   * keeps only one of them (migration 0001).
    */
   private async claimId(table_name: 'teams_v1' | 'apps_v1'): Promise<number> {
     const claim = randomUUID();
@@ -301,7 +300,7 @@ export class AdminService {
     }
   }
 
-  /** @throws AdminError when the app has no such endpoint. */
+  /** @throws AdminError if the app has no such endpoint. */
   private async requireEndpoint(
     appId: number,
     method: string,

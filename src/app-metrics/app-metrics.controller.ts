@@ -19,8 +19,8 @@ export class AppMetricsController {
     summary: 'Query Metrics',
     description:
       'Returns aggregated metrics of one app: counts, errors, sizes and response times, by period and by the fields to ' +
-      'group by, oldest period first. Excluded endpoints are left out, and so are groups without requests. All rows come ' +
-      'in one answer, at most 1,000,000.',
+      'group by, oldest period first. Excluded endpoints and groups without requests are left out. One response has ' +
+      'all rows, at most 1,000,000.',
     input: QueryMetricsInput,
     row: MetricsRow,
     headers: ['X-Percentile-Accuracy'],

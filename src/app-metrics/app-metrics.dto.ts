@@ -4,11 +4,11 @@ const COUNT = { type: 'integer', minimum: 0 } as const;
 const PERCENTILE = { type: 'integer', nullable: true, minimum: 0 } as const;
 const percentile = (rank: number, example: number) => ({
   ...PERCENTILE,
-  description: `Response time in milliseconds within which ${rank} % of the requests were answered; null where no time is known`,
+  description: `Response time in milliseconds, ${rank}th percentile; null if no time is known`,
   example,
 });
 
-/** A row of metrics: of the optional members those that were asked for. */
+/** A row of metrics; only requested optional members are present. */
 export class MetricsRow {
   @ApiProperty({
     type: 'string',
@@ -57,7 +57,7 @@ export class MetricsRow {
   @ApiPropertyOptional({
     type: 'integer',
     nullable: true,
-    description: 'Status code; null where it is not known',
+    description: 'Status code; null if unknown',
     example: 200,
   })
   status_code?: number | null;
@@ -68,7 +68,7 @@ export class MetricsRow {
   @ApiPropertyOptional({
     type: 'number',
     minimum: 0,
-    description: 'Requests a minute; in the running period of its minutes until now',
+    description: 'Requests per minute; in the current period, per minute until now',
     example: 21.4,
   })
   requests_per_minute?: number;
@@ -82,7 +82,7 @@ export class MetricsRow {
   @ApiPropertyOptional({
     ...COUNT,
     nullable: true,
-    description: '4xx that are not expected of their endpoint; null where no status is known',
+    description: '4xx except expected errors of the endpoint; null if no status is known',
     example: 12,
   })
   client_errors?: number | null;
@@ -90,7 +90,7 @@ export class MetricsRow {
   @ApiPropertyOptional({
     ...COUNT,
     nullable: true,
-    description: '5xx; null where no status is known',
+    description: '5xx; null if no status is known',
     example: 3,
   })
   server_errors?: number | null;
@@ -100,7 +100,8 @@ export class MetricsRow {
     nullable: true,
     minimum: 0,
     maximum: 1,
-    description: 'Share of client and server errors in the requests whose status is known; null without any',
+    description:
+      'Share of client and server errors among requests with a known status; null if there are none',
     example: 0.0117,
   })
   error_rate?: number | null;

@@ -53,7 +53,7 @@ const NUMBER_OPERATORS = [
   'is_not_null',
 ] as const;
 
-/** What metrics can be filtered by. Methods are kept in upper case. */
+/** The fields for filters. Methods are stored in upper case. */
 export const METRIC_FILTERS = {
   env: textFilter(TEXT_OPERATORS),
   consumer_id: integerFilter(NUMBER_OPERATORS),
@@ -70,7 +70,8 @@ const HOUR_MS = 3_600_000;
 export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @LiteralField(FILE_FORMATS, {
     in: 'body',
-    description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
+    description:
+      'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
     examples: ['ndjson'],
   })
   format?: FileFormat;
@@ -96,7 +97,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
     required: true,
     minItems: 1,
     maxItems: MAX_NAMES,
-    description: 'What each row tells',
+    description: 'Metrics of each row',
     examples: [['requests', 'error_rate', 'response_time_p95']],
   })
   metrics: readonly Metric[];
@@ -112,7 +113,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
     in: 'body',
     default: [],
     maxItems: MAX_NAMES,
-    description: 'A row for each combination of their values, beside the period',
+    description: 'Fields to group by, in addition to the period',
     examples: [['method', 'path']],
   })
   group_by: readonly GroupField[];
@@ -120,7 +121,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @FiltersField(METRIC_FILTERS, {
     in: 'body',
     default: [],
-    description: 'Only requests for which all of these hold',
+    description: 'Only requests that match all of these filters',
     examples: [[{ field: 'status_code', op: 'gte', value: 400 }]],
   })
   filters: readonly MetricFilter[];
@@ -151,7 +152,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
-    // A refused timezone leaves nothing to resolve local times with.
+    // Local times cannot be resolved without a valid timezone.
     const timezone = check.isValid('timezone') ? this.timezone : undefined;
     const now = Date.now();
     if (!check.isValid('since', 'until')) return;

@@ -1,21 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
+import { type Predicate, and, endpointIn, envIn, notExcluded } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { type MetricsQuery, buildStatement } from './metrics-statement.js';
 
-/** The most rows of an answer. */
+/** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
 const THREADS = 2;
-
-/** Names are looked up first, so that rows of counts and bins are compared by integers. */
-const OF_ENDPOINTS = (condition: string) =>
-  `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
-const OF_ENVS = (condition: string) =>
-  `app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
 
 @Injectable()
 export class AppMetricsRepository {
@@ -24,7 +18,7 @@ export class AppMetricsRepository {
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
    *
-   * @throws ResultTooLong when there are more than `MAX_ROWS`, ResultTooLarge when they have too many bytes
+   * @throws ResultTooLong if there are more than `MAX_ROWS`, ResultTooLarge if they have too many bytes
    */
   query(scope: AppScope, query: MetricsQuery, filters: readonly MetricFilter[]): Promise<Buffer> {
     const conditions = and(...filters.map(toCondition), notExcluded(scope.excludedEndpointIds));
@@ -34,15 +28,15 @@ export class AppMetricsRepository {
   }
 }
 
-/** A filter as a condition on the integers of counts and bins. */
+/** A filter as a condition on the integers of counts and bins: names are looked up first. */
 function toCondition(filter: MetricFilter, index: number): Predicate {
   const { field } = filter;
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
   if (field === 'consumer_id' || field === 'status_code')
     return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
-  // Rows without a route have no name: they match wherever the positive operator does not.
+  // Rows without a route have no name: negative operators match them.
   const { op, isNegated } = splitNegation(filter.op);
-  const { sql, params } = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
-  const found = { sql: field === 'env' ? OF_ENVS(sql) : OF_ENDPOINTS(sql), params };
+  const named = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
   return isNegated ? not(found) : found;
 }

@@ -10,8 +10,8 @@ import { AppMetricsRepository, MAX_ROWS } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
 
 /**
- * How far a percentile can be from the nearest-rank value of the exact times: 1.1 %, and 5 ms where client libraries counted
- * in bins of 10 ms. Which ways in the requests came is not kept, so both are said.
+ * The largest error of a percentile against the nearest-rank value of the exact times: 1.1 %, and 5 ms if client libraries
+ * counted in bins of 10 ms. The source of a request is not stored, so the header has both.
  */
 const PERCENTILE_ACCURACY = '0.011 +5ms';
 
@@ -47,7 +47,7 @@ export class AppMetricsService {
   }
 }
 
-/** A result beyond the limits, as a fault of the body that asked for it; nothing for other errors. */
+/** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */
 function tooMuch(error: unknown, { body }: QueryMetricsInput): ValidationException | undefined {
   const why =
     error instanceof ResultTooLong

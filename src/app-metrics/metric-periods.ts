@@ -11,22 +11,22 @@ export interface PeriodRequest {
   readonly since: number;
   readonly until: number;
   readonly now: number;
-  /** Without one, all of the window is one period. */
+  /** Without an interval, the whole window is one period. */
   readonly interval: Interval | undefined;
   readonly timezone: string;
-  /** Whether consumers are told apart. */
+  /** Whether the query filters or groups by consumer. */
   readonly byConsumer: boolean;
 }
 
 export interface MetricPeriods {
-  /** Bounds of consecutive periods in seconds since the epoch; empty when nothing of the window is retained. */
+  /** Bounds of consecutive periods in seconds since the epoch; empty if no part of the window is retained. */
   readonly bounds: readonly number[];
-  /** Where their rows are. */
+  /** The tables of their rows. */
   readonly sources: readonly Source[];
 }
 
 /**
- * The periods of a window that lie within the retention, and the tables to sum them up from. A window that reaches past the
+ * The periods of a window within the retention, and the tables to sum. A window that begins before the
  * retention is cut without error.
  */
 export function planPeriods(request: PeriodRequest): MetricPeriods {
@@ -50,7 +50,7 @@ function boundsOfPeriods({ since, until, now, timezone }: PeriodRequest, interva
   return periodBounds(from, toSeconds(lastOf(until, now)), timezone, interval);
 }
 
-/** To the minute where there are minutes, else to the quarter-hour. */
+/** To the minute if minutes are retained, else to the quarter-hour. */
 function boundsOfWindow({ since, until, now }: PeriodRequest): number[] {
   const hasMinutes = since >= minutesRetainedFrom(now);
   const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;
@@ -60,12 +60,12 @@ function boundsOfWindow({ since, until, now }: PeriodRequest): number[] {
   return from < to ? [from, to] : [];
 }
 
-/** No request is in the future; a far end would only make for many empty periods. */
+/** No request is in the future; a distant end would only create many empty periods. */
 function lastOf(until: number, now: number): number {
   return Math.min(until, now + 2 * DAY_MS);
 }
 
-/** The first whole second that is not before a time. */
+/** Rounds up to a whole second. */
 function toSeconds(epochMs: number): number {
   return Math.ceil(epochMs / 1000);
 }

@@ -6,7 +6,7 @@ import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metri
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
 
-/** What is asked of the metrics, but for the conditions on what is counted. */
+/** A metrics query without its filter conditions. */
 export interface MetricsQuery extends MetricPeriods {
   readonly format: FileFormat;
   readonly metrics: readonly Metric[];
@@ -21,7 +21,7 @@ export interface MetricsStatement extends Predicate {
   readonly columns: readonly string[];
 }
 
-/** Public clients read integers of 64 bits with a sign. A sum beyond them stays there. */
+/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum. */
 const SUM_BYTES = (column: string) =>
   `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
 
@@ -33,7 +33,7 @@ const ERRORS_FROM = (status: number) => `toInt64(sumIf(
       )
     ))`;
 
-/** Sums of `counts_*` that metrics are made of. */
+/** Sums of `counts_*` for the metrics. */
 const SUMS = {
   requests: 'toInt64(sum(f.requests))',
   known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
@@ -43,7 +43,7 @@ const SUMS = {
   server_errors: ERRORS_FROM(500),
 } as const;
 
-/** Sums of `bins_*` that apdex is made of. */
+/** Sums of `bins_*` for apdex. */
 const APDEX_SUMS = [
   'sum(f.n) AS timed_requests',
   'sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied',
@@ -65,7 +65,7 @@ const RANKS: Partial<Readonly<Record<Metric, number>>> = {
 const MILLISECONDS = (k: string) =>
   `toInt32(least(round(if(${k} = ${ZERO_BIN}, 0, 1000 * exp2(${k} / ${BINS_PER_OCTAVE}))), 2147483647))`;
 
-/** Of each metric but the percentiles its column, and the sums of counts that it needs beside the requests. */
+/** For each metric except percentiles: its column, and the sums of counts that it needs besides the requests. */
 const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: (keyof typeof SUMS)[]]>>> = {
   requests: ['c.requests'],
   requests_per_minute: [
@@ -84,7 +84,7 @@ const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: (
   apdex: ['if(b.timed_requests = 0, NULL, (b.satisfied + b.tolerated / 2) / b.timed_requests)'],
 };
 
-/** Of each group field the key in counts and bins, and its value in a row. */
+/** For each group field: its key in counts and bins, and its value in a row. */
 const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
   env: { key: 'app_env_id', value: 'toString(envs.name)' },
   consumer_id: { key: 'consumer_id', value: 'nullIf(toInt64(c.consumer_id), 0)' },
@@ -102,7 +102,7 @@ LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_i
   ON endpoints.id = c.endpoint_id`,
 };
 
-/** For rows by path or by method alone: endpoints that have the same one count as the first of them. */
+/** For groups by path or by method alone: endpoints with the same value count as the first of them. */
 const FIRST_ENDPOINTS = (column: GroupField) => `(
   SELECT (groupArray(id), groupArray(first_id))
   FROM (
@@ -114,15 +114,15 @@ const FIRST_ENDPOINTS = (column: GroupField) => `(
 const FIRST_ENDPOINT_ID =
   'transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id';
 
-/** What the tables hold of each key. */
+/** Columns of the tables for each key. */
 const VALUES = { counts: ['requests', 'bytes_received', 'bytes_sent'], bins: ['k', 'n'] } as const;
 
-/** Reads nothing: a file without rows has its columns all the same. */
+/** Reads no table, because a file without rows still needs its columns. */
 const NO_BUCKETS: readonly Source[] = [{ grain: '15m', only: [] }];
 
 /**
- * The statement whose rows are the answer. Counts and bins are summed up apart, each over the tables that the periods' sources
- * name, and joined by period and group; names of tables and columns come from the fixed lists of this file alone.
+ * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the periods'
+ * sources, and joined by period and group. Names of tables and columns come only from the fixed lists of this file.
  *
  * @param conditions on columns of both kinds of tables, each behind an AND
  */
@@ -206,7 +206,7 @@ function timeOf(seconds: string, format: FileFormat): string {
 }
 
 /**
- * How to find the period of a bucket and the end of a period. Where all periods are equally long, by arithmetic, which needs
+ * Expressions for the period of a bucket and the end of a period. If all periods have equal length, by arithmetic, which needs
  * no list of them: 32 days have 46,080 minutes.
  */
 function describePeriods(bounds: readonly number[]): { start: string; end: string; params: Parameters } {

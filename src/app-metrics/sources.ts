@@ -15,8 +15,8 @@ export type Source =
   | { readonly grain: Grain; readonly only: readonly number[] };
 
 /**
- * The fewest rows that sum up the periods: the coarsest buckets wherever no bound cuts through one, and finer ones for those
- * that are cut. A day in Kolkata is its whole UTC hours and the quarters of the two hours at its ends.
+ * The fewest rows for the sums of the periods: the coarsest buckets that no bound splits, and finer ones in place of split
+ * ones. A day in Kolkata consists of whole UTC hours and the quarters of the two hours at its ends.
  *
  * @param bounds of consecutive periods, ascending
  * @param grains coarse to fine; the last one must fit all bounds
@@ -35,7 +35,7 @@ export function chooseSources(bounds: readonly number[], grains: readonly Grain[
       const isWhole = (start: number) => start >= from && start < to && !cut.includes(start);
       sources.push({ grain, only: finer.filter(isWhole) });
     } else {
-      // With most of them cut, little would be saved.
+      // If most buckets are split, a coarser table saves little.
       const isCoarse = index < grains.length - 1 && cut.length * 2 > (to - from) / seconds;
       if (isCoarse) continue;
       sources.push({ grain, from, to, except: cut });

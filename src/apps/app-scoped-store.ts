@@ -4,11 +4,11 @@ import type { JsonLines } from '../clickhouse/json-lines.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import type { AppScope } from './apps.service.js';
 
-type ScopedOptions = Omit<QueryOptions, 'signal' | 'teamId'>;
+type ScopedOptions = Omit<QueryOptions, 'teamId'>;
 
 /**
  * The store as the repositories of an app's data see it: no statement runs without a scope, and `{app_id:UInt32}`
- * in it is always the scope's. It ends with the request for which the scope was made.
+ * in it is always the scope's.
  */
 @Injectable()
 export class AppScopedStore {
@@ -22,7 +22,7 @@ export class AppScopedStore {
     params: Parameters = {},
     options?: ScopedOptions,
   ): Promise<JsonLines> {
-    return this.store.jsonLines(name, sql, bindAppId(scope, params), scoped(scope, options));
+    return this.store.jsonLines(name, sql, bindAppId(scope, params), { ...options, teamId: scope.teamId });
   }
 
   /** See `ClickHouse.file`. */
@@ -31,9 +31,9 @@ export class AppScopedStore {
     name: string,
     query: FileQuery,
     params: Parameters = {},
-    options?: Omit<QueryOptions, 'signal'>,
+    options?: ScopedOptions,
   ): Promise<Buffer> {
-    return this.store.file(name, query, bindAppId(scope, params), { ...options, signal: scope.signal });
+    return this.store.file(name, query, bindAppId(scope, params), { ...options, teamId: scope.teamId });
   }
 
   /** See `ClickHouse.rows`. */
@@ -44,12 +44,8 @@ export class AppScopedStore {
     params: Parameters = {},
     options?: ScopedOptions,
   ): Promise<Row[]> {
-    return this.store.rows<Row>(name, sql, bindAppId(scope, params), scoped(scope, options));
+    return this.store.rows<Row>(name, sql, bindAppId(scope, params), { ...options, teamId: scope.teamId });
   }
-}
-
-function scoped({ teamId, signal }: AppScope, options?: ScopedOptions): QueryOptions {
-  return { ...options, teamId, signal };
 }
 
 function bindAppId({ appId }: AppScope, params: Parameters): Parameters {

@@ -13,7 +13,7 @@ export class AppsController {
     id: 'listApps',
     tag: 'Apps',
     summary: 'List Apps',
-    description: "Lists the team's apps with their environments, by ID. There are no pages.",
+    description: "Lists the team's apps with their environments, by ID, without pagination.",
     response: AppList,
   })
   list(@CurrentAccount() account: Account): Promise<AppList | StreamableFile> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
 
-/** A hundred environments each are a few MB. */
+/** With a hundred environments each, some MB. */
 export const APPS_PER_READ = 500;
 
 const LIST = `
@@ -38,11 +38,11 @@ export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
   /** The team's apps with their environments, both by ID, ascending. */
-  async *list(teamId: number, signal?: AbortSignal): AsyncGenerator<App[]> {
+  async *list(teamId: number): AsyncGenerator<App[]> {
     let after_id: number | undefined = 0;
     do {
       const params = { team_id: teamId, after_id };
-      const options = { signal, teamId };
+      const options = { teamId };
       const rows: AppRow[] = await this.store.rows('apps.list', LIST, params, options);
       yield await this.withEnvironments(rows, options);
       after_id = rows[APPS_PER_READ - 1]?.id;
@@ -50,12 +50,12 @@ export class AppsRepository {
   }
 
   /** Endpoints excluded from an app's data, or null when the team has no such app. */
-  async findExcluded(teamId: number, appId: number, attributeTo?: AbortSignal): Promise<number[] | null> {
+  async findExcluded(teamId: number, appId: number): Promise<number[] | null> {
     const [row] = await this.store.rows<{ owned: number; excluded_endpoint_ids: number[] }>(
       'apps.find_scope',
       FIND_SCOPE,
       { team_id: teamId, app_id: appId },
-      { highPriority: true, attributeTo },
+      { shared: true },
     );
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }

@@ -2,16 +2,16 @@ import { Injectable, type StreamableFile } from '@nestjs/common';
 import { raceAbort } from '../clickhouse/deadline.js';
 import type { Account } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
+import { RequestContext, type RequestLogFields } from '../common/request-context.js';
 import { Config } from '../config/config.js';
-import type { RequestLogFields } from '../http/access-log.js';
 import { appNotFound } from '../http/api-error.js';
 import { streamList } from '../http/streamed-list.js';
 import type { AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 
 /**
- * An app that was found to belong to the asking team. The class is not exported: only `AppsService.require` makes
- * one, and no query of an app's data compiles without it.
+ * Proof that an app belongs to the requesting team. The class is not exported: only `AppsService.require` creates
+ * one, and queries of an app's data do not compile without it.
  */
 class CheckedAppScope {
   readonly #checked = true;
@@ -20,10 +20,8 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
-    /** Aborts when the request is over. */
-    readonly signal: AbortSignal | undefined,
   ) {}
-  /** Keeps the type nominal: no object literal can stand in for it. */
+  /** Makes the type nominal: no object literal is assignable. */
   get checked() {
     return this.#checked;
   }
@@ -45,27 +43,26 @@ export class AppsService {
     this.scopes = new CachedLookup(cacheTtlMs);
   }
 
-  list({ teamId, signal }: Account): Promise<AppList | StreamableFile> {
-    return streamList(this.repository.list(teamId, signal), APPS_PER_READ);
+  list({ teamId }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId), APPS_PER_READ);
   }
 
   /**
-   * The scope for reading an app's data; 404 when it is unknown or another team's, which look the same.
+   * The scope for reading an app's data; the same 404 if the app does not exist or is another team's.
    *
-   * @param read what of it, for the log line of the request
+   * @param read the requested data, for the log line of the request
    */
   async require(
-    { teamId, signal, logFields }: Account,
+    { teamId }: Account,
     appId: number,
     read: Omit<RequestLogFields, 'app_id'> = {},
   ): Promise<AppScope> {
-    const lookup = this.scopes.find(`${teamId}/${appId}`, () =>
-      this.repository.findExcluded(teamId, appId, signal),
-    );
+    const lookup = this.scopes.find(`${teamId}/${appId}`, () => this.repository.findExcluded(teamId, appId));
     // Others may wait for the same lookup: it goes on when this caller leaves.
-    const excluded = await raceAbort(signal, lookup);
+    const context = RequestContext.current;
+    const excluded = await raceAbort(context?.signal, lookup);
     if (!excluded) throw appNotFound();
-    if (logFields) Object.assign(logFields, { app_id: appId, ...read });
-    return new CheckedAppScope(teamId, appId, excluded, signal);
+    if (context) Object.assign(context.logFields, { app_id: appId, ...read });
+    return new CheckedAppScope(teamId, appId, excluded);
   }
 }

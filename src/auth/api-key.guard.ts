@@ -12,8 +12,8 @@ import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
  * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,
  * docs/contract.md#errors).
  *
- * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key passes whatever
- * others guess, so that one guesser does not lock out a whole office behind the same address.
+ * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key still passes, so
+ * that one attacker does not lock out other clients behind the same address.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -41,8 +41,8 @@ export class ApiKeyGuard implements CanActivate {
       const retryAfter = await this.failedAuth.retryAfter(address, exists);
       if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
-    const row = identifier === undefined ? null : await this.keys.find(identifier, request.signal);
-    if (row && isValid(row, key)) return toAccount(row, request);
+    const row = identifier === undefined ? null : await this.keys.find(identifier);
+    if (row && isValid(row, key)) return toAccount(row);
     const exceeded = await this.failedAuth.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
@@ -53,7 +53,6 @@ function isValid(row: ApiKeyRow, key: string): boolean {
   return matchesHash(key, row.key_sha256) && current;
 }
 
-function toAccount({ team_id, team_name, plan, identifier }: ApiKeyRow, request: Request): Account {
-  const { signal, logFields } = request;
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier, signal, logFields };
+function toAccount({ team_id, team_name, plan, identifier }: ApiKeyRow): Account {
+  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier };
 }

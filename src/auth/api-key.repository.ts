@@ -27,7 +27,7 @@ WHERE k.identifier = {identifier:String}`;
 const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
 
 /**
- * Keys by identifier, remembered for a few seconds: a revocation takes effect within 10 s
+ * Keys by identifier, cached for a few seconds: a revocation takes effect within 10 s
  * (docs/contract.md#key-revocation).
  */
 @Injectable()
@@ -42,32 +42,32 @@ export class ApiKeyRepository {
     this.cache = new CachedLookup(cacheTtlMs);
   }
 
-  /**
-   * The key's row, or null when there is none.
-   *
-   * @param attributeTo the request that pays for the lookup; concurrent callers share one query
-   */
-  find(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
-    return this.cache.find(identifier, () => this.load(identifier, attributeTo));
+  /** The key's row, or null when there is none. */
+  find(identifier: string): Promise<ApiKeyRow | null> {
+    return this.cache.find(identifier, () => this.load(identifier));
   }
 
-  /** Whether the key was found lately, without asking the store. */
+  /** Whether the cache has the key; does not query the store. */
   isKnown(identifier: string): boolean {
     return this.cache.peek(identifier) != null;
   }
 
-  /** Whether there is a key with this identifier, of a list that is at most a second old: a flood costs no query each. */
+  /** Whether a key with this identifier exists, by a list that is at most a second old, so that a flood needs no queries. */
   async exists(identifier: string): Promise<boolean> {
     const identifiers = await this.identifiers.find('', async () => {
-      const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>('api_keys.identifiers', IDENTIFIERS);
+      const rows = await this.store.rows<Pick<ApiKeyRow, 'identifier'>>(
+        'api_keys.identifiers',
+        IDENTIFIERS,
+        {},
+        { shared: true },
+      );
       return new Set(rows.map((row) => row.identifier));
     });
     return identifiers.has(identifier);
   }
 
-  private async load(identifier: string, attributeTo?: AbortSignal): Promise<ApiKeyRow | null> {
-    const options = { highPriority: true, attributeTo };
-    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, options);
+  private async load(identifier: string): Promise<ApiKeyRow | null> {
+    const [row] = await this.store.rows<ApiKeyRow>('api_keys.find', FIND, { identifier }, { shared: true });
     return row ?? null;
   }
 }

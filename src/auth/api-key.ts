@@ -13,12 +13,12 @@ export function parseIdentifier(key: string): string | undefined {
   return FORM.exec(key)?.[1];
 }
 
-/** What the store holds instead of the key: SHA-256 of the whole key, lower-case hex. */
+/** The stored form of a key: SHA-256 of the whole key, lower-case hex. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** Whether the key is the one behind the stored hash, in a time that does not depend on either. */
+/** Compares the key with the stored hash in constant time. */
 export function matchesHash(key: string, keySha256: string): boolean {
   const expected = Buffer.from(keySha256, 'hex');
   const actual = createHash('sha256').update(key).digest();

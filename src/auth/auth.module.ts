@@ -5,7 +5,7 @@ import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 
-/** Judges every request in the contract's order: the key first, then the rate limit. */
+/** Registers the guards in the contract's order: the key first, then the rate limit. */
 @Global()
 @Module({
   imports: [RateLimitModule],

@@ -7,19 +7,19 @@ import { type LogDestination, createServerLogger } from '../observability/logger
 import { setUp } from './api-setup.js';
 import { createApp } from './create-app.js';
 
-/** A server that listens. */
+/** A listening server. */
 export interface RunningServer {
   app: NestExpressApplication;
-  /** Is no longer ready, and tells connections to close; goes on serving. */
+  /** Reports not ready and closes connections after their response, but still serves. */
   drain(): void;
-  /** Takes no more connections, lets requests in flight finish, then closes the store. */
+  /** Accepts no more connections, finishes requests in flight, then closes the store. */
   stop(): Promise<void>;
 }
 
 /**
  * Builds the application and listens on the configured address.
  *
- * @throws ConfigError, DataDirectoryInUse, what the store says when it cannot be opened, or what `listen` throws.
+ * @throws ConfigError, DataDirectoryInUse, errors of opening the store, and errors of `listen`
  */
 export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();

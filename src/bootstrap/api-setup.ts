@@ -6,7 +6,7 @@ import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
 
-/** Everything global, in one place, so that tests run the application just as `main` does. */
+/** The global setup of the application, shared by `main` and the tests. */
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = setUpHttp(app, config, logger);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));

@@ -14,7 +14,7 @@ import { type PreparedStore, prepareStore } from './prepare-store.js';
 
 const PREPARED = Symbol('PreparedStore');
 
-/** The store, open for as long as the application lives. The embedded one is prepared when it opens. */
+/** Opens the store and closes it with the application. The embedded store is migrated on opening. */
 @Global()
 @Module({
   providers: [
@@ -48,9 +48,9 @@ export class ClickHouseModule implements OnModuleInit, OnApplicationShutdown {
     @Inject(Config) private readonly config: Config,
   ) {}
 
-  /** Not earlier: while the framework makes its objects it logs nothing. */
+  /** Not earlier: the framework does not log while it creates providers. */
   async onModuleInit() {
-    if (this.prepared.isNew) this.log.log(`made a new store, which is empty, in ${this.config.dataDir}`);
+    if (this.prepared.isNew) this.log.log(`created a new, empty store in ${this.config.dataDir}`);
     for (const problem of this.prepared.problems) this.log.error(problem);
     await this.monitor.start();
   }

@@ -24,8 +24,8 @@ const SETTLE_EVERY_MS = 5_000;
 /**
  * Builds the collector on an open store and listens.
  *
- * @param port 0 for any that is free
- * @param sharedMonitor of the store, where there is one already
+ * @param port 0 for any free port
+ * @param sharedMonitor the monitor of the store, if there is one already
  */
 export async function startCollectorOn(
   store: ClickHouse,
@@ -65,7 +65,7 @@ export async function startCollectorOn(
   return { app, drain: drain.begin, stop };
 }
 
-/** The collector alone: a second process beside the read API, on the same server. */
+/** Runs the collector alone, as a process beside the read API with the same ClickHouse server. */
 export async function startCollector(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
   useCountryDatabase(config);
@@ -75,7 +75,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   try {
     const { isNew, problems } = await prepareStore(store);
     const logger = createServerLogger(config.logLevel, logs);
-    if (isNew) logger.info(`made a new store, which is empty, in ${config.dataDir}`);
+    if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
     for (const problem of problems) logger.error(problem);
     warnOfSharedDirectory(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
@@ -86,7 +86,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   }
 }
 
-/** The read API and the collector in one process, on their two ports: the embedded engine belongs to one process. */
+/** Runs the read API and the collector in one process, because only one process can use the embedded engine. */
 export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
   useCountryDatabase(config);
@@ -116,7 +116,7 @@ function useCountryDatabase({ countryDatabase }: Config) {
   if (countryDatabase !== undefined) openCountryDatabase(countryDatabase);
 }
 
-/** Completes what broke off: at once where this process is the only one that could have done so. */
+/** Applies incomplete batches: at once if this process is the only writer. */
 async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
   const log = new NestLogger('Recovery');
   const recover = async (olderThanSeconds: number) => {

@@ -4,9 +4,9 @@ import { serviceUnavailable } from '../http/api-error.js';
 const READY = '/health/ready';
 
 /**
- * A graceful stop. Once it has begun the instance is no longer ready, so that whoever spreads requests over instances
- * sends no more of them here. Those that still come are served, and each of their connections is told to close, so that the
- * listener does not wait for kept-alive ones.
+ * A graceful stop. Once it has begun the instance is no longer ready, so that load balancers stop sending requests.
+ * Requests that still arrive are served with `Connection: close`, so that the listener does not wait for keep-alive
+ * connections.
  */
 export class Drain {
   private draining = false;

@@ -14,7 +14,7 @@ import { Drain } from './drain.js';
 
 const DROPS_LOGGED_EVERY_MS = 10_000;
 
-/** One warning, at the first request that came through a proxy: the addresses that are counted and logged are the proxy's. */
+/** Warns once, at the first request through a proxy, that the counted and logged addresses are the proxy's. */
 function warnOnForwarding(logger: Logger) {
   let hasWarned = false;
   return (request: IncomingMessage, _response: unknown, next: () => void) => {
@@ -23,14 +23,14 @@ function warnOnForwarding(logger: Logger) {
       hasWarned = true;
       logger.warn(
         { header, from: request.socket.remoteAddress },
-        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on wrong credentials',
+        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on invalid credentials',
       );
     }
     next();
   };
 }
 
-/** Counts the connections that a port with all it may have closes at once, and logs them, at most a line in ten seconds. */
+/** Counts and logs connections that are closed because the port is at its limit; at most one line in ten seconds. */
 function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
   let dropped = 0;
   server.on('drop', () => {
@@ -48,7 +48,7 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
 }
 
 /**
- * Compresses answers of 1 KB and more with Brotli or gzip where the client takes it (`Accept-Encoding`), but for Arrow and
+ * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but for Arrow and
  * Parquet, which are compressed already. The package's list of types does not know NDJSON.
  */
 const compress = compression({
@@ -57,13 +57,13 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
-/** What every application of ours does with HTTP: request IDs, a log line a request, one shape of errors. */
+/** HTTP setup of all our applications: request IDs, one log line per request, one format of errors. */
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
-  // Pages differ with each request that arrives: a tag would cost a hash over the body and never match.
+  // Pages change with each new request: an ETag would cost a hash of the body and never match.
   app.set('etag', false);
-  // Values are read from the URL by the input decorator; the framework's parser would guess at types.
+  // The input decorator reads values from the URL; the framework's parser would guess types.
   app.set('query parser', false);
   app.disable('x-powered-by');
   const telemetry = app.get(Telemetry);

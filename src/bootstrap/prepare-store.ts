@@ -3,19 +3,18 @@ import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import { migrate } from '../clickhouse/migrations/migrate.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 
-/** What became known of the store on the way. */
+/** Result of preparing the store. */
 export interface PreparedStore {
-  /** The store was made just now: nothing is in it. */
+  /** The store was just created and is empty. */
   isNew: boolean;
-  /** What is left over of unapplied batches, each in a line. */
+  /** One line for each batch that cannot be applied. */
   problems: string[];
 }
 
 /**
- * Brings the embedded store to this version's schema and applies what a process that died left in its batch log. This
- * process is the only one that has the store, so nothing there is under way. On a server both are done elsewhere: by
- * `migrate`, and by the collectors and imports.
- * A log that cannot be read does not keep the rest from being served.
+ * Migrates the embedded store and replays unapplied batches of its batch log. Only this process has the store open, so no
+ * batch is in flight. On a server, `migrate` does the first, and collectors and imports do the second.
+ * An unreadable log does not prevent the start.
  */
 export async function prepareStore(store: ClickHouse): Promise<PreparedStore> {
   if (store.kind !== 'embedded') return { isNew: false, problems: [] };
@@ -29,6 +28,6 @@ async function recover(log: BatchLog): Promise<string[]> {
     return [...refused].map(([batch, why]) => `batch ${batch} cannot be applied: ${String(why)}`);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
-    return [`batches that are left cannot be applied: ${error.message}`];
+    return [`incomplete batches cannot be applied: ${error.message}`];
   }
 }

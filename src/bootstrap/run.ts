@@ -5,12 +5,12 @@ import { Config, ConfigError } from '../config/config.js';
 import type { LogDestination } from '../observability/logger.js';
 import type { RunningServer } from './api-server.js';
 
-/** `EX_CONFIG` of sysexits.h: wrong configuration, restarting will not help. */
+/** `EX_CONFIG` of sysexits.h: invalid configuration, a restart will not help. */
 const EXIT_CONFIG = 78;
-/** A stop takes at most this long, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
+/** Longest stop, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
 
-/** The code of a thread that ends the process. */
+/** The code of the thread that kills the process. */
 const KILL_LATER = `
 const { workerData } = require('node:worker_threads');
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
@@ -21,7 +21,7 @@ export function loadEnvFile() {
   if (existsSync('.env')) process.loadEnvFile('.env');
 }
 
-/** What a person should read of a failed start: one line where we know why. */
+/** The message of a failed start: one line if the cause is known. */
 export function formatStartupError(error: unknown): { line: string; exitCode: number } {
   if (error instanceof ConfigError) return { line: error.message, exitCode: EXIT_CONFIG };
   return { line: error instanceof Error ? error.message : String(error), exitCode: 1 };
@@ -29,8 +29,8 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
 
 /**
  * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in flight finish, the
- * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. What
- * takes longer than 9.5 seconds after that is ended by SIGKILL.
+ * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. After
+ * 9.5 more seconds the process is killed with SIGKILL.
  */
 export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
   return run(async () => (await import('./api-server.js')).startServer(logs));
@@ -50,7 +50,7 @@ async function run(start: () => Promise<RunningServer>): Promise<RunningServer |
   try {
     loadEnvFile();
     const { shutdownDelayMs } = new Config();
-    // Before the start: what it opens is to be closed, whenever the signal comes.
+    // Before the start, so that a signal during the start also closes everything.
     const stopRequest = awaitStopSignal();
     stopRequest.addEventListener('abort', () => {
       killAfter(shutdownDelayMs + STOP_WITHIN_MS);
@@ -89,7 +89,7 @@ function report(error: unknown) {
 }
 
 /**
- * Ends the process by SIGKILL from a thread of its own: a timer of this one would wait as long as the event loop is busy,
+ * Kills the process with SIGKILL from a separate thread: a timer would not fire while the event loop is busy,
  * and an exit during a query of the embedded engine hangs.
  */
 function killAfter(ms: number) {

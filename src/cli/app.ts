@@ -40,8 +40,8 @@ export function appCommand(program: Command): void {
       }),
     );
   for (const [name, disabled, description] of [
-    ['disable', true, 'let the collector take nothing for an app; what is stored stays readable'],
-    ['enable', false, 'let the collector take data for an app again'],
+    ['disable', true, 'reject new data for an app in the collector; stored data stays readable'],
+    ['enable', false, 'accept data for an app in the collector again'],
   ] as const)
     app
       .command(name)
@@ -55,7 +55,7 @@ export function appCommand(program: Command): void {
       );
   app
     .command('rotate-client-id')
-    .description('give an app another client ID; data under the old one is refused within 10 seconds')
+    .description('give an app a new client ID; data under the old one is rejected within 10 seconds')
     .requiredOption('--app <id>', 'app ID', id)
     .action(({ app: appId }: { app: number }) =>
       runAudited('app.rotate-client-id', { app_id: appId }, async () => {
@@ -65,7 +65,7 @@ export function appCommand(program: Command): void {
     );
   app
     .command('set-limits')
-    .description('set how many names an app may have; 0 stands for the configured limit')
+    .description('set the limits of names of an app; 0 means the configured limit')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--endpoints <n>', 'endpoints', count)
     .option('--consumers <n>', 'consumers', count)

@@ -6,6 +6,6 @@ it.each([
   ['s'.repeat(32), 'malformed'],
   [`.${'s'.repeat(32)}`, 'malformed'],
   ['', 'malformed'],
-])('tells of %j no more than the public part of a key', (typed, told) => {
+])('logs only the public part of %j', (typed, told) => {
   expect(keyIdentifier(typed)).toBe(told);
 });

@@ -2,17 +2,17 @@ import { userInfo } from 'node:os';
 import { AdminError } from '../admin/admin.service.js';
 import { createCommandLogger } from '../observability/logger.js';
 
-/** What a command was done to: IDs, choices, paths. Never a key, nor a name, as which one could be given by mistake. */
+/** The target of a command: IDs, choices, paths. Never a key, nor a name, because a key could be passed as a name by mistake. */
 export type AuditTarget = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * Does what an administrative command says, and writes one line about it to standard error, whatever `LOG_LEVEL` is: what,
- * who, to what, how it ended and how long it took. `refused`: it was understood and cannot be done; `failed`: something
- * went wrong. Why is told to whoever asked, in words that may repeat what they typed.
+ * Runs an administrative command and writes one audit line to standard error, at every `LOG_LEVEL`: action, actor, target,
+ * outcome and duration. `refused`: the command is valid but impossible; `failed`: an error occurred. The line has no
+ * message of the error, because it may repeat arguments.
  *
- * Who is the account of the operating system: whoever may open the store may do all of this, so there is no other name.
+ * The actor is the account of the operating system: access to the store allows every command, so there are no other accounts.
  *
- * @param work gives what became known of the target on the way, a new ID for example
+ * @param work returns members of the target that became known, for example a new ID
  */
 export async function runAudited(
   action: string,
@@ -33,13 +33,13 @@ export async function runAudited(
   }
 }
 
-/** The public part of a key as somebody typed it, who may have typed all of it. */
+/** The public identifier of a key argument, which may be the whole key. */
 export function keyIdentifier(typed: string): string {
   const [public_ = ''] = typed.split('.', 1);
   return /^[A-Za-z0-9]{7}$/.test(public_) ? public_ : 'malformed';
 }
 
-/** An error's class, and its code where it has one: its message may contain anything. */
+/** An error's class, and its code if it has one; not its message, which may contain anything. */
 function getErrorKind(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = error as NodeJS.ErrnoException;

@@ -4,7 +4,7 @@ import { runCollector } from '../bootstrap/run.js';
 export function collectorCommand(program: Command): void {
   program
     .command('collector')
-    .description('take data from client libraries, as npm run collector does')
+    .description('accept data from client libraries, as npm run collector does')
     .action(async () => {
       await runCollector();
     });

@@ -94,7 +94,7 @@ describe('request-analytics demo', () => {
     expect(log).toMatchObject({ method: 'GET', path: '/new/{id}', env: 'dev', status_code: 200 });
   });
 
-  it('ends well when it is told to stop', async () => {
+  it('exits with 0 when it is stopped', async () => {
     const exit = once(demo, 'exit');
     demo.kill('SIGTERM');
     expect(await exit).toEqual([0, null]);

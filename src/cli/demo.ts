@@ -7,10 +7,10 @@ import { seedDemo } from '../demo/seed.js';
 import { createDatabase } from './migrate.js';
 import { printMessage } from './output.js';
 
-/** Every address of the machine, as a server listens on it; a client has to name one. */
+/** Wildcard addresses of a listener; a client needs a real one. */
 const UNSPECIFIED = new Set(['0.0.0.0', '::']);
 
-/** Loads the sample, or tops it up to now, serves it and takes more, and then says on standard output what to try. */
+/** Loads the sample data up to now, serves the API and the collector, and prints what to try on standard output. */
 export async function demo(config: Config): Promise<void> {
   const sample = await loadSample(config);
   const server = await runAll('stderr');
@@ -22,7 +22,7 @@ export async function demo(config: Config): Promise<void> {
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
 
-/** The embedded engine lets a directory be opened once at a time: it is closed before the server opens it. */
+/** Only one client can open an embedded directory, so it is closed before the server opens it. */
 async function loadSample(config: Config): Promise<Sample> {
   await createDatabase(config);
   const store = await ClickHouse.open(config);
@@ -42,7 +42,7 @@ function baseUrl(host: string, port: number): string {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
-/** The lines that begin with a command work as they are pasted into a shell. */
+/** The command lines can be pasted into a shell. */
 function welcome({ key, appId, clientId }: Sample, url: string, collector: string): string {
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
@@ -59,7 +59,7 @@ function welcome({ key, appId, clientId }: Sample, url: string, collector: strin
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
     '',
-    'To see an Express application of yours in it (npm install apitally), set this in the shell that starts it:',
+    'To monitor your own Express application (npm install apitally), set this in the shell that starts it:',
     '',
     `export APITALLY_HUB_BASE_URL='${collector}'`,
     '',

@@ -17,14 +17,14 @@ interface ExpectedErrorOptions extends EndpointOptions {
 }
 
 export function endpointCommand(program: Command): void {
-  const endpoint = program.command('endpoint').description('what is shown of an endpoint');
+  const endpoint = program.command('endpoint').description('exclude endpoints, mark expected errors');
   const mark = (name: string, description: string, excluded: boolean) =>
     endpoint
       .command(name)
       .description(description)
       .requiredOption('--app <id>', 'app ID', id)
       .requiredOption('--method <method>', 'HTTP method')
-      .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
+      .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
       .action(({ app, method, path }: EndpointOptions) =>
         runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
           const marked = await withStore((store) =>
@@ -39,7 +39,7 @@ export function endpointCommand(program: Command): void {
     .description('count a status of an endpoint as a success in metrics, past and future')
     .requiredOption('--app <id>', 'app ID', id)
     .requiredOption('--method <method>', 'HTTP method')
-    .requiredOption('--path <path>', 'path pattern, as List Endpoints gives it')
+    .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
     .requiredOption('--status <code>', 'status code from 400 to 599', count)
     .option('--remove', 'count it as an error again', false)
     .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
@@ -51,6 +51,6 @@ export function endpointCommand(program: Command): void {
         return { endpoint_id: marked.id };
       }),
     );
-  mark('exclude', 'leave an endpoint out of logs, details and traffic, past and future', true);
+  mark('exclude', 'exclude an endpoint from logs, details and traffic, past and future', true);
   mark('include', 'take an endpoint back in', false);
 }

@@ -3,13 +3,13 @@ import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
-/** How far an import or an export is, on standard error: a bar on a terminal, a line now and then elsewhere. */
+/** Progress of an import or an export on standard error: a bar on a terminal, otherwise a line at intervals. */
 export class ImportProgress {
   private readonly bar?: SingleBar;
   private lastPrintedAt = Date.now();
 
   /**
-   * @param totalBytes size of the source, or of whatever it is measured by; null when it is not known.
+   * @param totalBytes size of the source, or of the measure of the progress; null when it is not known.
    * @param done what is said of lines
    */
   constructor(

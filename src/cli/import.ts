@@ -38,13 +38,13 @@ class NothingImportedError extends Error {
 }
 
 const STANDARD_INPUT = '-';
-/** How far the heap may grow before it is collected again: lines are garbage soon, and the engine needs the room. */
+/** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
 const HEAP_GROWING = '--heap-growing-percent=40';
 const REASONS_SHOWN = 10;
 
 const IDENTITY =
-  'A request without request_uuid is known by its environment, its source, the text of its line and how often that\n' +
-  'text occurred before. Name the source with --source when several nodes log for one app: their lines can be equal.';
+  'A request without request_uuid is identified by its environment, its source, the text of its line and how often that\n' +
+  'text occurred before. If several nodes log for one app, set --source for each, because their lines can be equal.';
 const EXAMPLES = `
 Examples:
   request-analytics import access.log.gz --app 1
@@ -58,21 +58,15 @@ ${IDENTITY}`;
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .description(
-      'bring requests from a file into the store; can be repeated, what is there already is left alone',
-    )
+    .description('import requests from a file; can be repeated, requests already in the store are skipped')
     .argument('<file>', 'NDJSON or an Apache/nginx access log, plain or gzip; - for standard input')
     .requiredOption('--app <id>', 'app ID', id)
-    .option('--env <name>', 'environment of the requests that name none', env, 'prod')
+    .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
-    .addOption(new Option('--format <format>', 'format; guessed when not given').choices(REQUEST_FORMATS))
-    .option('--base-url <url>', 'completes URLs that are a path alone, as in access logs', baseUrl)
-    .addOption(
-      new Option('--consumer-from <field>', 'field of an access log that names the consumer').choices([
-        'user',
-      ]),
-    )
-    .option('--shift-to <iso|now>', 'move all times so that the last request is at this one', shiftTarget)
+    .addOption(new Option('--format <format>', 'format; detected by default').choices(REQUEST_FORMATS))
+    .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
+    .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
+    .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: ImportCommandOptions) =>
       runAudited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
@@ -87,7 +81,7 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     const redis = RedisCoordinator.create(config);
     try {
       const writer = new RequestsWriter(store, redis, config.nameLimits);
-      // Without Redis this process is the only one that writes, so nothing that is unfinished is under way elsewhere.
+      // Without Redis this process is the only writer, so no incomplete batch is in flight elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
       for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
       const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
@@ -104,7 +98,7 @@ async function importFile(
   writer: RequestsWriter,
 ): Promise<ImportSummary> {
   if (file !== STANDARD_INPUT || options.shiftTo === undefined) return importFrom(file, options, writer);
-  // The last time is known only at the end, so that the lines are needed twice.
+  // The last time is known only at the end, so the lines are read twice.
   const directory = await mkdtemp(join(tmpdir(), 'request-analytics-import-'));
   try {
     const copy = join(directory, 'standard-input');
@@ -141,7 +135,7 @@ async function importFrom(
       progress.update(lineSource.bytesRead, importer.summary.read);
     }
   } finally {
-    // Also of a source that broke off: what was read of it is in the store.
+    // Also for a truncated source: the lines before the end are in the store.
     const summary = await importer.end().finally(() => {
       progress.stop();
     });
@@ -154,7 +148,7 @@ async function importFrom(
   return importer.summary;
 }
 
-/** Prints what a person should know of an import beyond its numbers. */
+/** Prints the messages about an import, in addition to its numbers. */
 function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
@@ -169,11 +163,11 @@ function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   }
   if (ignored_members) {
     const members = Object.entries(ignored_members).map(([name, times]) => `${name} (${count(times)})`);
-    printMessage(`left out of requests, because they could not be read: ${members.join(', ')}`);
+    printMessage(`invalid optional members, left out of their requests: ${members.join(', ')}`);
   }
   if (over_limits) {
     const kinds = Object.entries(over_limits).map(([kind, times]) => `${kind} (${count(times)})`);
-    printMessage(`counted under *, because the app has as many names as it may have: ${kinds.join(', ')}`);
+    printMessage(`counted under *, because the app is at its limit of names: ${kinds.join(', ')}`);
   }
   if (imported > 0) return;
   if (duplicates > 0) printMessage(`All requests were in the store already. ${IDENTITY}`);
@@ -208,7 +202,7 @@ function source(value: string): string {
   return value;
 }
 
-/** Without the slash at its end: what it completes begins with one. */
+/** Without a trailing slash, because paths begin with one. */
 function baseUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)

@@ -12,7 +12,7 @@ export function keyCommand(program: Command): void {
     .description('create a key; this is the only time it is shown')
     .requiredOption('--team <id>', 'team ID', id)
     .option('--name <name>', 'what the key is for', '')
-    .option('--expires <iso>', 'when the key ends (ISO 8601; UTC without an offset)', time)
+    .option('--expires <iso>', 'expiry of the key (ISO 8601; UTC without an offset)', time)
     .action(({ team, name, expires }: { team: number; name: string; expires?: number }) => {
       const options = { name, ...(expires === undefined ? {} : { expiresAt: expires }) };
       const ends = expires === undefined ? null : new Date(expires).toISOString();
@@ -35,7 +35,7 @@ export function keyCommand(program: Command): void {
     );
   key
     .command('revoke')
-    .description('revoke a key; servers stop taking it within 10 seconds')
+    .description('revoke a key; servers reject it within 10 seconds')
     .argument('<identifier>', "the key's part before the dot")
     .action((identifier: string) =>
       runAudited('key.revoke', { key: keyIdentifier(identifier) }, async () => {

@@ -30,7 +30,7 @@ async function run(name: string | undefined): Promise<AuditTarget> {
   }
 }
 
-/** On a server the database may not be there yet; the embedded engine has one of its own. */
+/** On a server the database may not exist yet; the embedded engine creates its own. */
 export async function createDatabase(config: Config, cluster?: Cluster): Promise<void> {
   if (config.clickhouse.url === undefined) return;
   const server = await ClickHouse.open(config, { database: '' });
@@ -47,6 +47,6 @@ export async function createDatabase(config: Config, cluster?: Cluster): Promise
 
 function toCluster({ clickhouse }: Config, name: string): Cluster {
   if (clickhouse.url === undefined)
-    throw new MigrationError('A cluster is made of servers: set CLICKHOUSE_URL to one of them.');
+    throw new MigrationError('A cluster needs servers: set CLICKHOUSE_URL to one of them.');
   return { name, database: clickhouse.database };
 }

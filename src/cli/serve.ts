@@ -5,7 +5,7 @@ export function serveCommand(program: Command): void {
   program
     .command('serve')
     .description('serve the API, as npm start does')
-    .option('--collector', 'take data from client libraries as well, in the same process')
+    .option('--collector', 'also accept data from client libraries, in the same process')
     .action(async ({ collector = false }: { collector?: boolean }) => {
       await (collector ? runAll() : runServer());
     });

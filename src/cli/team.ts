@@ -10,7 +10,7 @@ export function teamCommand(program: Command): void {
   const team = program.command('team').description('teams');
   team
     .command('create')
-    .description('create a team; only those on the premium plan may use the API')
+    .description('create a team; only teams on the premium plan may use the API')
     .requiredOption('--name <name>', 'team name')
     .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).default('premium'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
@@ -22,7 +22,7 @@ export function teamCommand(program: Command): void {
     );
   team
     .command('list')
-    .description('list all teams, a line each')
+    .description('list all teams, one per line')
     .action(() =>
       runAudited('team.list', {}, async () => {
         for (const row of await withStore((store) => new AdminService(store).listTeams())) printResult(row);
@@ -31,7 +31,7 @@ export function teamCommand(program: Command): void {
     );
   team
     .command('set-plan')
-    .description('change the plan of a team; servers learn it within 10 seconds')
+    .description('change the plan of a team; takes effect within 10 seconds')
     .requiredOption('--team <id>', 'team ID', id)
     .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).makeOptionMandatory())
     .action(({ team: teamId, plan }: { team: number; plan: Plan }) =>

@@ -12,7 +12,7 @@ export function verifyCommand(program: Command): void {
     .action(() => runAudited('verify', {}, run));
 }
 
-/** @throws Error when something is damaged, after every table was checked. */
+/** @throws Error after all tables were checked, if one is damaged */
 async function run(): Promise<AuditTarget> {
   const store = await ClickHouse.open(new Config());
   try {

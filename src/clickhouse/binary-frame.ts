@@ -11,7 +11,7 @@ export const PARQUET_MAGIC = 'PAR1';
 /** The length of the footer and the magic behind it. */
 export const PARQUET_END_BYTES = 8;
 
-/** What the types in the file depend on, and the Parquet index that `columnsEnd` looks at. */
+/** Settings for the types in the file, and for the Parquet index that `columnsEnd` reads. */
 const SETTINGS = {
   arrow: [
     "output_format_arrow_compression_method = 'lz4_frame'",
@@ -26,10 +26,10 @@ const SETTINGS = {
 } as const;
 
 /**
- * The frame of a result in a binary format, into which no text can be written before or behind the rows: the first column's
- * name has the nonce of the query behind it. The engine writes the name before the first row (Arrow) or behind the last one
- * (Parquet); the rest of the file must fit to it byte for byte. A result that does is complete and belongs to this query,
- * as with `ResultFrame`; the nonce is then taken out of the name again.
+ * The frame of a result in a binary format, which allows no text before or after the rows: the first column's
+ * name ends with the nonce of the query. The engine writes the name before the first row (Arrow) or after the last one
+ * (Parquet), and the rest of the file must match it byte for byte. Such a result is complete and belongs to this query,
+ * as with `ResultFrame`; the nonce is then removed from the name.
  */
 export class BinaryFrame implements Frame {
   readonly formatName;
@@ -39,7 +39,7 @@ export class BinaryFrame implements Frame {
 
   constructor(
     private readonly format: 'arrow' | 'parquet',
-    /** The name that it has in the file; in ASCII, and shorter than 90 characters. */
+    /** Its name in the returned file; ASCII, shorter than 90 characters. */
     private readonly columnName: string,
   ) {
     this.formatName = format === 'arrow' ? ('ArrowStream' as const) : ('Parquet' as const);
@@ -51,7 +51,7 @@ export class BinaryFrame implements Frame {
     try {
       return this.format === 'arrow' ? this.unwrapArrow(result) : this.unwrapParquet(result);
     } catch {
-      // Lengths and offsets that lead out of the result, and footers that cannot be parsed.
+      // Lengths and offsets outside of the result, and footers that cannot be parsed.
       return undefined;
     }
   }
@@ -64,13 +64,13 @@ export class BinaryFrame implements Frame {
     let end = schemaEnd;
     while (end !== undefined && !isEndMark(result, end)) end = nextMessage(result, end);
     if (end === undefined || end + MESSAGE_PREFIX_BYTES !== result.length) return undefined;
-    // A text has its length before it and a zero behind it; what follows the shorter one is padding.
+    // A string has its length before it and a zero after it; the bytes after the shorter one become padding.
     result.writeUInt32LE(this.columnName.length, nameAt - 4);
     result.fill(0, nameAt + this.columnName.length, nameAt + this.taggedName.length);
     return result;
   }
 
-  /** Has the footer of this query, by which the columns fill the file from its beginning to the footer. */
+  /** Checks that the footer is of this query and that its columns fill the file from its beginning to the footer. */
   private unwrapParquet(result: Buffer): Buffer | undefined {
     const footerEnd = result.length - PARQUET_END_BYTES;
     const footerStart = footerEnd - result.readUInt32LE(footerEnd);
@@ -85,7 +85,7 @@ export class BinaryFrame implements Frame {
     return Buffer.concat([this.withoutNonce(result.subarray(0, footerStart)), named, end]);
   }
 
-  /** Behind each column stands a copy of what the footer says of it, which nothing reads: it keeps its length. */
+  /** A copy of its metadata follows each column; readers ignore it, so it stays unchanged. */
   private withoutNonce(columns: Buffer): Buffer {
     const { length } = this.columnName;
     for (let at = columns.indexOf(this.taggedName); at >= 0; at = columns.indexOf(this.taggedName, at))
@@ -94,7 +94,7 @@ export class BinaryFrame implements Frame {
   }
 }
 
-/** Where the message ends that begins at `at`; undefined when none does. */
+/** End of the message that begins at `at`; undefined if there is none. */
 function nextMessage(stream: Buffer, at: number): number | undefined {
   if (stream.readUInt32LE(at) !== CONTINUATION) return undefined;
   const metadata = at + MESSAGE_PREFIX_BYTES;
@@ -141,7 +141,7 @@ function isEndMark(stream: Buffer, at: number): boolean {
 }
 
 /**
- * Where the last thing ends that the footer of a Parquet file speaks of: the index of its last column.
+ * End of the last structure that the footer of a Parquet file refers to: the index of its last column.
  *
  * @param footer to the end of the file
  */
@@ -153,7 +153,7 @@ function columnsEnd(footer: Buffer): number {
   return Math.max(PARQUET_MAGIC.length, ...ends);
 }
 
-/** Replaces a text in Thrift's compact encoding, which has its length in one byte before it. */
+/** Replaces a string in Thrift's compact encoding, where one byte before it is its length. */
 function replaceText(thrift: Buffer, from: string, to: string): Buffer {
   const encode = (text: string) =>
     Buffer.concat([Buffer.from([text.length]), Buffer.from(text)]).toString('latin1');

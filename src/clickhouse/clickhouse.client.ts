@@ -1,5 +1,6 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import type { FileFormat } from '../common/formats/file-format.js';
+import { RequestContext } from '../common/request-context.js';
 import type { Config } from '../config/config.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { BinaryFrame } from './binary-frame.js';
@@ -26,30 +27,26 @@ import {
   createHttpTransport,
 } from './transport.js';
 
-/** How a query differs from the usual. */
+/** Options of a query. */
 export interface QueryOptions {
-  /** Threads the engine may use; 1 is fastest for what reads a page or a row. */
+  /** Threads of the engine; 1 is fastest for a page or a row. */
   threads?: number;
   /**
    * Evaluates skip indexes for the whole range before reading (`use_skip_indexes_on_data_read = 0`): faster for selective
    * filters, slower when the first granules already fill the page.
    */
   prefilterIndexes?: boolean;
-  /** Bytes that the result may have, where that is less than the configured limit; more are `ResultTooLarge`. */
+  /** Largest result in bytes, if below the configured limit; beyond it `ResultTooLarge`. */
   maxResultBytes?: number;
-  /** Without limits on its time and on what it reads: for what reads all of a table. */
+  /** No limits on time and read data, for full-table reads. */
   unlimited?: boolean;
-  /** Runs before other queries in the queue: other requests are blocked on this lookup. */
-  highPriority?: boolean;
+  /** A lookup that several requests wait for: it runs before other queries in the queue, and does not end with its request. */
+  shared?: boolean;
   /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
-  /** Ends the wait, and on a server the query, when the response is not needed any more; its reason is thrown. */
-  signal?: AbortSignal | undefined;
-  /** Attribute read statistics to this request, but do not cancel the query with it (shared lookups). */
-  attributeTo?: AbortSignal | undefined;
 }
 
-/** How a command differs from the usual. */
+/** Options of a command. */
 export interface CommandOptions extends Partial<Pick<QueryMeta, 'name' | 'operation'>> {
   /** Milliseconds after which the command counts as timed out. */
   timeoutMs?: number;
@@ -63,7 +60,7 @@ export interface FileQuery {
   sql: string;
   /** An expression of the columns that is a row's line of NDJSON, where a column holds JSON text; the engine's own without it. */
   jsonLine?: string;
-  /** More are `ResultTooLong`; without it there is no limit but that on bytes. */
+  /** Largest number of rows, beyond it `ResultTooLong`; by default only bytes are limited. */
   maxRows?: number;
   /** The only column is the text of a whole row in the format, which is `ndjson`. */
   isText?: boolean;
@@ -71,13 +68,13 @@ export interface FileQuery {
 
 interface ReadRequest extends Omit<QueryRequest, 'format'> {
   frame: Frame;
-  /** Settings of the statement, beside those of its frame. */
+  /** Settings of the statement, in addition to those of its frame. */
   settings: string;
-  /** Takes what was read, once that is known. */
+  /** Called with the read statistics once they are known. */
   stats: ReadStats;
 }
 
-/** Set in each statement, because a setting sent beside it would stick to an embedded session. */
+/** In each statement's text, because a setting sent beside it would stay in an embedded session. */
 const OUTPUT = [
   "date_time_output_format = 'iso'",
   'output_format_json_quote_64bit_integers = 0',
@@ -86,40 +83,41 @@ const OUTPUT = [
   "format_csv_null_representation = ''",
 ];
 
-/** A profile may say that a limit ends a query quietly: a part of the rows would look like all of them. */
+/** A profile may set overflow modes to `break`; the result would then be silently incomplete. */
 const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_overflow_mode = 'throw'`);
 
 const PREFILTER_INDEXES = 'use_skip_indexes_on_data_read = 0';
 
-/** Retries of one insert carry one token: every table behind the landing takes the block once. */
+/** Retries of an insert have the same token, so every table behind the landing table inserts the block once. */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
-/** Later than the engine's own limit, so that the engine's answer comes first. */
+/** Longer than the engine's own limit, so that the engine's error arrives first. */
 const SLACK_MS = 500;
-/** Large blocks take their time, and migrations of large tables more. */
+/** Large blocks are slow, and migrations of large tables slower. */
 const INSERT_TIMEOUT_MS = 60_000;
 const COMMAND_TIMEOUT_MS = 300_000;
 const UNLIMITED_MS = 86_400_000;
-/** Orchestrators ask every few seconds. */
+/** Orchestrators probe every few seconds. */
 const PING_TIMEOUT_MS = 2_000;
 const PING = 'SELECT version() AS version';
 const PING_SETTINGS = "log_comment = 'ping'";
-/** Each that waits holds a request in memory. */
+/** Each queued query keeps a request in memory. */
 const MAX_QUEUE_LENGTH = 1_000;
 
 /**
- * The only access to the store. Nothing above it knows whether the engine runs here or on a server: both are the
+ * The only access to the store. Callers cannot distinguish the embedded engine from a server: both use the
  * official client, the same SQL and the same tables.
  *
  * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
- * the result; so many run at once, and the others wait in a queue. Failures are `StoreUnavailable`, `QueryTimedOut`, or
+ * the result; so many run at once, and the others wait in a queue. A read ends with the request in whose context it is, its
+ * wait and on a server the query, and throws the reason of the request's signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or
  * the client's own error.
  */
 export class ClickHouse {
   readonly kind: 'server' | 'embedded';
-  /** The engine's version, as the last `ping` that was answered told it. */
+  /** The engine's version, from the last successful `ping`. */
   version?: string;
-  /** Hears of every statement that met damaged data. */
+  /** Called for every statement that failed on damaged data. */
   onDamage?: (error: StoredDataDamaged) => void;
   private readonly limits: string;
   private readonly withoutLimits: string;
@@ -151,7 +149,7 @@ export class ClickHouse {
     this.withoutLimits = limits(0, 0);
     this.maxResultBytes = config.queryMaxResultBytes;
     this.timeoutMs = timeoutMs + SLACK_MS;
-    // One connection is reserved for what does not queue: pings and writes.
+    // One connection is reserved for pings and writes, which do not use the queue.
     const concurrency = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
     this.instrumentation = new QueryInstrumentation(
@@ -165,8 +163,8 @@ export class ClickHouse {
   }
 
   /**
-   * A client for the configured place; with `database: ''` one that does not expect the database to be there. A server
-   * need not be there yet; the embedded engine is opened.
+   * A client of the configured store; with `database: ''` the database need not exist. A server need not be available
+   * yet; the embedded engine is opened.
    *
    * @throws DataDirectoryInUse
    */
@@ -179,17 +177,16 @@ export class ClickHouse {
       const client = createServerClient(config, database ?? clickhouse.database);
       return new ClickHouse(client, clickhouse, telemetry);
     }
-    const timeoutMs = clickhouse.queryTimeoutSeconds * 1000;
-    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions, timeoutMs);
+    const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions);
     return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
   }
 
-  /** The rows as objects; `Row` is what the SELECT gives, integers up to 2^53. */
+  /** The rows as objects; `Row` is the row type of the SELECT, with integers up to 2^53. */
   async rows<Row>(name: string, sql: string, params?: Parameters, options?: QueryOptions): Promise<Row[]> {
     return parseRows<Row>(await this.bytes(new ResultFrame('json'), name, sql, params, options));
   }
 
-  /** The rows of a SELECT of one column, which is text without line feeds: as they are, not parsed and not decoded. */
+  /** The raw rows of a SELECT of one column, which is text without line feeds: neither parsed nor decoded. */
   async jsonLines(
     name: string,
     sql: string,
@@ -229,7 +226,7 @@ export class ClickHouse {
     }
   }
 
-  /** A statement without rows: DDL, or an INSERT with all it needs. Without values, nothing in it is a placeholder. */
+  /** Runs a statement without rows: DDL, or an INSERT with its data. Without `params`, its text has no placeholders. */
   async command(sql: string, params?: Parameters, options: CommandOptions = {}): Promise<void> {
     const { name = 'command', operation = 'COMMAND', timeoutMs = COMMAND_TIMEOUT_MS } = options;
     const run = async (signal: AbortSignal) => {
@@ -245,18 +242,18 @@ export class ClickHouse {
   }
 
   /**
-   * Writes rows, each text that of one object in JSON, or of several with commas between them (JSONEachRow takes both);
-   * resolves once the engine acknowledged them. When it rejects, they may have been written or may yet be.
+   * Inserts rows. Each text is one JSON object, or several with commas between them (JSONEachRow accepts both).
+   * Resolves once the engine acknowledged them. If it rejects, the rows may be written, now or later.
    *
-   * @param token the block's identity: the same token again changes nothing, in any table behind it.
+   * @param token deduplication token: an insert with the same token again changes nothing, in any table behind it.
    */
   async insert(table: string, rows: readonly string[], token?: string): Promise<void> {
     await this.insertAs('JSONEachRow', table, '', rows, token);
   }
 
   /**
-   * The same with lines of values that are separated by tabs and stand for themselves, without escapes: neither tabs nor
-   * line feeds can be in them. For long texts, which JSON would escape.
+   * The same with lines of tab-separated raw values without escapes, so values cannot contain tabs or
+   * line feeds. For long texts, which JSON would escape.
    *
    * @param columns their names, separated by commas
    */
@@ -264,7 +261,7 @@ export class ClickHouse {
     await this.insertAs('TabSeparatedRaw', table, ` (${columns})`, lines, token);
   }
 
-  /** Whether the store answers within two seconds and has the database; never throws. */
+  /** Whether the store responds within two seconds and has the database; never throws. */
   async ping(): Promise<boolean> {
     const select = async (stats: ReadStats) => {
       const read = (signal: AbortSignal) =>
@@ -285,7 +282,7 @@ export class ClickHouse {
     );
   }
 
-  /** Nothing is asked any more. Embedded: waits for running queries; on a server they end with their connections. */
+  /** Closes the client. Embedded: waits for running queries; on a server they end with their connections. */
   async close(): Promise<void> {
     this.closed = true;
     await this.client.close();
@@ -303,7 +300,7 @@ export class ClickHouse {
       token === undefined
         ? ''
         : ` SETTINGS insert_deduplication_token = '${requireHex(token)}', ${DEDUPLICATION}`;
-    // In one step: a block has some MB, and joined before its head it would be in memory twice.
+    // One concatenation: a block has some MB, and a separate join would keep it in memory twice.
     const sql = [`INSERT INTO ${table}${columns}${settings} FORMAT ${format}`, ...rows].join('\n');
     await this.command(sql, undefined, {
       name: `${table}.insert`,
@@ -327,16 +324,13 @@ export class ClickHouse {
       options.unlimited ? this.withoutLimits : this.limits,
       ...(options.prefilterIndexes ? [PREFILTER_INDEXES] : []),
     ].join(', ');
-    const statement: QueryMeta = {
-      name,
-      operation: 'SELECT',
-      attributeTo: options.signal ?? options.attributeTo,
-    };
-    return this.instrumentation.observe(statement, (stats) =>
-      withDeadline(options.unlimited ? UNLIMITED_MS : this.timeoutMs, options.signal, (signal) =>
+    const { shared, unlimited, teamId } = options;
+    const abort = shared ? undefined : RequestContext.current?.signal;
+    return this.instrumentation.observe({ name, operation: 'SELECT' }, (stats) =>
+      withDeadline(unlimited ? UNLIMITED_MS : this.timeoutMs, abort, (signal) =>
         this.limiter.run(signal, () => this.read({ frame, query: sql, settings, params, signal, stats }), {
-          highPriority: options.highPriority,
-          group: options.teamId,
+          highPriority: shared,
+          group: teamId,
         }),
       ),
     );
@@ -371,7 +365,7 @@ export class ClickHouse {
 
   private send(request: QueryRequest) {
     return this.transport(request).catch((error: unknown) => {
-      // A kept connection can be closed just as it is used: then the server never saw the question.
+      // The server can close a keep-alive connection just as it is used; it has not seen the query then.
       if (request.signal.aborted || !isClosedConnection(error)) throw error;
       return this.transport(request);
     });

@@ -74,12 +74,12 @@ describe('toStoreError', () => {
     ofNetwork('CERT_HAS_EXPIRED'),
     ofNetwork('HPE_INVALID_CONSTANT'),
     new Error('<html>Bad Gateway</html>'),
-  ])('on a server %s is nobody’s error but the network’s', (error) => {
+  ])('maps %s of a server to a network error', (error) => {
     expect(toStoreError(error, 'server')).toBeInstanceOf(StoreUnavailable);
     expect(toStoreError(error, 'embedded')).toBe(error);
   });
 
-  it('tells the code for the log, and nothing of the words', () => {
+  it('has the code for the log, and not the message', () => {
     expect(toStoreError(ofEngine('241'), 'server')).toMatchObject({ message: 'store not available (241)' });
     expect(toStoreError(new Error('words'), 'server')).toMatchObject({
       message: 'store not available (no response from the engine)',

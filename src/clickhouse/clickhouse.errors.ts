@@ -1,23 +1,23 @@
-/** The store cannot be reached, is overloaded or refuses: 503 (docs/contract.md#errors). */
+/** The store cannot be reached, is overloaded or rejects the query: 503 (docs/contract.md#errors). */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
 }
 
-/** The result of a query is larger than it may be (TOO_MANY_ROWS_OR_BYTES): the same query fails again. */
+/** The result of a query exceeds the limit on bytes (TOO_MANY_ROWS_OR_BYTES); a retry fails again. */
 export class ResultTooLarge extends StoreUnavailable {
   override readonly name = 'ResultTooLarge';
 }
 
-/** The result of a query has more rows than it may (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO): the same query fails again. */
+/** The result of a query exceeds the limit on rows (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO); a retry fails again. */
 export class ResultTooLong extends Error {
   override readonly name = 'ResultTooLong';
 }
 
-/** The engine cannot read what it stored: 503 as well, but no restart and no waiting cures it. */
+/** The engine cannot read stored data: 503 as well, but permanent. */
 export class StoredDataDamaged extends StoreUnavailable {
   override readonly name = 'StoredDataDamaged';
 
-  /** @param query the name of the query that met the damage. */
+  /** @param query the name of the query that failed. */
   constructor(
     readonly code: string,
     options: ErrorOptions & { query?: string } = {},
@@ -27,7 +27,7 @@ export class StoredDataDamaged extends StoreUnavailable {
   }
 }
 
-/** The disk under the store has no room for what is to be written: 503 as well, until somebody makes room. */
+/** The disk of the store is full: 503 as well, until space is freed. */
 export class DiskFull extends StoreUnavailable {
   override readonly name = 'DiskFull';
 
@@ -36,12 +36,12 @@ export class DiskFull extends StoreUnavailable {
   }
 }
 
-/** A query ran past its time limit: 504 (docs/contract.md#errors). */
+/** A query exceeded its time limit: 504 (docs/contract.md#errors). */
 export class QueryTimedOut extends Error {
   override readonly name = 'QueryTimedOut';
 }
 
-/** Another process holds the embedded engine's directory. */
+/** Another process has the embedded engine's directory open. */
 export class DataDirectoryInUse extends StoreUnavailable {
   override readonly name = 'DataDirectoryInUse';
   constructor(path: string, options?: ErrorOptions) {
@@ -53,7 +53,7 @@ export class DataDirectoryInUse extends StoreUnavailable {
   }
 }
 
-/** The embedded engine cannot open its directory, and has written to standard error why. */
+/** The embedded engine cannot open its directory; it wrote the reason to standard error. */
 export class DataDirectoryUnusable extends StoreUnavailable {
   override readonly name = 'DataDirectoryUnusable';
   constructor(path: string, options?: ErrorOptions) {
@@ -67,18 +67,18 @@ export class DataDirectoryUnusable extends StoreUnavailable {
 
 /** NOT_ENOUGH_SPACE */
 const NOT_ENOUGH_SPACE = '243';
-/** The operating system's words for it, which the engine passes on under the code of whatever it was doing. */
+/** The operating system's message for a full disk, which the engine reports under many codes. */
 const NO_SPACE_LEFT = /No space left on device|ENOSPC|EDQUOT/;
 
 /** TOO_MANY_ROWS_OR_BYTES: of a result. */
 const TOO_LARGE = '396';
-/** FUNCTION_THROW_IF_VALUE_IS_NON_ZERO: only rows are limited by that function. */
+/** FUNCTION_THROW_IF_VALUE_IS_NON_ZERO: used only for the limit on rows. */
 const TOO_LONG = '395';
 /** TIMEOUT_EXCEEDED, TOO_SLOW. */
 const TIMED_OUT = new Set(['159', '160']);
 
 /**
- * The engine's own words for "not now" and "not you": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a store that is not yet
+ * Errors of the engine that mean "unavailable" or "not allowed": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a store that is not yet
  * migrated), TOO_MANY_ROWS 158, READONLY 164 and SETTING_CONSTRAINT_VIOLATION 452 (a limit that the account may not set),
  * CANNOT_OPEN_FILE 76 (too many are open), CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198,
  * QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
@@ -96,7 +96,7 @@ const UNAVAILABLE = new Set(
 );
 
 /**
- * What the engine finds when it reads damaged files: ATTEMPT_TO_READ_AFTER_EOF 32, CANNOT_READ_ALL_DATA 33,
+ * Errors of the engine when it reads damaged files: ATTEMPT_TO_READ_AFTER_EOF 32, CANNOT_READ_ALL_DATA 33,
  * TOO_LARGE_SIZE_COMPRESSED 39, CHECKSUM_DOESNT_MATCH 40, CANNOT_READ_FROM_FILE_DESCRIPTOR 74, CANNOT_SEEK_THROUGH_FILE 87,
  * SIZES_OF_MARKS_FILES_ARE_INCONSISTENT 91, FILE_DOESNT_EXIST 107, NO_FILE_IN_DATA_PART 226, UNEXPECTED_FILE_IN_DATA_PART 227,
  * BAD_SIZE_OF_FILE_IN_DATA_PART 228, NOT_FOUND_EXPECTED_DATA_PART 230, TOO_MANY_UNEXPECTED_DATA_PARTS 231,
@@ -107,15 +107,15 @@ const DAMAGED = new Set(
   '32 33 39 40 74 87 91 107 226 227 228 230 231 233 246 271 274 361 432 740'.split(' '),
 );
 
-/** A connection that the other side closed: the request may never have been seen. */
+/** Connection closed by the server, which may not have seen the request. */
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * What went wrong in the store, by code; by message only that the disk is full. Errors of the engine that say nothing of its state come back
- * as they were. On a server, whatever is not the engine's error is the network's, or somebody's in between.
+ * Maps an error of the store by its code; only a full disk is recognised by its message. Other errors of the engine are returned
+ * unchanged. With a server, all errors without an engine code count as network errors.
  */
 export function toStoreError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
-  // Said already, or a mistake of ours.
+  // Already mapped, or a bug of ours.
   if (error instanceof StoreUnavailable || error instanceof TypeError) return error;
   const code = getErrorCode(error);
   const isEngineError = code !== undefined && /^\d+$/.test(code);
@@ -145,13 +145,13 @@ export function exceedsLimits(error: unknown): boolean {
   );
 }
 
-/** Whether the error of a write leaves open what became of it; any other was the engine's refusal. */
+/** Whether the outcome of a failed write is unknown; otherwise the engine rejected it. */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (error instanceof StoredDataDamaged) return false;
   return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
 }
 
-/** Whether the connection was closed before an answer, which happens to one kept alive that is used just then. */
+/** Whether the connection was closed before a response, as happens with a keep-alive connection that the server just closed. */
 export function isClosedConnection(error: unknown): boolean {
   return CLOSED.has(getErrorCode(error) ?? '');
 }
@@ -160,7 +160,7 @@ function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && NO_SPACE_LEFT.test(`${getErrorCode(error) ?? ''} ${error.message}`);
 }
 
-/** The engine's errors carry the number of their kind as code, those of the network and of Node a word. */
+/** Engine errors have a number as code, errors of the network and of Node a word. */
 function getErrorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

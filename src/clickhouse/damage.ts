@@ -4,18 +4,18 @@ import { MISSING_TABLE_MARK } from './embedded/data-directory.js';
 import { listTables, readMigrations } from './migrations/migrate.js';
 import { MigrationError } from './migrations/migration.error.js';
 
-/** Something of the store that is lost to every query, or that queries cannot read. */
+/** A part or table of the store that is missing or cannot be read. */
 export interface Damage {
   table: string;
-  /** The engine's name of the part of the table; null: all of the table. */
+  /** The name of the part; null for the whole table. */
   part: string | null;
-  /** What happened to it, in a few words. */
+  /** A short description of the damage. */
   what: string;
 }
 
 /**
- * Parts that the engine set aside because it cannot use them. Its other reasons are no damage: a part was detached by hand
- * (no reason), is moved or copied at the moment (`attaching`, `deleting`, `clone`, `tmp-fetch`), is contained in another one
+ * Parts that the engine detached because it cannot use them. Other reasons are not damage: the part was detached by hand
+ * (no reason), is being moved or copied (`attaching`, `deleting`, `clone`, `tmp-fetch`), is contained in another one
  * (`ignored`), or was never acknowledged (`noquorum`).
  */
 const SET_ASIDE = `
@@ -27,19 +27,19 @@ const TABLES = 'SELECT name FROM system.tables WHERE database = currentDatabase(
 
 const TABLES_WITH_DATA = `${TABLES} AND endsWith(engine, 'MergeTree') ORDER BY name`;
 const VERSIONS = 'SELECT DISTINCT version FROM schema_migrations';
-/** Reads all of the table and compares it with its checksums. */
+/** Reads the whole table and compares it with its checksums. */
 const CHECK = 'CHECK TABLE {table:Identifier}';
 
 /**
- * The damage that the engine knows of, on a server that of the node that answers.
+ * The damage that the engine reports; with a server, that of the node that executes the query.
  *
- * @param tables those that the store is to have; they are looked for where the account can see them all
+ * @param tables the expected tables; checked only if the account can see them all
  */
 export async function findDamage(store: ClickHouse, tables: readonly string[]): Promise<Damage[]> {
   const present = new Set(
     (await store.rows<{ name: string }>('store.tables', TABLES)).map(({ name }) => name),
   );
-  // The first table of a store: without it nothing was migrated yet, or the account sees only what it may read.
+  // The first table of a store: without it, nothing was migrated yet, or the account cannot see all tables.
   const missing = present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
   return [
     ...missing.map((table) => ({ table, part: null, what: 'is missing' })),
@@ -47,7 +47,7 @@ export async function findDamage(store: ClickHouse, tables: readonly string[]): 
   ];
 }
 
-/** What `checkTables` found of one table. */
+/** The result of `checkTables` for one table. */
 export interface TableCheck {
   table: string;
   status: 'ok' | 'damaged' | 'missing';
@@ -57,10 +57,10 @@ export interface TableCheck {
 }
 
 /**
- * Reads each table that keeps data and compares it with its checksums; on a server, the tables of the node that answers. Gives
- * the tables that are missing as well, those of migrations that were not applied yet excepted.
+ * Reads each table with data and compares it with its checksums; with a server, on the node that executes the queries. Also
+ * returns missing tables, except those of migrations that were not applied yet.
  *
- * @throws MigrationError when the store has no schema at all; StoreUnavailable when it does not answer or refuses.
+ * @throws MigrationError if the store has no schema; StoreUnavailable if it cannot be queried.
  */
 export async function* checkTables(store: ClickHouse): AsyncGenerator<TableCheck> {
   const known = await findDamage(store, await listAppliedTables(store));
@@ -98,7 +98,7 @@ async function checkTable(
   }
 }
 
-/** The tables that the applied migrations made; of a ledger that cannot be read, all migrations count as applied. */
+/** The tables of the applied migrations; if the migrations table cannot be read, all migrations count as applied. */
 async function listAppliedTables(store: ClickHouse): Promise<string[]> {
   const known = await readMigrations();
   const present = await store.rows<{ name: string }>('store.tables', TABLES);
@@ -134,7 +134,7 @@ async function findSetAside(store: ClickHouse): Promise<Damage[]> {
 
 const DAMAGED_PART = /from part \S*\/(\S+?)\/ in table \w+\.(\w+) /;
 
-/** The damage that a query met, as far as the engine's words tell where it is. */
+/** The damage that a query found, located as far as the engine's message allows. */
 export function locateDamage({ message, cause }: StoredDataDamaged): Damage {
   const [, part = 'unknown', table = 'unknown'] =
     DAMAGED_PART.exec(cause instanceof Error ? cause.message : '') ?? [];

@@ -5,12 +5,12 @@ import { raceAbort, withDeadline } from './deadline.js';
 const never = () => new Promise<never>(() => undefined);
 
 describe('withDeadline', () => {
-  it('gives what the work gives', async () => {
+  it('resolves to the result of the work', async () => {
     expect(await withDeadline(1_000, undefined, () => Promise.resolve(7))).toBe(7);
     await expect(withDeadline(1_000, undefined, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
-  it('is over in time, and tells the work', async () => {
+  it('rejects in time, and aborts the work', async () => {
     let aborts: AbortSignal | undefined;
     const work = (signal: AbortSignal) => {
       aborts = signal;
@@ -20,7 +20,7 @@ describe('withDeadline', () => {
     expect(aborts?.reason).toBeInstanceOf(QueryTimedOut);
   });
 
-  it('is over when the caller leaves, with the reason for which it left, and tells the work', async () => {
+  it('rejects with the signal’s reason when it aborts, and aborts the work', async () => {
     const caller = new AbortController();
     let aborts: AbortSignal | undefined;
     const waiting = withDeadline(1_000, caller.signal, (signal) => {

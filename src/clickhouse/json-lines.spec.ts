@@ -7,7 +7,7 @@ const toJsonLines = (rows: readonly unknown[]) =>
   new JsonLines(Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join('')));
 
 describe('JsonLines', () => {
-  it('knows its rows, whatever they hold', () => {
+  it('finds its rows, with any content', () => {
     fc.assert(
       fc.property(objects, (rows) => {
         const lines = toJsonLines(rows);
@@ -18,7 +18,7 @@ describe('JsonLines', () => {
     );
   });
 
-  it('gives the first rows of several answers as the data of a page', () => {
+  it('gives the first rows of several results as the data of a page', () => {
     fc.assert(
       fc.property(fc.array(objects, { maxLength: 3 }), fc.integer({ min: 1, max: 20 }), (answers, limit) => {
         const rows = JsonLines.join(answers.map(toJsonLines));

@@ -2,11 +2,11 @@ const LINE_FEED = 0x0a;
 const COMMA = 0x2c;
 
 /**
- * Rows as the engine writes them: the JSON text of one object each, ended by a line feed, which no such text has inside.
+ * Rows as the engine writes them: one JSON object per line. JSON text contains no line feed.
  * They stay bytes from the engine to the socket.
  */
 export class JsonLines {
-  /** Where the line feed of each row is. */
+  /** Offset of each row's line feed. */
   private readonly ends: number[] = [];
 
   constructor(private readonly bytes: Buffer) {
@@ -14,7 +14,7 @@ export class JsonLines {
       this.ends.push(end);
   }
 
-  /** All rows of several answers, one after the other. */
+  /** Concatenates the rows of several results. */
   static join(results: readonly JsonLines[]): JsonLines {
     const [only] = results;
     if (only && results.length === 1) return only;
@@ -25,12 +25,12 @@ export class JsonLines {
     return this.ends.length;
   }
 
-  /** The text of a row; empty when there are not so many. */
+  /** The text of a row; empty if it does not exist. */
   at(index: number): string {
     return this.bytes.toString('utf8', (this.ends[index - 1] ?? -1) + 1, this.ends[index] ?? 0);
   }
 
-  /** The rows without those that begin with the same bytes as the one before. */
+  /** Drops each row that begins with the same bytes as the previous one. */
   withoutRepeats(prefixLength: number): JsonLines {
     const starts = this.ends.map((_, index) => (this.ends[index - 1] ?? -1) + 1);
     const isRepeat = starts.map((start, index) => {
@@ -47,7 +47,7 @@ export class JsonLines {
     return new JsonLines(Buffer.concat(kept));
   }
 
-  /** The first rows as the elements of a JSON array, separated by commas. What is given is a part of the lines' own bytes. */
+  /** The first rows as the elements of a JSON array, separated by commas. Returns a view of the same bytes. */
   joinFirst(count: number): Buffer {
     const last = Math.min(count, this.length) - 1;
     for (const end of this.ends.slice(0, Math.max(last, 0))) this.bytes[end] = COMMA;

@@ -1,12 +1,12 @@
 import type { Parameters } from './query-parameters.js';
 
-/** A condition of a WHERE and the values of its placeholders; every value is bound, none is written into the text. */
+/** A WHERE condition and the values of its placeholders. */
 export interface Predicate {
   readonly sql: string;
   readonly params: Parameters;
 }
 
-/** The conditions joined, each behind an AND: what a statement appends to its fixed part. */
+/** Joins the conditions, each with a leading AND, to append them to a statement. */
 export function and(...predicates: readonly (Predicate | undefined)[]): Predicate {
   const present = predicates.filter((predicate) => predicate !== undefined);
   return {
@@ -15,14 +15,14 @@ export function and(...predicates: readonly (Predicate | undefined)[]): Predicat
   };
 }
 
-/** One environment. An ID too large for one is a filter that finds nothing. */
+/** Matches one environment. An ID beyond the range of IDs matches nothing. */
 export function envIs(app_env_id: number | undefined): Predicate | undefined {
   return app_env_id === undefined
     ? undefined
     : { sql: 'app_env_id = {app_env_id:Int64}', params: { app_env_id } };
 }
 
-/** One consumer, in the same way. */
+/** Matches one consumer in the same way. */
 export function consumerIs(consumer_id: number | undefined): Predicate | undefined {
   return consumer_id === undefined
     ? undefined
@@ -44,8 +44,8 @@ export function methodIn(method: string | undefined): Predicate | undefined {
 }
 
 /**
- * `path` against a whole pattern, case-sensitive: `*` is any run of characters, slashes included; every other
- * character is itself (docs/contract.md#path-filter).
+ * `path` against a whole pattern, case-sensitive: `*` matches any characters, including slashes; every other
+ * character matches itself (docs/contract.md#path-filter).
  */
 export function pathMatches(path: string | undefined): Predicate | undefined {
   if (path === undefined) return undefined;
@@ -55,17 +55,28 @@ export function pathMatches(path: string | undefined): Predicate | undefined {
 }
 
 /**
- * The same for rows that carry an endpoint's ID: the few endpoints are matched first, which reads an eighth to a
- * quarter of what matching each row's path does.
+ * The same for rows with an endpoint ID: the few endpoints are matched first, which reads an eighth to a
+ * quarter of the data that matching each row's path would.
  */
 export function endpointPathMatches(path: string | undefined): Predicate | undefined {
   const match = pathMatches(path);
-  return (
-    match && {
-      sql: `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${match.sql})`,
-      params: match.params,
-    }
-  );
+  return match && endpointIn(match);
+}
+
+/** Matches rows by a condition on the names of endpoints. */
+export function endpointIn({ sql, params }: Predicate): Predicate {
+  return {
+    sql: `endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${sql})`,
+    params,
+  };
+}
+
+/** Matches rows by a condition on the names of environments. */
+export function envIn({ sql, params }: Predicate): Predicate {
+  return {
+    sql: `app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${sql})`,
+    params,
+  };
 }
 
 /** The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit. */

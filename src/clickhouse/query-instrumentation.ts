@@ -1,17 +1,16 @@
+import { RequestContext } from '../common/request-context.js';
 import type { QueryOutcome } from '../observability/metrics/metrics.js';
 import type { Telemetry } from '../observability/telemetry.js';
 import { QueryTimedOut, StoreUnavailable, StoredDataDamaged } from './clickhouse.errors.js';
-import { type ReadStats, addReadStats } from './read-stats.js';
+import type { ReadStats } from './read-stats.js';
 
-/** A statement as it is told of: its name and kind, never its text or values. */
+/** Name and kind of a statement; never its text or values. */
 export interface QueryMeta {
   name: string;
   operation: 'SELECT' | 'INSERT' | 'COMMAND';
-  /** The signal of the request that the query is attributed to. */
-  attributeTo?: AbortSignal | undefined;
 }
 
-/** Tells of every statement: to the metrics, to the traces, and to the request that it was for. */
+/** Reports every statement to the metrics, to the traces, and to its request. */
 export class QueryInstrumentation {
   constructor(
     private readonly telemetry: Telemetry,
@@ -19,7 +18,7 @@ export class QueryInstrumentation {
     private readonly onDamage: (error: StoredDataDamaged) => void,
   ) {}
 
-  /** Does the work, which enters into `reads` what it read. */
+  /** Runs the work, which sets its read statistics in `reads`. */
   async observe<T>(statement: QueryMeta, work: (stats: ReadStats) => Promise<T>): Promise<T> {
     const { tracing } = this.telemetry;
     if (!tracing) return this.measure(statement, work);
@@ -41,32 +40,36 @@ export class QueryInstrumentation {
   }
 
   private async measure<T>(
-    { name, attributeTo }: QueryMeta,
+    { name }: QueryMeta,
     work: (stats: ReadStats) => Promise<T>,
     report?: (stats: ReadStats) => void,
   ): Promise<T> {
     const { metrics } = this.telemetry;
+    const request = RequestContext.current;
     const stats: ReadStats = { rows: 0, bytes: 0 };
     const startedAt = metrics ? performance.now() : 0;
     let outcome: QueryOutcome = 'ok';
     try {
       return await work(stats);
     } catch (error) {
-      outcome = classifyOutcome(error, attributeTo);
+      outcome = classifyOutcome(error, request?.signal);
       if (!(error instanceof StoredDataDamaged)) throw error;
       const damage = new StoredDataDamaged(error.code, { query: name, cause: error.cause });
       this.onDamage(damage);
       throw damage;
     } finally {
-      if (attributeTo) addReadStats(attributeTo, stats);
+      if (request) {
+        request.stats.rows += stats.rows;
+        request.stats.bytes += stats.bytes;
+      }
       metrics?.observeQuery(name, outcome, (performance.now() - startedAt) / 1000, stats.rows, stats.bytes);
       report?.(stats);
     }
   }
 }
 
-function classifyOutcome(error: unknown, attributeTo: AbortSignal | undefined): QueryOutcome {
+function classifyOutcome(error: unknown, signal: AbortSignal | undefined): QueryOutcome {
   if (error instanceof QueryTimedOut) return 'timed_out';
   if (error instanceof StoreUnavailable) return 'unavailable';
-  return attributeTo?.aborted ? 'client_closed' : 'failed';
+  return signal?.aborted ? 'client_closed' : 'failed';
 }

@@ -4,7 +4,7 @@ import { GroupOverloaded, QueryLimiter } from './query-limiter.js';
 
 const NEVER = new AbortController().signal;
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function work() {
   let end: () => void = () => undefined;
   const ended = new Promise<void>((ok) => (end = ok));
@@ -31,6 +31,20 @@ describe('QueryLimiter', () => {
     expect([running(), limiter.waiting]).toEqual([[true, true, true, true], 0]);
     for (const { end } of all) end();
     await Promise.all(done);
+  });
+
+  it('serves other groups while a group pauses, and the group afterwards', async () => {
+    const limiter = new QueryLimiter(2, 10, 1_000);
+    const order: string[] = [];
+    const take = (name: string, group: number, pauseMs = 0) =>
+      limiter.run(NEVER, () => Promise.resolve(order.push(name)), { group, groupPauseMs: () => pauseMs });
+    const first = [take('a', 1, 50), take('b', 2, 50)];
+    await Promise.all(first);
+    const paused = [take('a again', 1), take('b again', 2)];
+    await take('c', 3);
+    expect([order, limiter.running, limiter.waiting]).toEqual([['a', 'b', 'c'], 0, 2]);
+    await Promise.all(paused);
+    expect([order.slice(3).sort(), limiter.waiting]).toEqual([['a again', 'b again'], 0]);
   });
 
   it('lets those go first that are to go first, in their order', async () => {
@@ -88,7 +102,7 @@ describe('QueryLimiter', () => {
     expect([limiter.running, limiter.waiting]).toEqual([0, 0]);
   });
 
-  it('refuses a group that has a quarter of the line, and takes others', async () => {
+  it('rejects a group that has a quarter of the queue, and accepts others', async () => {
     const limiter = new QueryLimiter(1, 8, 1_000);
     const all = Array.from({ length: 4 }, work);
     const done = all.slice(0, 3).map(({ run }) => limiter.run(NEVER, run, { group: 1 }));
@@ -112,7 +126,7 @@ describe('QueryLimiter', () => {
     await done;
   });
 
-  it('refuses at once when the line is full', async () => {
+  it('rejects at once when the queue is full', async () => {
     const limiter = new QueryLimiter(1, 1, 1_000);
     const [first, second] = [work(), work()];
     const done = [limiter.run(NEVER, first.run), limiter.run(NEVER, second.run)];
@@ -122,7 +136,7 @@ describe('QueryLimiter', () => {
     await Promise.all(done);
   });
 
-  it('refuses when the turn does not come in time', async () => {
+  it('rejects when no slot becomes free in time', async () => {
     const limiter = new QueryLimiter(1, 10, 20);
     const first = work();
     const done = limiter.run(NEVER, first.run);
@@ -146,7 +160,7 @@ describe('QueryLimiter', () => {
     expect([second.running, limiter.waiting]).toEqual([false, 0]);
   });
 
-  it('loses no turn, whatever becomes of those who wait', async () => {
+  it('loses no slot, with any outcome of queued work', async () => {
     const fates = fc.constantFrom('well', 'badly', 'leaves at once', 'leaves as a turn is passed');
     await fc.assert(
       fc.asyncProperty(

@@ -1,36 +1,38 @@
 import { StoreUnavailable } from './clickhouse.errors.js';
 
-/** The part of the waiting places that one group may have. */
+/** The share of the queue that one group may use. */
 const GROUP_SHARE = 1 / 4;
 
-/** What waited, or would have, behind others of its own group: those of other groups are served. */
+/** The group has too many queued queries, or waited too long for its own; other groups are still served. */
 export class GroupOverloaded extends StoreUnavailable {}
 
-/** How work waits in the queue. */
+/** Options of queued work. */
 export interface QueueOptions {
   /** Runs before others in the queue: many queries wait for its result. */
   highPriority?: boolean | undefined;
-  /** Whose work it is, such as a team or an app. */
+  /** Owner of the work, such as a team or an app. */
   group?: number | undefined;
+  /** Called after the work: for so many milliseconds the group stays at its place, and the slot is free for others. */
+  groupPauseMs?: () => number;
 }
 
 /**
  * Limits concurrent queries: a fixed number runs at once, and the others wait in a queue. The queue is bounded in length and in
  * time, because waiting queries cost memory.
  *
- * A group that asks for much makes itself wait, and not the others: those that wait are served in rotation, each group first
- * come, first served, and no group runs so many at once that none is left for another.
+ * The queue is served in rotation by group, first in, first out within a group, and no group can use all slots. So a group
+ * with many queries delays only itself.
  */
 export class QueryLimiter {
   private free: number;
   private readonly runningOfGroup = new Map<Group, number>();
-  /** What waits: queries of high priority, and the others. */
+  /** Queued work: of high priority, and the rest. */
   private readonly urgent = new WaitingGroups();
   private readonly others = new WaitingGroups();
 
   /**
-   * @param concurrency how many run at once; of one group one less, where that is not none.
-   * @param maxQueueLength how many may wait; of one group a quarter.
+   * @param concurrency how many run at once; for one group one less, but at least one.
+   * @param maxQueueLength how many may wait; for one group a quarter.
    * @param maxWaitMs how long each may wait.
    */
   constructor(
@@ -54,19 +56,18 @@ export class QueryLimiter {
   /**
    * Runs the work once a slot is free.
    *
-   * @throws GroupOverloaded when its group has too many in the line, or others of the group were before it until its time was
-   *   over; StoreUnavailable when the queue is full, or no slot became free in time; the signal's reason when it aborts
-   *   before.
+   * @throws GroupOverloaded if its group has too many in the queue, or others of the group were before it until the time limit;
+   *   StoreUnavailable if the queue is full, or no slot became free in time; the signal's reason if it aborts first.
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, options: QueueOptions = {}): Promise<T> {
-    const { group } = options;
+    const { group, groupPauseMs } = options;
     signal.throwIfAborted();
     if (this.free > 0 && this.mayRun(group)) this.occupy(group);
     else await this.enqueue(signal, options);
     try {
       return await work();
     } finally {
-      this.release(group);
+      this.release(group, groupPauseMs?.() ?? 0);
     }
   }
 
@@ -78,13 +79,26 @@ export class QueryLimiter {
     if (group !== undefined) this.runningOfGroup.set(group, (this.runningOfGroup.get(group) ?? 0) + 1);
   }
 
-  private release(group: Group): void {
+  private release(group: Group, pauseMs: number): void {
     this.free += 1;
-    if (group !== undefined) {
-      const running = (this.runningOfGroup.get(group) ?? 0) - 1;
-      if (running > 0) this.runningOfGroup.set(group, running);
-      else this.runningOfGroup.delete(group);
-    }
+    if (pauseMs === 0) this.releaseGroup(group);
+    else
+      setTimeout(() => {
+        this.releaseGroup(group);
+        this.startNext();
+      }, pauseMs);
+    this.startNext();
+  }
+
+  private releaseGroup(group: Group): void {
+    if (group === undefined) return;
+    const running = (this.runningOfGroup.get(group) ?? 0) - 1;
+    if (running > 0) this.runningOfGroup.set(group, running);
+    else this.runningOfGroup.delete(group);
+  }
+
+  private startNext(): void {
+    if (this.free === 0) return;
     const next = this.urgent.next(this.mayRun) ?? this.others.next(this.mayRun);
     if (!next) return;
     this.occupy(next.group);
@@ -124,10 +138,10 @@ export class QueryLimiter {
 }
 
 type Start = () => void;
-/** Undefined: what belongs to no group. */
+/** Undefined for work without a group. */
 type Group = number | undefined;
 
-/** What waits, by group. */
+/** Queued work by group. */
 class WaitingGroups {
   /** In the order in which they are served next. */
   private readonly groups = new Map<Group, Set<Start>>();
@@ -151,7 +165,7 @@ class WaitingGroups {
     if (waiting.size === 0) this.groups.delete(group);
   }
 
-  /** The first of the next group that may run, which then is the last to be next again; undefined when there is none. */
+  /** Takes the first item of the next group that may run and moves that group to the end; undefined if there is none. */
   next(mayRun: (group: Group) => boolean): { group: Group; start: Start } | undefined {
     for (const [group, waiting] of this.groups) {
       const [start] = waiting;

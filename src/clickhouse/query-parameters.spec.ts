@@ -77,7 +77,7 @@ describe('literal', () => {
     ['Array(Array(UInt8))', [1]],
     ['DateTime', '2026-01-01'],
     ['Nonsense', 'x'],
-  ])('refuses as %s the value %p', (type, value) => {
+  ])('rejects as %s the value %p', (type, value) => {
     expect(() => renderLiteral(type, value)).toThrow(TypeError);
   });
 });
@@ -100,7 +100,7 @@ describe('renderParameters', () => {
     );
   });
 
-  it.each(['a', 'constructor', '__proto__'])('refuses a statement without a value for %s', (name) => {
+  it.each(['a', 'constructor', '__proto__'])('rejects a statement without a value for %s', (name) => {
     expect(() => renderParameters(`SELECT {${name}:String}`, {})).toThrow(TypeError);
   });
 });

@@ -11,10 +11,10 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Writes each `{name:Type}` of a statement as a literal of that type.
  *
- * For the embedded engine alone, which binds parameters under a lock of the whole process: a trivial query waited
+ * Only for the embedded engine, which binds parameters under a lock of the whole process: a trivial query waited
  * 4.5 s behind a slow one, and 2 ms with literals. Over HTTP the server binds.
  *
- * @throws TypeError when a value does not belong to its type; nothing is coerced.
+ * @throws TypeError if a value does not fit its type; nothing is coerced.
  */
 export function renderParameters(sql: string, parameters: Parameters = {}): string {
   return sql.replace(PLACEHOLDER, (_, name: string, type: string) => {
@@ -33,8 +33,8 @@ export function renderLiteral(type: string, value: ParameterValue): string {
 }
 
 /**
- * The value without its type, which the array around it gives to all of its items at once: a function call for each
- * of 9,500 integers made a statement take 300 ms, plain numbers 13.
+ * The value without its type, because the surrounding array has the type for all items: with a function call for each
+ * of 9,500 integers a statement took 300 ms, with plain numbers 13.
  */
 function renderItem(type: string, value: ParameterValue): string {
   const element = ARRAY.exec(type)?.[1];
@@ -50,7 +50,7 @@ function renderItem(type: string, value: ParameterValue): string {
   throw new TypeError(`Not a value of ${type}`);
 }
 
-/** One text instead of thousands: the engine reads 3,000 UUIDs in a third of the time. */
+/** One string instead of thousands: the engine parses 3,000 UUIDs in a third of the time. */
 function renderUuids(values: readonly ParameterValue[]): string {
   const texts = values.map((value) => renderItem('UUID', value).slice(1, -1));
   return `CAST(splitByChar(',','${texts.join()}'),'Array(UUID)')`;
@@ -66,7 +66,7 @@ function toInteger(type: string, value: ParameterValue): bigint {
   return exact;
 }
 
-/** Inside single quotes only the quote and the backslash mean anything; a NUL is written as its escape. */
+/** Inside single quotes only the quote and the backslash are special; a NUL is escaped. */
 function quote(text: string): string {
   const escaped = text.replace(/[\\']/g, '\\$&').replaceAll('\0', '\\0');
   return `'${escaped}'`;

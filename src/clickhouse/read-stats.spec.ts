@@ -1,4 +1,4 @@
-import { addReadStats, getReadStats, parseSummary, parseSummaryHeader } from './read-stats.js';
+import { parseSummary, parseSummaryHeader } from './read-stats.js';
 
 describe('what a query read', () => {
   it.each([
@@ -17,17 +17,5 @@ describe('what a query read', () => {
   it('comes the same way from a connection without heads', () => {
     expect(parseSummary({ read_rows: '3', read_bytes: '4' })).toEqual({ rows: 3, bytes: 4 });
     expect(parseSummary(undefined)).toEqual({ rows: 0, bytes: 0 });
-  });
-
-  it('is summed up for each request by itself', () => {
-    const [one, other] = [new AbortController().signal, new AbortController().signal];
-    addReadStats(one, { rows: 1, bytes: 10 });
-    addReadStats(one, { rows: 2, bytes: 20 });
-    addReadStats(other, { rows: 5, bytes: 50 });
-    expect([getReadStats(one), getReadStats(other), getReadStats(undefined)]).toEqual([
-      { rows: 3, bytes: 30 },
-      { rows: 5, bytes: 50 },
-      { rows: 0, bytes: 0 },
-    ]);
   });
 });

@@ -1,28 +1,7 @@
-/** What was read of the store's tables, as the engine counts it. Bytes are those of columns, uncompressed. */
+/** Rows and bytes read from tables, as the engine counts them. Bytes are those of columns, uncompressed. */
 export interface ReadStats {
   rows: number;
   bytes: number;
-}
-
-/** Lives as long as the request's signal does. */
-const statsBySignal = new WeakMap<AbortSignal, ReadStats>();
-
-/**
- * What the queries of a request have read so far. Keyed by the request's AbortSignal, which every query of the request
- * carries.
- */
-export function getReadStats(signal: AbortSignal | undefined): ReadStats {
-  return (signal && statsBySignal.get(signal)) ?? { rows: 0, bytes: 0 };
-}
-
-/** Counts what a query read as the request's. */
-export function addReadStats(signal: AbortSignal, { rows, bytes }: ReadStats): void {
-  const sum = statsBySignal.get(signal);
-  if (!sum) statsBySignal.set(signal, { rows, bytes });
-  else {
-    sum.rows += rows;
-    sum.bytes += bytes;
-  }
 }
 
 const SUMMARY = 'x-clickhouse-summary';
@@ -32,7 +11,7 @@ interface Summary {
   read_bytes?: unknown;
 }
 
-/** What a query read, by the summary in the head of a server's answer; nothing where there is none. */
+/** Read statistics of a query from the `X-ClickHouse-Summary` header; zero without it. */
 export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): ReadStats {
   const summary = headers[SUMMARY];
   if (typeof summary !== 'string') return parseSummary(undefined);
@@ -43,7 +22,7 @@ export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** The same by the summary itself. */
+/** The same from the parsed summary. */
 export function parseSummary({ read_rows, read_bytes }: Summary = {}): ReadStats {
   return { rows: count(read_rows), bytes: count(read_bytes) };
 }

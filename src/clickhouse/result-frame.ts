@@ -4,8 +4,8 @@ import { StoreUnavailable, toStoreError } from './clickhouse.errors.js';
 import type { QueryRequest } from './transport.js';
 
 /**
- * How the rows of a result are written: each as the text of its only column, ended by a line feed or by both characters of a
- * line's end, or as a JSON array behind a row of names.
+ * Row formats of a result: each row as the text of its only column, ended by LF or CRLF, or as a JSON array after a row of
+ * names.
  */
 export type ResultFormat = 'text' | 'crlf' | 'json';
 
@@ -17,7 +17,7 @@ const FORMATS = {
 /** Errors come last and are short. */
 const TAIL_BYTES = 16_384;
 
-/** Encloses the result of one query, so that it proves whose it is and that it is complete. */
+/** Encloses the result of one query, to prove that it is complete and belongs to the query. */
 export interface Frame {
   /** The name of the engine's output format. */
   readonly formatName: QueryRequest['format'];
@@ -28,12 +28,12 @@ export interface Frame {
 }
 
 /**
- * Encloses the result of one query in a text that occurs nowhere else, so that a result proves two things: that it
- * belongs to this query, and that it is complete.
+ * Encloses the result of one query in a unique nonce, which proves that the result
+ * belongs to this query and is complete.
  *
- * The embedded engine may give the rows of a query that failed to the query that runs next in the same session
- * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error behind the
- * rows; a proxy may cut a response or send one of its own.
+ * The embedded engine may return rows of a failed query to the next query of the same session
+ * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error after the
+ * rows; a proxy may truncate a response or send its own.
  */
 export class ResultFrame implements Frame {
   private readonly nonce = randomUUID();
@@ -71,10 +71,10 @@ export class ResultFrame implements Frame {
   }
 }
 
-/** Why a result has no frame: the engine's error at its end where there is one that concerns the store, else StoreUnavailable. */
+/** The error for a result without a frame: the engine's error at its end if it concerns the store, else StoreUnavailable. */
 export function unframedError(result: Buffer): Error {
   const cause = parseError(result.toString('utf8', Math.max(0, result.length - TAIL_BYTES)));
-  // An error of another kind may be text of a row.
+  // Text that looks like another error may be part of a row.
   return 'code' in cause && toStoreError(cause) !== cause
     ? cause
     : new StoreUnavailable('the result is incomplete or not that of the query', { cause });

@@ -7,12 +7,12 @@ import {
 } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
 
-/** The longest that a connection may be silent; each statement has a shorter limit of its own. */
+/** The longest time without data on a connection; each statement has a shorter limit. */
 const LONGEST_SILENCE_MS = 90_000_000;
 
 /**
- * Sent beside every read. Whoever may only read has queries that end with their caller: the server looks at the
- * connection of those alone. And an error is told as one, not as a row.
+ * Sent with every read. The server cancels only `readonly` queries when the client disconnects. Errors are not
+ * written as rows.
  */
 export const READ_SETTINGS: ClickHouseSettings = {
   readonly: '2',
@@ -20,19 +20,19 @@ export const READ_SETTINGS: ClickHouseSettings = {
   http_write_exception_in_output_format: 0,
 };
 
-/** An exception after the first rows must not look like a short answer, nor a row in a buffer like one written. */
+/** An exception after the first rows must not look like a short result, and a buffered row must not look written. */
 const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
 
 /**
- * A single server takes no notice of these. Written is what a shard has, not what waits on a node to be sent to one; and
- * subqueries stay on the shard of their query, which has what they ask for (see `toClusterDdl`).
+ * A single server ignores these. Inserts are acknowledged once the shard has them, not while they wait on a node to be sent;
+ * subqueries stay on the shard of their query, which has the rows they need (see `toClusterDdl`).
  */
 const ON_A_CLUSTER: ClickHouseSettings = {
   insert_distributed_sync: 1,
   distributed_product_mode: 'local',
 };
 
-/** What goes wrong is reported by the caller; the client would write statements and values to the console. */
+/** Callers report errors; the client would write statements and values to the console. */
 class SilentLogger implements Logger {
   trace = () => undefined;
   debug = () => undefined;
@@ -41,7 +41,7 @@ class SilentLogger implements Logger {
   error = () => undefined;
 }
 
-/** A client of the configured server; nothing is connected yet. Without a database: the user's own. */
+/** A client of the configured server, not yet connected. Without a database it uses the user's default. */
 export function createServerClient({ clickhouse }: Config, database: string): ClickHouseClient {
   return createClient({
     url: clickhouse.url,
@@ -49,11 +49,11 @@ export function createServerClient({ clickhouse }: Config, database: string): Cl
     password: clickhouse.password,
     ...(database === '' ? {} : { database }),
     application: 'request-analytics',
-    // The level does not silence its warnings of what the URL overrides.
+    // The log level does not silence its warnings about settings in the URL.
     log: { level: ClickHouseLogLevel.OFF, LoggerClass: SilentLogger },
     max_open_connections: clickhouse.maxConnections,
     request_timeout: LONGEST_SILENCE_MS,
-    // Timers come late in a busy process, and a connection past its time may be closed already.
+    // Timers fire late in a busy process, and an expired connection may be closed already.
     keep_alive: { eagerly_destroy_stale_sockets: true },
     clickhouse_settings: { ...WHOLE, ...ON_A_CLUSTER },
   });

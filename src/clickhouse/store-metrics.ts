@@ -5,7 +5,7 @@ import type { QueryLimiter } from './query-limiter.js';
 const LABELS = ['state'];
 const sample = (state: string, value: number) => ({ values: [state], value });
 
-/** Lets the metrics show how busy the store is. */
+/** Registers the gauges of the store's load. */
 export function registerStoreMetrics(metrics: Metrics, limiter: QueryLimiter, embedded?: EmbeddedConnection) {
   const queriesHelp = 'Queries that run, queries in the queue, and the limit of running queries';
   metrics.gauge({ name: 'store_queries', help: queriesHelp, labels: LABELS }, () => [
@@ -14,9 +14,8 @@ export function registerStoreMetrics(metrics: Metrics, limiter: QueryLimiter, em
     sample('limit', limiter.concurrency),
   ]);
   if (!embedded) return;
-  const sessionsHelp = 'Busy sessions of the embedded engine, and queries that wait for a session';
-  metrics.gauge({ name: 'store_sessions', help: sessionsHelp, labels: LABELS }, () => {
-    const { busy, waiting } = embedded.load;
-    return [sample('busy', busy), sample('waiting', waiting)];
-  });
+  const sessionsHelp = 'Sessions of the embedded engine that run a statement';
+  metrics.gauge({ name: 'store_sessions', help: sessionsHelp, labels: LABELS }, () => [
+    sample('busy', embedded.busySessions),
+  ]);
 }

@@ -11,18 +11,18 @@ interface Disk {
 }
 
 const CHECK_INTERVAL_MS = 60_000;
-/** A replica mends its parts by itself: what no query met for so long is no damage any more. */
+/** A replica repairs its parts by itself: damage that no query found for this long is dropped. */
 const MET_DAMAGE_TTL_MS = 3_600_000;
 
-/** Object storage has no end. */
+/** Object storage has no free space to report. */
 const DISKS = 'SELECT name, free_space FROM system.disks WHERE NOT is_remote ORDER BY name';
 
 const ADVICE =
   'Keep a copy of the data before anything else; what to do is in docs/operations.md, "Stored data is damaged".';
 
 /**
- * Looks for damage of the store and for free space, when it starts and then each minute, and hears of damage that queries
- * meet. Damage is logged when it is found, and makes the service `degraded`; both are in the metrics.
+ * Checks the store for damage and free space at the start and then each minute, and collects damage that queries
+ * find. New damage is logged and makes the service `degraded`; damage and free space are in the metrics.
  */
 export class StoreMonitor {
   private readonly log = new Logger(StoreMonitor.name);
@@ -58,7 +58,7 @@ export class StoreMonitor {
     return this.damage.length > 0;
   }
 
-  /** Whether there is damage of that table. */
+  /** Whether that table is damaged. */
   hasDamaged(table: string): boolean {
     return this.damage.some((damage) => damage.table === table);
   }
@@ -67,7 +67,7 @@ export class StoreMonitor {
     return [...this.found, ...this.met.values()];
   }
 
-  /** Resolves after the first check; a server, which need not be there yet, is not waited for. */
+  /** Resolves after the first check; does not wait for a server, which may not be available yet. */
   async start(): Promise<void> {
     this.store.onDamage = (error) => {
       const damage = locateDamage(error);
@@ -80,7 +80,7 @@ export class StoreMonitor {
     if (this.store.kind === 'embedded') await check;
   }
 
-  /** Never throws: without an answer of the store, what was known before stays. */
+  /** Never throws: if the store cannot be queried, the previous state stays. */
   async check(): Promise<void> {
     try {
       const damage = await findDamage(this.store, listTables(await readMigrations()));

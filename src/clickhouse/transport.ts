@@ -3,7 +3,7 @@ import type { Parameters } from './query-parameters.js';
 import { type ReadStats, parseSummary, parseSummaryHeader } from './read-stats.js';
 import { READ_SETTINGS } from './server.client.js';
 
-/** A read as it is sent. */
+/** A read query. */
 export interface QueryRequest {
   query: string;
   params: Parameters;
@@ -12,19 +12,19 @@ export interface QueryRequest {
   signal: AbortSignal;
 }
 
-/** An answer that has begun. */
+/** A response that has begun. */
 export interface QueryResponse {
-  /** What was read of the tables. */
+  /** Read statistics. */
   stats: ReadStats;
-  /** All of it. */
+  /** The whole body. */
   bytes(): Promise<Buffer>;
-  /** Ends it, where nobody wants it any more: the client listens to the signal only until the answer has begun. */
+  /** Cancels the response: the client observes the signal only until the response has begun. */
   cancel: () => void;
 }
 
 export type QueryTransport = (request: QueryRequest) => Promise<QueryResponse>;
 
-/** Asks the engine in this process. Its answer is taken as bytes: as text, 340 KB took 0.4 ms to decode. */
+/** Queries the engine in this process. The result is read as bytes: decoding 340 KB of text took 0.4 ms. */
 export function createEmbeddedTransport(client: ClickHouseClient): QueryTransport {
   return async ({ query, params, format, signal }) => {
     const { stream, summary } = await client.exec({
@@ -43,8 +43,8 @@ export function createEmbeddedTransport(client: ClickHouseClient): QueryTranspor
 }
 
 /**
- * Asks a server. Parameters too long for a URL go into the body, which the client does for queries alone; and of a query it
- * gives the result as text, which binary formats are not, so that the stream below is read.
+ * Queries a server. Only the client's `query` sends parameters that are too long for a URL in the body. It returns the result
+ * as text, which does not fit binary formats, so the underlying stream is read.
  */
 export function createHttpTransport(client: ClickHouseClient): QueryTransport {
   return async ({ query, params, format, signal }) => {

@@ -9,21 +9,21 @@ export interface ClientApp {
   id: number;
   team_id: number;
   framework: string;
-  /** The collector takes nothing for it. */
+  /** The collector rejects its messages. */
   disabled: boolean;
 }
 
 const CLIENT_IDS_TTL_MS = 1_000;
 const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
 const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
-/** A changed row is the whole row again, copied inside the engine with the change in place. */
+/** A change inserts the whole row again, copied inside the engine with the new value. */
 const SET_FRAMEWORK = `
 INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
 SELECT id, team_id, name, {framework:String}, client_id, disabled, created_at
 FROM apps_v1 FINAL
 WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framework:String}`;
 
-/** Apps by the client ID that their libraries send, remembered for a few seconds; that there is none never is. */
+/** Apps by client ID, cached for a few seconds; a missing app is never cached. */
 @Injectable()
 export class ClientApps {
   private readonly cache: CachedLookup<ClientApp | undefined>;
@@ -37,24 +37,24 @@ export class ClientApps {
     this.cache = new CachedLookup(cacheTtlMs);
   }
 
-  /** The app, or undefined when the store answered that it knows none. */
+  /** The app; undefined if the store has none with this client ID. */
   find(clientId: string): Promise<ClientApp | undefined> {
     return this.cache.find(clientId, () => this.load(clientId));
   }
 
-  /** Whether the app was found lately, without asking the store. */
+  /** Whether the cache has the app; does not query the store. */
   isKnown(clientId: string): boolean {
     return this.cache.peek(clientId) !== undefined;
   }
 
-  /** Whether an app has this client ID, of a list that is at most a second old: a flood costs no query each. */
+  /** Whether an app has this client ID, by a list that is at most a second old, so that a flood needs no queries. */
   async exists(clientId: string): Promise<boolean> {
     return (await this.findClientIds()).has(clientId);
   }
 
   /**
-   * Why it cannot be said of a client ID that no app has it; null: it can. A store without any app may be a new one, made
-   * where the old one was looked for and not found.
+   * The reason why the store's apps are not reliable; null if they are. A store without any app may be a new one, created
+   * in the wrong place.
    */
   async whyUncertain(): Promise<string | null> {
     if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';
@@ -62,7 +62,7 @@ export class ClientApps {
     return size > 0 ? null : 'the store has no app; is it the right one (DATA_DIR, CLICKHOUSE_URL)?';
   }
 
-  /** Changes the app's framework where it is another. */
+  /** Updates the app's framework if it changed. */
   async updateFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
     const name = 'apps.set_framework';
     await this.store.command(SET_FRAMEWORK, { id, team_id, framework }, { name, operation: 'INSERT' });

@@ -5,7 +5,7 @@ import { type AckResponse, CollectorService, type MessageOrigin } from './collec
 
 const MESSAGES = 'v2/:client_id/:env';
 
-/** Version 2 of the hub protocol, which the open-source Apitally client libraries speak. */
+/** Version 2 of the hub protocol, which the open-source Apitally client libraries use. */
 @Controller()
 export class CollectorController {
   constructor(private readonly service: CollectorService) {}
@@ -28,7 +28,7 @@ export class CollectorController {
     return this.service.logFile(toMessageOrigin(params), request);
   }
 
-  /** Never 404 below a client ID: a library would take it for unknown and send nothing any more. */
+  /** Never 404 below a client ID: a library would stop sending, as for an unknown client ID. */
   @All(`${MESSAGES}/*rest`)
   unknown(@Req() { method }: Request): never {
     if (method === 'POST') throw new ApiError(422, 'Unknown kind of message');

@@ -25,12 +25,12 @@ import { OtlpController } from './otlp/otlp.controller.js';
 import { OtlpService, TOKEN_FAILURES } from './otlp/otlp.service.js';
 import { WriteTokens } from './write-tokens.js';
 
-/** What the collector runs on; whoever makes it also closes it. */
+/** Dependencies of the collector; the caller closes them. */
 export interface CollectorResources {
   config: Config;
   store: ClickHouse;
   monitor: StoreMonitor;
-  /** On which several collectors agree; null where there is one. */
+  /** Coordinates several collectors; null if there is only one. */
   redis: RedisCoordinator | null;
   telemetry: Telemetry;
 }
@@ -38,7 +38,7 @@ export interface CollectorResources {
 @Module({})
 class ResourcesModule {}
 
-/** The collection interface: an application of its own beside the read API, on the same store. */
+/** The collector: a separate application beside the read API, with the same store. */
 @Module({})
 export class CollectorModule {
   static on(collectorResources: CollectorResources): DynamicModule {

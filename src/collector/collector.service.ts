@@ -15,20 +15,20 @@ import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
 import { payloadTooLarge } from './request-body.js';
 
-/** Where a message comes from, as its path says. */
+/** The origin of a message, from its path. */
 export interface MessageOrigin {
   clientId: string;
   env: string;
 }
 
-/** The answer to a message that was taken. */
+/** The response to an accepted message. */
 export interface AckResponse {
   status: 'accepted';
-  /** Lines of a log file, or entries of a list, that were rejected; left out when there are none. */
+  /** Rejected lines of a log file or entries of a list; absent if there are none. */
   rejected?: number;
 }
 
-/** Every library asks again and again: a line a minute says as much. */
+/** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
@@ -36,7 +36,7 @@ type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Messag
 const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
 const unprocessable = (reason: string) => new ApiError(422, reason);
 
-/** Takes the messages of client libraries. Every method resolves once the store has the message, or throws an ApiError. */
+/** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
@@ -91,20 +91,19 @@ export class CollectorService {
   }
 
   /**
-   * The app of a client ID. 404 is for what the store certainly does not know: a library that reads it sends nothing any
-   * more.
+   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops permanently at 404.
    */
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : null;
     if (id === null || !this.apps.isKnown(id)) {
-      const exists = async () => id !== null && (await this.intake.available(this.apps.exists(id)));
+      const exists = async () => id !== null && (await this.intake.asUnavailable(this.apps.exists(id)));
       const retryAfter = await this.failedAuth.retryAfter(address, exists);
       if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
-    const app = id === null ? undefined : await this.intake.available(this.apps.find(id));
+    const app = id === null ? undefined : await this.intake.asUnavailable(this.apps.find(id));
     if (app) return app;
-    const uncertain = await this.intake.available(this.apps.whyUncertain());
+    const uncertain = await this.intake.asUnavailable(this.apps.whyUncertain());
     if (uncertain !== null) {
       this.reportUncertain(uncertain);
       throw serviceUnavailable();
@@ -117,7 +116,7 @@ export class CollectorService {
     const now = performance.now();
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
-    this.log.error(`unknown client IDs get 503, because 404 stops client libraries for good: ${why}`);
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
   }
 }
 

@@ -1,24 +1,24 @@
 import { rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 
-/** The part of the budget that one app may hold. */
+/** The share of the budget that one app may use. */
 const APP_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
 
-/** What one message holds of the budget. */
+/** The memory that one message reserves. */
 export interface Reservation {
   /**
-   * Holds so many bytes from now on, instead of what it held before.
+   * Changes the reservation to this number of bytes.
    *
-   * @throws ApiError 429 when the app would hold more than its share, 503 when the budget has no room. A message that is
-   *   the only one of its app, or of all, is never refused: the limits on messages bound it.
+   * @throws ApiError 429 if the app would exceed its share, 503 if the budget is exhausted. A message that is
+   *   the only one of its app, or of all, is never refused, because the size of a message is limited.
    */
   resize(bytes: number): void;
   release(): void;
 }
 
 /**
- * Memory for messages that have no response yet, in bytes. It is shared by app, so that one app that sends too much, or stalls,
- * costs itself; client libraries keep what is refused and send it again.
+ * Memory for messages in flight, in bytes. Each app has a share, so that an app that sends too much, or stalls, affects only
+ * itself. This is back-pressure: client libraries buffer and retry, and our heap does not grow.
  */
 export class MemoryBudget {
   private total = 0;
@@ -26,7 +26,7 @@ export class MemoryBudget {
 
   constructor(private readonly max: number) {}
 
-  /** Bytes held by all messages. */
+  /** Bytes reserved by all messages. */
   get used(): number {
     return this.total;
   }

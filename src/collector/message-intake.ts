@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
+import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
@@ -14,36 +15,39 @@ import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { readBody } from './request-body.js';
 
-/** Messages that wait to be parsed, and how long: each holds its bytes meanwhile. */
+/** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** Statuses of a body that can never be taken. */
+/** After a body that blocked the thread for longer, the next one of its app waits so many times as long. */
+const EXPENSIVE_PARSE_MS = 20;
+const PAUSE_FACTOR = 2;
+/** Statuses of a body that no retry can mend. */
 const REJECTED = new Set([400, 413, 422]);
 
-/** One kind of body that the collector takes. */
+/** A kind of body that the collector accepts. */
 export interface BodyKind {
-  /** As the log and the metrics call it: `sync`, `traces`. */
+  /** Its name in logs and metrics: `sync`, `traces`. */
   kind: string;
-  /** The environment as far as it is known before the body is read. */
+  /** The environment, if it is known before the body is read. */
   env: string;
-  /** The longest body as it arrives, and unpacked, in bytes. */
+  /** Largest body, compressed and decompressed, in bytes. */
   maxBytes: number;
   maxUnpackedBytes: number;
   /**
-   * Reads the messages of a body in the app's turn; `reserve` holds more memory for it.
+   * Parses the messages of a body; `reserve` sets the memory that it holds, in bytes.
    *
-   * @throws ApiError when it can never be taken
+   * @throws ApiError when the body is invalid
    */
   parse: (body: Buffer, reserve: (bytes: number) => void) => readonly Message[] | Promise<readonly Message[]>;
 }
 
-/** Brings bodies of an app into the store, whichever protocol they are of. */
+/** Reads, parses and stores the bodies of every protocol, within the limits of their app. */
 @Injectable()
 export class MessageIntake {
   private readonly log = new Logger('Collector');
   private readonly budget: MemoryBudget;
-  /** Parsing takes the thread, and what is unpacked takes memory. */
+  /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
   private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly rateLimitPerMinute: number;
@@ -58,12 +62,12 @@ export class MessageIntake {
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
-      { name: 'collector_in_flight_bytes', help: 'Bytes of the messages that have no answer yet' },
+      { name: 'collector_in_flight_bytes', help: 'Bytes of messages without a response yet' },
       () => [{ value: this.budget.used }],
     );
   }
 
-  /** Counts what became of a message. */
+  /** Counts the outcome of a request in the metrics. */
   async counted<T>(kind: string, work: () => Promise<T>): Promise<T> {
     const { metrics } = this.telemetry;
     try {
@@ -77,13 +81,13 @@ export class MessageIntake {
   }
 
   /**
-   * Reads a body and resolves to its messages once the store has all of them.
+   * Reads a body and resolves to its messages once all of them are stored.
    *
-   * @throws ApiError when it cannot be taken, or not now
+   * @throws ApiError when it is rejected, or cannot be stored now
    */
   async take(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
-    if (request.logFields) request.logFields.app_id = app.id;
-    // Not 404, at which the client libraries stop for good: the app may be enabled again.
+    if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
+    // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
     await this.admit(app);
     const reservation = this.budget.open(app.id);
@@ -103,8 +107,8 @@ export class MessageIntake {
     }
   }
 
-  /** Whatever keeps the store from taking a message now, a later try may succeed: senders repeat after 503. */
-  async available<T>(work: Promise<T>): Promise<T> {
+  /** Maps every error of the store to 503, because senders retry after 503 and may succeed later. */
+  async asUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -139,16 +143,33 @@ export class MessageIntake {
     return messages;
   }
 
-  /** @throws ApiError 429 when the app's own messages keep it waiting, 503 when those of others do */
+  /**
+   * Parses a body when the turn of its app has come. A body that blocked the thread delays the next one of its app, so
+   * that an app whose bodies are expensive takes a part of the thread's time, however many it sends.
+   *
+   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do
+   */
   private async parseInTurn<T>(app: ClientApp, parse: () => Promise<T>): Promise<T> {
+    let blockedMs = 0;
+    const parseMeasured = () => {
+      const startedAt = performance.now();
+      const parsed = parse();
+      // Log files give the thread back while they are parsed.
+      blockedMs = performance.now() - startedAt;
+      return parsed;
+    };
+    const groupPauseMs = () => (blockedMs > EXPENSIVE_PARSE_MS ? PAUSE_FACTOR * blockedMs : 0);
     try {
-      return await this.parsing.run(new AbortController().signal, parse, { group: app.id });
+      return await this.parsing.run(new AbortController().signal, parseMeasured, {
+        group: app.id,
+        groupPauseMs,
+      });
     } catch (error) {
       throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
     }
   }
 
-  /** Each message is known by its own identity: a body that is sent again brings those that did not get in. */
+  /** Each message has an identity of its own, so a retry of the body stores those that failed. */
   private async commitAll(app: ClientApp, messages: readonly Message[]): Promise<void> {
     const commits = messages.map((message) =>
       this.committer.commit(
@@ -157,6 +178,6 @@ export class MessageIntake {
       ),
     );
     await Promise.allSettled(commits);
-    for (const commit of commits) await this.available(commit);
+    for (const commit of commits) await this.asUnavailable(commit);
   }
 }

@@ -7,7 +7,7 @@ const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {
   503: 'unavailable',
 };
 
-/** What became of a message that was not taken, as the metrics call it. */
+/** The `outcome` label of a message that was not accepted. */
 export function classifyOutcome(error: unknown): MessageOutcome {
   if (!(error instanceof ApiError)) return 'failed';
   const status = error.getStatus();

@@ -6,7 +6,7 @@ import type { RejectedEntries } from './protocol/lists.js';
 
 export type ErrorKind = 'validation' | 'server';
 
-/** An error of an endpoint, and how often it came: the client libraries add up those that are alike. */
+/** An error of an endpoint and its count: client libraries aggregate equal errors. */
 export interface ErrorRecord extends DimensionNames {
   kind: ErrorKind;
   type: string;
@@ -19,15 +19,15 @@ export interface ErrorRecord extends DimensionNames {
   errors: number;
 }
 
-/** What a process of an application says of itself. */
+/** A report of an application process about itself. */
 export interface InstanceReport {
   /** Milliseconds since the Unix epoch, whole. */
   timestamp: number;
-  /** May pass 100; null when it is not known. */
+  /** Can exceed 100; null if unknown. */
   cpu_percent: number | null;
   /** Bytes; null when it is not known. */
   memory_rss: number | null;
-  /** The client library as it names itself, and the versions of packages; empty when this is no start. */
+  /** The client library and the versions of packages; empty except at a start. */
   client: string;
   versions: Record<string, string>;
 }
@@ -90,12 +90,12 @@ export interface MetricPoint extends DimensionNames {
   time_ns: bigint;
 }
 
-/** One message of a client library, read: what it registers, what it counts and what it logs. */
+/** A parsed message of a client library: names, counts and logged requests. */
 export interface Message {
-  /** The same message again has the same one, lower-case with hyphens. */
+  /** Identifies retries of a message; lower-case with hyphens. */
   uuid: string;
   env: string;
-  /** The process that sent it; null when it does not say. */
+  /** The sending process; null if unknown. */
   instanceUuid: string | null;
   /** Environments, endpoints and consumers that it names. */
   names: DimensionNames[];
@@ -108,21 +108,21 @@ export interface Message {
   points: MetricPoint[];
   errors: ErrorRecord[];
   report: InstanceReport | null;
-  /** The app's framework, or null when it does not say. */
+  /** The app's framework; null if unknown. */
   framework: string | null;
-  /** When the environment was synchronized, in milliseconds since the Unix epoch; null when this is no sync. */
+  /** Time of synchronization of the environment, in milliseconds since the Unix epoch; null if this is not a sync. */
   syncedAt: number | null;
   rejected: RejectedEntries;
 }
 
-/** What a reader of messages knows beside their bytes. */
+/** Context of parsing a message. */
 export interface MessageContext {
   env: string;
   /** Milliseconds since the Unix epoch. */
   now: number;
 }
 
-/** What a name becomes, in characters, or a report without its versions. */
+/** Estimated characters of a name, or of a report without its versions. */
 const ENTRY_CHARACTERS = 300;
 
 /** About how many characters the rows of a message have. */

@@ -2,8 +2,8 @@ import type { NextFunction, Request, Response } from 'express';
 import { ApiError } from '../http/api-error.js';
 
 /**
- * Refuses a message that came before the one in front of it on the same connection has its response: a connection holds
- * one message in memory, however many are written to it. No client library pipelines.
+ * Rejects pipelined messages, so that a connection has only one message in memory. No client library uses
+ * pipelining.
  */
 export function refusePipelined(request: Request, response: Response, next: NextFunction): void {
   const before = last.get(request.socket);
@@ -12,7 +12,7 @@ export function refusePipelined(request: Request, response: Response, next: Next
     next();
     return;
   }
-  // The connection stays open: one that is closed with bytes unread is reset, and the responses are lost.
+  // The connection stays open: closing it with unread bytes would reset it and lose the responses.
   next(new ApiError(503, 'One message at a time on a connection', { 'Retry-After': '1' }));
 }
 

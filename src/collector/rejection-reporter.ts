@@ -11,12 +11,12 @@ export interface RejectionOrigin {
   kind: string;
 }
 
-/** An application repeats its mistake with every message: one line a minute tells as much. */
+/** An application repeats an error with every message, so one line a minute is enough. */
 const LOG_INTERVAL_MS = 60_000;
 
 /**
- * Reports what the collector rejects, to the log and to the metrics: client libraries drop the body of a 422, so the
- * operator would be the last to know.
+ * Reports rejected input in the log and the metrics: client libraries ignore the body of a 422, so the
+ * operator would not notice.
  */
 export class RejectionReporter {
   private readonly log = new Logger('Collector');
@@ -30,7 +30,7 @@ export class RejectionReporter {
     this.write(origin, 'message rejected', reason);
   }
 
-  /** Entries of a message whose rest was accepted, and optional members of accepted entries. */
+  /** Entries and optional members that were left out of an accepted message. */
   reportRejected(origin: RejectionOrigin, { count, reason = '', byField, members }: RejectedEntries): void {
     for (const [field, entries] of byField) this.metrics?.countRejected(origin.kind, 'entry', field, entries);
     for (const [member, times] of members) this.metrics?.countRejected(origin.kind, 'member', member, times);

@@ -5,14 +5,13 @@ import { isTruncated } from '../http/client-error.js';
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
 
-/** A body must arrive at this rate on average, and no pause in it may be as long as the grace. */
+/** The minimum average rate of a body, and the longest pause. */
 const LEAST_BYTES_PER_SECOND = 10_000;
 const GRACE_MS = 5_000;
 const CHECK_MS = 1_000;
 
 /**
  * The bytes of a body, at most `max` of them.
- *
  * @param reserve called with the bytes so far, before they are kept; may throw
  * @throws ApiError 413 when there are more, 408 when they arrive too slowly, 400 when the client left, or what `reserve`
  *   throws
@@ -34,7 +33,7 @@ export async function readBody(
   try {
     await readTo(request, keep);
   } finally {
-    // The rest is read and dropped, or the connection could not take the next message.
+    // The rest is read and dropped, so that the connection can be used for the next message.
     request.removeAllListeners('data').resume();
   }
   return Buffer.concat(chunks, length);

@@ -1,25 +1,20 @@
 import 'express';
-import type { RequestLogFields } from '../http/access-log.js';
 
 export type Plan = 'free' | 'premium';
 
-/** Who is asking: the team behind a valid API key. Made by the API-key guard alone. */
+/** The team of a valid API key. Only `ApiKeyGuard` creates it. */
 export interface Account {
   readonly teamId: number;
   readonly teamName: string;
-  /** Only `premium` may use the API: another plan's requests are counted, then refused. */
+  /** Only `premium` may use the API: requests of other plans are counted, then rejected. */
   readonly plan: Plan;
   /** The key's public part, the seven characters before the dot; safe to log. */
   readonly keyIdentifier: string;
-  /** Aborts when the request is over: the queries of the request are cancelled. */
-  readonly signal?: AbortSignal | undefined;
-  /** Where the log line of that request learns what was read. */
-  readonly logFields?: RequestLogFields | undefined;
 }
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set once the API key was found valid. */
+    /** Set once the API key is validated. */
     account?: Account;
   }
 }

@@ -1,12 +1,12 @@
-/** UUIDs asked for at once: the engine reads statements up to 256 KiB, and a server parameters up to 128 KiB. */
+/** UUIDs per lookup: the engine accepts statements up to 256 KiB, and a server parameters up to 128 KiB. */
 const LOOKUP_SIZE = 3_000;
 
-/** Many values in parts that each fit into one statement. */
+/** Splits values into parts that each fit into one statement. */
 export function chunkForLookup<T>(values: readonly T[]): Generator<T[]> {
   return chunk(values, LOOKUP_SIZE);
 }
 
-/** Many values in parts of that many, the last one smaller. */
+/** Splits values into parts of the given size. */
 export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < values.length; from += size) yield values.slice(from, from + size);
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** A UUID of version 8 (RFC 9562, section 5.8) made of the SHA-256 of a text or of bytes: the same ones have the same one. */
+/** A UUID of version 8 (RFC 9562, section 5.8) made of the SHA-256 of a text or of bytes; deterministic. */
 export function hashUuid(text: string | Buffer): string {
   const hex = hash('sha256', text);
   const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);

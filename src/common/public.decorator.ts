@@ -2,5 +2,5 @@ import { SetMetadata } from '@nestjs/common';
 
 export const PUBLIC = 'request-analytics:public';
 
-/** A route that is served without a key. Everything else needs one; a test lists what carries this mark. */
+/** A route without a key. All other routes need one; a test lists the public routes. */
 export const Public = () => SetMetadata(PUBLIC, true);

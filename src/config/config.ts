@@ -5,7 +5,7 @@ import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envali
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
 import { type TracingConfig, parseTracing } from './tracing.config.js';
 
-/** The configuration could not be used; `message` is one line that names each variable and why. */
+/** The configuration is invalid; `message` is one line that names each variable and the reason. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
@@ -19,7 +19,7 @@ const whole = (min: number, max: number) =>
     return value;
   });
 
-/** An address that may have a password in it: what is wrong with it is told without it. */
+/** A URL that may contain a password, so errors do not repeat it. */
 const address = (...schemes: readonly string[]) =>
   makeValidator<string>((input) => {
     if (URL.canParse(input) && schemes.includes(new URL(input).protocol)) return input;
@@ -38,7 +38,7 @@ const trustProxy = makeValidator<boolean | number | string>((input) => {
   );
 });
 
-/** More are a typing error: with one hop too many, clients choose their own address. */
+/** More is a mistake: with one hop too many, clients can forge their address. */
 const MAX_HOPS = 10;
 
 const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
@@ -99,7 +99,7 @@ const SPECS = {
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
-  COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 256 }),
+  COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
   MAX_CONSUMER_GROUPS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.consumerGroups }),
@@ -118,7 +118,7 @@ const SPECS = {
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
-/** Variables whose value may be a secret: each can be given as a file, named by the variable with `_FILE` behind it. */
+/** Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE` names. */
 const SECRETS = [
   'CLICKHOUSE_URL',
   'CLICKHOUSE_PASSWORD',
@@ -128,7 +128,7 @@ const SECRETS = [
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
 
-/** The variables with what is in the files that they name. */
+/** The variables with the contents of their files. */
 function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const issues: string[] = [];
   const values = { ...env };
@@ -144,7 +144,7 @@ function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return values;
 }
 
-/** What is in the file, without the line feed at its end; undefined when it cannot be read. */
+/** The content of the file without a trailing line feed; undefined if it cannot be read. */
 function readSecret(path: string): string | undefined {
   try {
     const file = statSync(path);
@@ -156,7 +156,7 @@ function readSecret(path: string): string | undefined {
 }
 
 function parse(env: NodeJS.ProcessEnv) {
-  // An empty variable is one that was not set: docker-compose and .env files write them so.
+  // An empty variable counts as not set, because docker-compose and .env files write empty values.
   const given = withSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
   const values = cleanEnv(given, SPECS, {
     reporter: ({ errors }) => {
@@ -180,9 +180,8 @@ function throwIfInvalid(issues: readonly string[]) {
 }
 
 /**
- * The product's whole configuration, read once from the environment; every variable is described in
- * `.env.example`. This file is the only reader of the environment, but for OpenTelemetry's packages, which read their own
- * standard variables where traces are made.
+ * The configuration, read once from the environment; `.env.example` describes every variable. No other file reads the
+ * environment, except OpenTelemetry's packages, which read their standard variables.
  */
 export class Config {
   private readonly env: ReturnType<typeof parse>;
@@ -228,7 +227,7 @@ export class Config {
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
   }
-  /** Invalid keys accepted for judgement from one client address in 60 s; more are refused unseen. */
+  /** Invalid keys per client address in 60 s; more are rejected without a check. */
   get authFailuresPerMinute() {
     return this.env.AUTH_FAILURES_PER_MINUTE;
   }
@@ -240,17 +239,17 @@ export class Config {
       rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
       /** Longest body, as it arrives. */
       maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
-      /** Longest log file, unpacked. */
+      /** Largest decompressed log file. */
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
-      /** Longest OTLP body, as it arrives and unpacked. */
+      /** Largest OTLP body, compressed or decompressed. */
       maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
-      /** How long requests known by spans wait for a metric of them before they are counted, in milliseconds. */
+      /** Delay until requests known by their spans alone are counted, in milliseconds; a metric within it counts instead. */
       spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
-      /** Bytes of all messages that have no answer yet. An app that holds a quarter is answered 429; beyond it all get 503. */
+      /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
     };
   }
-  /** How many names an app may have that has no limits of its own. */
+  /** Limits on names for apps without their own limits. */
   get nameLimits(): NameLimits {
     return {
       endpoints: this.env.MAX_ENDPOINTS_PER_APP,
@@ -259,19 +258,19 @@ export class Config {
       environments: this.env.MAX_ENVIRONMENTS_PER_APP,
     };
   }
-  /** Express's `trust proxy`: whose `X-Forwarded-For` names the client. */
+  /** Express's `trust proxy`: the proxies whose `X-Forwarded-For` is trusted. */
   get trustProxy() {
     return this.env.TRUST_PROXY;
   }
-  /** Signs page tokens; empty: the secret that the store keeps for all instances. */
+  /** Signs page tokens; empty: the secret in the store. */
   get tokenSecret() {
     return this.env.TOKEN_SECRET;
   }
-  /** How long keys and app scopes are remembered, in milliseconds; under the contract's 10 s. */
+  /** How long keys and app scopes are cached, in milliseconds; below the contract's 10 s. */
   get cacheTtlMs() {
     return this.env.CACHE_TTL_MS;
   }
-  /** How long the service goes on serving after it was told to stop, no longer ready, in milliseconds. */
+  /** How long the service serves after SIGTERM while it is not ready, in milliseconds. */
   get shutdownDelayMs() {
     return this.env.SHUTDOWN_DELAY_MS;
   }
@@ -294,7 +293,7 @@ export class Config {
   get docs(): boolean {
     return this.env.DOCS === 'on';
   }
-  /** How traces are sent, by OpenTelemetry's standard variables; null: they are not made. */
+  /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */
   get tracing(): TracingConfig | null {
     return this.env.tracing;
   }

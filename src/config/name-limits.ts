@@ -1,4 +1,4 @@
-/** How many names an app may have; requests of more are counted under the name `*`. */
+/** Limits on the names of an app; requests beyond are counted under the name `*`. */
 export interface NameLimits {
   endpoints: number;
   consumers: number;
@@ -6,7 +6,7 @@ export interface NameLimits {
   environments: number;
 }
 
-/** Far more than a sane app has: a user ID in a path, or a random environment, reaches them. */
+/** Far above normal use: only apps with user IDs in paths or random environments reach them. */
 export const DEFAULT_LIMITS: NameLimits = {
   endpoints: 10_000,
   consumers: 100_000,

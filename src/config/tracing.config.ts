@@ -1,4 +1,4 @@
-/** What decides whether and how traces are sent; the rest of the standard variables OpenTelemetry's packages read. */
+/** Variables that decide whether and how traces are sent; OpenTelemetry's packages read the other standard variables. */
 export interface TracingConfig {
   protocol: (typeof PROTOCOLS)[number];
 }
@@ -8,8 +8,8 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_END
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]);
 
 /**
- * OpenTelemetry's variables as its specification has them, with one exception: unless `OTEL_TRACES_EXPORTER` or an
- * endpoint is set, nothing is traced. `faults` are lines that name a variable.
+ * OpenTelemetry's variables according to its specification, with one exception: tracing is disabled unless
+ * `OTEL_TRACES_EXPORTER` or an endpoint is set. `issues` are lines that name a variable.
  */
 export function parseTracing(env: NodeJS.ProcessEnv): { config: TracingConfig | null; issues: string[] } {
   const { OTEL_SDK_DISABLED = 'false' } = env;

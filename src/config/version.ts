@@ -1,2 +1,2 @@
-/** The product's version, as package.json has it; a test holds the two together. */
+/** The version in package.json; a test compares the two. */
 export const PRODUCT_VERSION = '1.0.0';

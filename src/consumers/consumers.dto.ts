@@ -23,7 +23,7 @@ export class Consumer {
 
   @ApiProperty({
     type: 'string',
-    description: 'Consumer name; the identifier where no name was given',
+    description: 'Consumer name; the identifier if no name was given',
     example: 'Bob',
   })
   name: string;
@@ -43,7 +43,7 @@ export class Consumer {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: "Time of the consumer's most recent request; the creation time of one that made none",
+    description: "Time of the consumer's most recent request; the creation time if there was none",
     example: EXAMPLES.timestamp,
   })
   last_request_at: string | null;

@@ -1,11 +1,10 @@
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type InputFingerprint, openCursor } from '../pagination/page-cursor.js';
-import type { TokenContent } from '../pagination/page-tokens.js';
+import type { PagedInput } from '../pagination/page-cursor.js';
+import type { InputFingerprint, TokenContent } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import { IntegerField, TimestampField, TokenField } from '../validation/field-types.js';
-import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
-export class ListConsumersInput extends AppInput implements CrossFieldValidated {
+export class ListConsumersInput extends AppInput implements PagedInput {
   @TimestampField({
     description: 'Only consumers that made requests since this time (ISO 8601; UTC without an offset)',
     examples: ['2026-11-01T00:00:00Z'],
@@ -18,7 +17,6 @@ export class ListConsumersInput extends AppInput implements CrossFieldValidated 
   @TokenField()
   next_token?: string;
 
-  /** What the token says, once it was found good. */
   cursor?: TokenContent;
 
   get requestsSince(): number | undefined {
@@ -27,9 +25,5 @@ export class ListConsumersInput extends AppInput implements CrossFieldValidated 
 
   get fingerprint(): InputFingerprint {
     return { operation: 'consumers', filters: [this.requestsSince ?? null] };
-  }
-
-  async validate(context: ValidationContext<this>): Promise<void> {
-    this.cursor = await openCursor(this, context, this.fingerprint);
   }
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
-import { signNextToken } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import type { Page } from '../pagination/page.dto.js';
 import type { Consumer } from './consumers.dto.js';
@@ -24,11 +23,10 @@ export class ConsumersService {
     const data = rows.slice(0, limit);
     const last = data.at(-1);
     if (rows.length <= limit || !last) return { data, has_more: false };
-    await this.tokens.ensureSecret();
     return {
       data,
       has_more: true,
-      next_token: signNextToken(this.tokens, fingerprint, scope, { after: [last.id] }),
+      next_token: await this.tokens.signNext(fingerprint, scope, { after: [last.id] }),
     };
   }
 }

@@ -7,12 +7,12 @@ import { type Choices, type Random, Weighted } from './random.js';
 /** Who sends requests, from where, and what for. */
 export interface DemoClient {
   env: string;
-  /** Null for those who do not say who they are. */
+  /** Null for anonymous clients. */
   consumer: ConsumerRecord | null;
   address: string;
   country: string | null;
   userAgent: string;
-  /** Null for one who asks for what is not there. */
+  /** Null for clients that request unknown routes. */
   endpoint: DemoEndpoint | null;
 }
 

@@ -20,17 +20,17 @@ export interface DemoEndpoint {
   /** Pattern, parameters in braces. */
   path: string;
   entity: Entity;
-  /** Answers with a list of entities. */
+  /** Returns a list of entities. */
   isList: boolean;
   /** How often it is called, in proportion to the others. */
   weight: number;
-  /** Serves those who do not say who they are. */
+  /** Serves anonymous clients. */
   isOpen: boolean;
-  /** Median of the answer's time in milliseconds. */
+  /** Median response time in milliseconds. */
   latencyMs: number;
   /** Median of the request body's size; 0 where there is none. */
   requestBytes: number;
-  /** Median of the response's size; null where it is streamed and nobody knows. */
+  /** Median of the response's size; null if it is streamed and unknown. */
   responseBytes: number | null;
   statuses: Weighted<number>;
 }

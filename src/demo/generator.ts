@@ -14,12 +14,12 @@ import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js'
 import { FAILING, isFailing, isSlow } from './trouble.js';
 import { type PathParameters, buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 
-/** A request of the sample, all but what was captured of it: that is made only where it is needed. */
+/** A request of the sample without its captured data, which is generated only if needed. */
 export interface DemoRequest extends Omit<RequestRecord, 'captured_json'> {
   response_time_ms: number;
   userAgent: string;
   parameters: PathParameters;
-  /** What its bodies are about; null where it has none. */
+  /** The topic of its bodies; null without bodies. */
   entity: Entity | null;
   isList: boolean;
 }

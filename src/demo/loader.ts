@@ -7,7 +7,7 @@ import { requestsBetween } from './generator.js';
 import type { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 
-/** The unit of loading: so many days, counted from the epoch. One insert of sums holds one block. */
+/** The unit of loading, in days since the epoch. One insert of sums has one block. */
 const BLOCK_MS = 10 * DAY_MS;
 
 /** What is written, and for which app. */

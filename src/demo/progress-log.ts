@@ -6,8 +6,8 @@ SELECT request_uuid FROM import_ledger_v1
 WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
 /**
- * Which steps of loading the sample were taken, kept across starts. A step is entered in the ledger of imports, as a
- * request would be, under a UUID made of its name; it is of another version than those of requests.
+ * Completed steps of loading the sample, persistent across starts. A step is recorded in the import ledger, like a
+ * request, under a UUID made of its name, with another version than those of requests.
  */
 export class SeedProgress {
   private constructor(
@@ -16,7 +16,7 @@ export class SeedProgress {
     private readonly done: Set<string>,
   ) {}
 
-  /** @param steps all that will be asked for; a step not among them counts as not taken. */
+  /** @param steps all steps that will be checked; any other counts as not completed. */
   static async open(store: ClickHouse, appId: number, steps: readonly string[]): Promise<SeedProgress> {
     const params = { app_id: appId, request_uuids: steps.map((step) => hashUuid(`demo ${step}`)) };
     const rows = await store.rows<{ request_uuid: string }>('demo.journal', DONE, params);

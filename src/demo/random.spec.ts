@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Random, Weighted } from './random.js';
 
 describe('Random', () => {
-  it('gives the same sequence for the same seed', () => {
+  it('returns the same sequence for the same seed', () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.nat(), (seed, stream) => {
         expect(new Random(seed, stream).hex(64)).toBe(new Random(seed, stream).hex(64));
@@ -10,7 +10,7 @@ describe('Random', () => {
     );
   });
 
-  it('gives different sequences for neighbouring seeds and streams', () => {
+  it('returns different sequences for neighbouring seeds and streams', () => {
     const seeds = Array.from({ length: 1_000 }, (_, seed) => [seed, seed + 2 ** 32]).flat();
     const texts = seeds.flatMap((seed) => [new Random(seed).uuid(), new Random(seed, 1).uuid()]);
     expect(new Set(texts).size).toBe(4_000);

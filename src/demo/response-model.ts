@@ -45,7 +45,7 @@ function pickStatus(random: Random, endpoint: DemoEndpoint, { isIncident, isFail
   return fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
 }
 
-/** How a request goes that no route answers to. */
+/** The outcome of a request without a route. */
 export function modelUnmatchedResponse(random: Random): ModelledResponse {
   return {
     status_code: 404,

@@ -19,7 +19,7 @@ const BLOCKS_PER_LINE = 10;
  * "Shop API", 13 months of traffic and 15 days of requests. What an earlier start wrote stays as it is, marks on
  * endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
- * @param report is told, in a line each, how far the loading has come
+ * @param report called with lines about the progress
  * @returns a key that is valid now (see `demoKey`), the app, and what client libraries know it by
  * @throws AdminError when `DEMO_API_KEY` cannot be used
  */
@@ -50,7 +50,7 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
   }
 }
 
-/** Once only: who takes the mark back keeps it that way. */
+/** Once only, so that a removed mark stays removed. */
 async function exclude(store: ClickHouse, appId: number, progress: SeedProgress): Promise<void> {
   await new AdminService(store).setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
   await progress.markDone(EXCLUSION);

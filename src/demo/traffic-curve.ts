@@ -12,7 +12,7 @@ const PEAK_HOUR = 14;
 const SWING = 0.72;
 /** Sunday to Saturday; the mean is 1. */
 const WEEKDAYS = [0.6, 1.13, 1.17, 1.17, 1.16, 1.12, 0.65];
-/** Of so many hours, one goes wrong. */
+/** One of this many hours has an incident. */
 const HOURS_PER_INCIDENT = 71;
 
 /**

@@ -20,7 +20,7 @@ const TERMS: Choices<string> = [
   'hammock',
 ];
 const STATES: Choices<string> = ['open', 'paid', 'shipped', 'returned'];
-/** What scanners and old clients ask for in vain. */
+/** Unknown paths that scanners and old clients request. */
 const UNMATCHED_TARGETS: Choices<string> = [
   '/wp-login.php',
   '/.env',
@@ -83,7 +83,7 @@ export function buildUrl(
   return `https://${getHost(env)}${pathname}${query}`;
 }
 
-/** The URL of a request that no route answers to. */
+/** The URL of a request without a route. */
 export function buildUnmatchedUrl(env: string, random: Random): string {
   return `https://${getHost(env)}${random.pick(UNMATCHED_TARGETS)}`;
 }

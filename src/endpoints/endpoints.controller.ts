@@ -15,7 +15,7 @@ export class EndpointsController {
     id: 'listEndpoints',
     tag: 'Endpoints',
     summary: 'List Endpoints',
-    description: 'Lists the API endpoints of one app, by path and then method. There are no pages.',
+    description: 'Lists the API endpoints of one app, by path and then method, without pagination.',
     input: ListEndpointsInput,
     response: EndpointList,
   })

@@ -10,7 +10,7 @@ export interface EndpointFilter {
   path?: string | undefined;
 }
 
-/** More than most apps have: their endpoints are one read. */
+/** Above the number of most apps, so that their endpoints are one read. */
 export const ENDPOINTS_PER_READ = 10_000;
 
 const LIST = (filter: string) => `

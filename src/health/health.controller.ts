@@ -7,15 +7,14 @@ import { PRODUCT_VERSION } from '../config/version.js';
 import { serviceUnavailable } from '../http/api-error.js';
 import { type CounterState, WindowCounter } from '../rate-limit/window.counter.js';
 
-/** What the counter of the rate limit says of Redis. */
+/** State of Redis according to the rate limit's counter. */
 const REDIS = { redis: 'ok', fallback: 'unavailable', memory: 'not configured' } as const satisfies Record<
   CounterState,
   string
 >;
 
 /**
- * For whoever runs the service: is the process there, can it serve, what is it? Never needs a key, and names no host, no
- * account and no secret.
+ * Liveness and readiness for orchestrators and operators. Needs no key, and shows no host, account or secret.
  */
 @Public()
 @ApiExcludeController()
@@ -27,7 +26,7 @@ export class HealthController {
     private readonly counter: WindowCounter,
   ) {}
 
-  /** The process answers. */
+  /** 200 while the process runs. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live() {
@@ -35,8 +34,8 @@ export class HealthController {
   }
 
   /**
-   * The store answers as well; 503 while it does not. What makes the service `degraded` makes it no less ready: Redis, which
-   * is not asked, is away, and the service counts by itself; or the last check found damage of the store.
+   * 200 if the store responds, else 503. A `degraded` service is still ready: Redis (which is not probed here) is unavailable
+   * and the process counts alone, or the last check found damage of the store.
    */
   @Get('ready')
   @Header('Cache-Control', 'no-store')

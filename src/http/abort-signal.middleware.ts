@@ -1,28 +1,22 @@
 import type { NextFunction, Request, Response } from 'express';
 import { QueryTimedOut } from '../clickhouse/clickhouse.errors.js';
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Aborts with `ClientDisconnected` when the client disconnects, with `QueryTimedOut` when the response takes too long. */
-    signal?: AbortSignal;
-  }
-}
+import { RequestContext } from '../common/request-context.js';
 
 /** The client closed the connection before the response was sent (nginx: 499). */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
-/** How long after the time limit of a query the whole request, which may be several, is over. */
+/** Added to the time limit of a query to get that of a request, which may have several queries. */
 const SLACK_MS = 1_000;
 
-/** Gives every request a signal that aborts when the client disconnects or the time limit is over. */
+/** Gives the context of every request a signal that aborts when the client disconnects or the time limit is over. */
 export function abortSignal(queryTimeoutSeconds: number) {
   const timeoutMs = queryTimeoutSeconds * 1000 + SLACK_MS;
-  return (request: Request, response: Response, next: NextFunction) => {
+  return (_: Request, response: Response, next: NextFunction) => {
     const controller = new AbortController();
     const timer = setTimeout(() => {
-      // What is sent while it is read takes as long as its reader; each of its queries has a limit of its own.
+      // A streamed response takes as long as its client reads; each of its queries has its own limit.
       if (!response.headersSent) controller.abort(new QueryTimedOut(`no response within ${timeoutMs} ms`));
     }, timeoutMs);
     response.once('close', () => {
@@ -30,7 +24,7 @@ export function abortSignal(queryTimeoutSeconds: number) {
       if (!response.writableFinished)
         controller.abort(new ClientDisconnected('the client closed the connection'));
     });
-    request.signal = controller.signal;
+    if (RequestContext.current) RequestContext.current.signal = controller.signal;
     next();
   };
 }

@@ -1,32 +1,16 @@
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { getReadStats } from '../clickhouse/read-stats.js';
+import { RequestContext } from '../common/request-context.js';
 import type { Telemetry } from '../observability/telemetry.js';
 import type { RequestSpan } from '../observability/tracing.js';
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Members of the request's log line that become known while it is served. */
-    logFields?: RequestLogFields;
-  }
-}
-
-/** Which data of which app a request read or wrote; set once the app is known to be the caller's. */
-export interface RequestLogFields {
-  app_id?: number;
-  /** Of a filter. */
-  consumer_id?: number | undefined;
-  /** The request that was read in full. */
-  request_uuid?: string;
-}
 
 /** What no route took: the paths are the clients', so their number has no bound. */
 const UNMATCHED = 'unmatched';
 const CATCH_ALL = '{*path}';
 
 /**
- * One line a request: who asked what of which app, how it ended, in milliseconds, and what it read of the store. No headers, no query,
- * no bodies: keys and data stay out. A request whose client disconnected before the response has `client_closed`. The same goes to
+ * Runs each request in a context, and writes one line about it: who asked what of which app, how it ended, in milliseconds, and what it
+ * read of the store. No headers, no query, no bodies: keys and data stay out. A request whose client disconnected before the response has `client_closed`. The same goes to
  * the metrics and the traces, where there are any.
  *
  * Not pino-http: it makes two child loggers a request for fields that this line does not have.
@@ -34,14 +18,14 @@ const CATCH_ALL = '{*path}';
 export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
   return (request: Request, response: Response, next: NextFunction) => {
     const startedAt = performance.now();
-    const logFields: RequestLogFields = (request.logFields = {});
     const span = tracing?.request(request.method, request.headers);
+    const context = new RequestContext(undefined, span?.active);
     response.once('close', () => {
       const durationMs = performance.now() - startedAt;
       const isClientClosed = !response.writableFinished;
       const { statusCode: status } = response;
       const route = getRoute(request);
-      const stats = getReadStats(request.signal);
+      const { stats, logFields } = context;
       const fields = {
         request_id: response.getHeader('X-Request-Id'),
         method: request.method,
@@ -68,8 +52,7 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
         metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
       if (span) endSpan(span, fields);
     });
-    if (span) span.run(next);
-    else next();
+    context.run(next);
   };
 }
 

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** An answer other than 200: `{"detail": …}` with its headers, as docs/contract.md#errors lists them. */
+/** A response other than 200: `{"detail": …}` with its headers (docs/contract.md#errors). */
 export class ApiError extends HttpException {
   constructor(
     status: number,
@@ -27,7 +27,7 @@ export const methodNotAllowed = (allow = 'GET, HEAD') =>
 export const rateLimitExceeded = (retryAfter: number) =>
   new ApiError(429, 'Rate limit exceeded', { 'Retry-After': String(retryAfter) });
 export const internalServerError = () => new ApiError(500, 'Internal Server Error');
-/** The store cannot be reached or is overloaded; a second is what a restart or a burst needs at least. */
+/** The store cannot be reached or is overloaded; a restart or a burst lasts at least a second. */
 export const serviceUnavailable = () =>
   new ApiError(503, 'Service temporarily unavailable', { 'Retry-After': '1' });
 export const queryTimedOut = () => new ApiError(504, 'Query timed out');

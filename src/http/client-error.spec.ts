@@ -22,7 +22,7 @@ describe('handleClientError', () => {
     ['HPE_INVALID_METHOD', '400 Bad Request'],
     ['HPE_HEADER_OVERFLOW', '431 Request Header Fields Too Large'],
     ['ERR_HTTP_REQUEST_TIMEOUT', '408 Request Timeout'],
-  ])('answers %s with %s in the shape of every other error', (code, status) => {
+  ])('maps %s to %s in the shape of every other error', (code, status) => {
     const { socket, written } = connection();
     handleClientError(error(code), socket);
     const [head = '', body] = written().split('\r\n\r\n');

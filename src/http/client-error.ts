@@ -10,23 +10,23 @@ const STATUS: Readonly<Record<string, string>> = {
 const LINGER_MS = 5_000;
 const REQUEST_ID = /(?:^|\n)x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?(?:\n|$)/i;
 
-/** Errors of Node's parser carry the bytes that it was given last. */
+/** Errors of Node's parser have the last packet. */
 interface ClientError extends NodeJS.ErrnoException {
   rawPacket?: Buffer;
 }
 
-/** The last answer begun on each connection. */
+/** The last response that was begun on each connection. */
 const lastResponses = new WeakMap<Duplex, ServerResponse>();
 const truncatedRequests = new WeakSet<IncomingMessage>();
 
-/** Keeps the order on a connection: an answer that is still being made goes before one to what follows it. */
+/** Tracks responses, so that an error response does not overtake an earlier one on the connection. */
 export function trackResponse({ socket }: IncomingMessage, response: ServerResponse) {
   lastResponses.set(socket, response);
 }
 
-/** Answers what is not HTTP enough to become a request, in the shape of every other error. */
+/** Responds to input that cannot be parsed as HTTP, in the format of all other errors. */
 export function handleClientError(error: ClientError, socket: Duplex) {
-  // What comes behind the first error is in error too; its answer is on its way.
+  // Input after the first error is an error too; its response was already sent.
   if (socket.writableEnded) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -40,7 +40,7 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     });
     return;
   }
-  // The body of a request that has its answer already.
+  // The body of a request that already has its response.
   if (before && !before.req.complete) close(socket);
   else
     writeErrorResponse(
@@ -50,25 +50,25 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     );
 }
 
-/** Whether the body of the request has no end: it broke off, or went on as no HTTP. */
+/** Whether the body of the request is truncated, or became invalid HTTP. */
 export function isTruncated(request: IncomingMessage): boolean {
   return request.destroyed || truncatedRequests.has(request);
 }
 
-/** Whoever reads its body waits for an end that does not come. */
+/** Ends a reader of the body, which would otherwise wait forever. */
 function markTruncated(request: IncomingMessage) {
   truncatedRequests.add(request);
   request.emit('aborted');
 }
 
-/** CONNECT asks for a tunnel: it is no request that the router could see. */
+/** CONNECT opens a tunnel; Node does not pass it to the router. */
 export function rejectConnect({ headers }: IncomingMessage, socket: Duplex) {
   writeErrorResponse(socket, '405 Method Not Allowed', resolveRequestId(headers['x-request-id']), [
     'Allow: GET, HEAD',
   ]);
 }
 
-/** The caller's ID where it can be read: a packet may hold whole requests before the broken one. */
+/** The client's request ID if it can be read: a packet may contain whole requests before the malformed one. */
 function parseRequestId(packet: Buffer | undefined): string {
   const broken = packet?.toString('latin1').trimEnd().split('\r\n\r\n').at(-1);
   return resolveRequestId(REQUEST_ID.exec(broken ?? '')?.[1]);

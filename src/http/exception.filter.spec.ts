@@ -62,7 +62,7 @@ describe('ApiExceptionFilter', () => {
     ['syntax', 500, 'Internal Server Error', undefined],
     ['text', 500, 'Internal Server Error', undefined],
     ['nothing', 500, 'Internal Server Error', undefined],
-  ])('answers %s with %i and nothing of the inside', async (failure, status, detail, retryAfter) => {
+  ])('maps %s to %i and nothing of the inside', async (failure, status, detail, retryAfter) => {
     const response = await request(app.getHttpServer()).get(`/${failure}`);
     expect([response.status, response.text]).toEqual([status, JSON.stringify({ detail })]);
     expect(response.headers['retry-after']).toBe(retryAfter);

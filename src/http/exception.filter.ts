@@ -16,7 +16,7 @@ import {
   serviceUnavailable,
 } from './api-error.js';
 
-/** Every answer that is not 200, in the one shape of docs/contract.md#errors. Nothing of the inside gets out. */
+/** Maps every error to the format of docs/contract.md#errors, without internal details. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
@@ -57,7 +57,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-/** What the framework itself raises, said in the contract's words. */
+/** Errors of the framework as the contract words them. */
 function toApiError(error: HttpException): HttpException {
   const body = error.getResponse();
   if (typeof body === 'object' && 'detail' in body) return error;

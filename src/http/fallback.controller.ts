@@ -5,15 +5,15 @@ import type { Application, Request } from 'express';
 import { Public } from '../common/public.decorator.js';
 import { methodNotAllowed, notFound } from './api-error.js';
 
-/** A layer of Express's router, as far as it matters here. */
+/** The members of a layer of Express's router that are used here. */
 interface RouteLayer {
   route?: { methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
 /**
- * What no other route took. The framework answers unmatched paths before any guard, yet under `/v1` the key is judged
- * first and a valid one counts (docs/contract.md#order): so those are routes as well.
+ * Catch-all routes. The framework responds to unmatched paths before any guard, but under `/v1` the key is checked
+ * first and the request counts (docs/contract.md#order), so these paths need routes.
  */
 @ApiExcludeController()
 @Controller()

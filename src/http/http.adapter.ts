@@ -8,23 +8,23 @@ import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 
-/** Of one port. A process may open far more files than that. */
+/** Connections per port; far below the usual limit of open files. */
 const MAX_CONNECTIONS = 5_000;
 
 /**
- * Express on a server that takes the longest URL the contract allows (1,024 characters of path filter are 12 KiB when
- * percent-encoded), outlasts the idle time of the usual load balancer (60 s), and answers broken HTTP in our shape.
+ * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12 KiB when
+ * percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to malformed HTTP in our format.
  */
 export class HttpAdapter extends ExpressAdapter {
   constructor() {
     const instance = express();
-    // The router is made on first use, which is before any other set-up: later it would not learn of these two.
+    // Set first, because Express creates its router on first use with the settings at that time.
     instance.enable('case sensitive routing');
     instance.enable('strict routing');
     super(instance);
   }
 
-  /** Bodies that the engine wrote are bytes, which the framework would take for an object to be written as JSON. */
+  /** Bodies that the engine wrote are bytes; the framework would serialize them as a JSON object. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (body instanceof FileAnswer) {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
@@ -45,7 +45,7 @@ export class HttpAdapter extends ExpressAdapter {
     server.maxConnections = MAX_CONNECTIONS;
     closeIdleConnectionsWhenFull(server);
     server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
-    // An expectation that cannot be met may be ignored; Node's own 417 has none of our headers.
+    // An unknown `Expect` may be ignored; Node's own 417 would lack our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     this.httpServer = server;
   }

@@ -2,13 +2,13 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Keeps a place free on a server that has `maxConnections`: with the last one taken, the connection that has been without a
- * request for longest is closed. So connections that are opened and never used cannot keep others out; nginx does the same.
+ * Keeps a slot free on a server with `maxConnections`: when the last one is used, the connection that has been idle for
+ * longest is closed. So unused connections cannot block others; nginx does the same.
  */
 export function closeIdleConnectionsWhenFull(server: Server): void {
-  /** Without a request, the one that has been so for longest first. */
+  /** Idle connections, longest idle first. */
   const idle = new Set<Socket>();
-  /** How many requests of a connection have no response yet: it may write several at once. */
+  /** Requests in flight per connection; a client may pipeline. */
   const pending = new WeakMap<Socket, number>();
   let count = 0;
   server.on('connection', (socket: Socket) => {

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { ConfigError } from '../config/config.js';
 
-/** Codes of errors that say that the name has no address, or that the address is not of this machine. */
+/** Error codes for a name without an address, and for an address of another machine. */
 const WRONG_HOST = new Set(['ENOTFOUND', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
 /**
- * Makes a server listen.
+ * Starts to listen.
  *
  * @param variable the variable that gave the port.
  * @throws ConfigError when a restart would not help: `host` is not of this machine, or the port needs other rights; else

@@ -2,8 +2,8 @@ import type { NextFunction, Request, Response } from 'express';
 
 /**
  * The query of a request target, read without the framework's parser: values by decoded name, each still escaped as
- * it was sent. The last value of a repeated name wins. Brackets and `__proto__` are names like any other. A name that
- * cannot be decoded is no parameter's, and is left out.
+ * it was sent. The last value of a repeated name wins. Brackets and `__proto__` are ordinary names. A name that
+ * cannot be decoded matches no parameter and is left out.
  *
  * @param target the request target as it arrived, `request.originalUrl`
  */
@@ -19,7 +19,7 @@ export function parseRawQuery(target: string): Map<string, string> {
 
 /**
  * The path parameters of a request target by name, each still escaped as it was sent. Undecoded, because Express
- * refuses what it cannot decode, without saying which parameter it was.
+ * rejects a malformed value without naming the parameter.
  *
  * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
  */
@@ -32,12 +32,12 @@ export function parseRawPath(pattern: string, target: string): Map<string, strin
   return values;
 }
 
-/** The text of a raw query value, `+` being a space; undefined when it is malformed: a stray `%`, or not UTF-8. */
+/** Decodes a raw query value, with `+` as space; undefined if it is malformed: a stray `%`, or not UTF-8. */
 export function decodeQueryText(raw: string): string | undefined {
   return decodePathText(raw.includes('+') ? raw.replaceAll('+', ' ') : raw);
 }
 
-/** The text of a raw path segment; undefined when it is malformed: a stray `%`, or not UTF-8. */
+/** Decodes a raw path segment; undefined if it is malformed: a stray `%`, or not UTF-8. */
 export function decodePathText(raw: string): string | undefined {
   if (!raw.includes('%')) return raw;
   try {
@@ -48,9 +48,9 @@ export function decodePathText(raw: string): string | undefined {
 }
 
 /**
- * Middleware: makes the target one that every later step reads alike. Its path is decodable before Express matches
- * it, or a malformed segment would end in its 400 before the API key and the other parameters were looked at; and the
- * absolute form loses its host. `originalUrl` keeps what was sent.
+ * Middleware that normalizes the request target. It escapes malformed path segments, because Express would respond 400
+ * before the API key and the other parameters are checked, and it removes the host of the absolute form. `originalUrl`
+ * stays unchanged.
  */
 export function normalizeRequestTarget(request: Request, _response: Response, next: NextFunction) {
   request.url = escapeMalformed(originForm(request.url));

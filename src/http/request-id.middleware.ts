@@ -11,7 +11,7 @@ export function resolveRequestId(header: string | string[] | undefined): string 
 }
 
 /**
- * Puts `X-Request-Id` on every answer, keeps browsers from guessing at its type, and puts `Cache-Control: no-store` on those
+ * Sets `X-Request-Id` and `X-Content-Type-Options: nosniff` on every response, and `Cache-Control: no-store` on those
  * of `/v1`.
  */
 export function requestId(request: Request, response: Response, next: NextFunction) {
@@ -19,7 +19,7 @@ export function requestId(request: Request, response: Response, next: NextFuncti
   response.setHeader('X-Request-Id', resolveRequestId(request.headers['x-request-id']));
   if (/^\/v1(?:[/?]|$)/.test(request.url)) {
     response.setHeader('Cache-Control', 'no-store');
-    // Bodies that the engine wrote are sent as text or bytes: this says what they are.
+    // Default type, because bodies that the engine wrote are sent as text or bytes.
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
   }
   next();

@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 
-/** What a reader that takes nothing may take: after so long its connection is closed. */
+/** After this long without progress of the client, its connection is closed. */
 export const STALLED_READER_MS = 60_000;
 
 /**
- * The body `{"data":[…]}` of a list without pages. A list that is longer than one read of the store is sent while it is
- * read, so that its length costs no memory. What fails before the first byte is an error like any other; after that
- * the connection is closed without the last chunk, and no reader takes what came for the whole list.
+ * The body `{"data":[…]}` of a list without pagination. A list that is longer than one read of the store is streamed, so that
+ * memory does not depend on its length. An error before the first byte is handled as usual; after that
+ * the connection is closed without the last chunk, so that clients detect the truncated list.
  *
  * @param reads the items in their order, one array for each read of the store; the last one is shorter than `readLength`
  */

@@ -25,15 +25,15 @@ export interface Piece {
   rows: string;
 }
 
-/** What makes a message of a client library the same again: the app and its UUID. */
+/** Identity of a message of a client library: the app and its UUID. */
 export interface MessageKey {
   app_id: number;
   message_uuid: string;
 }
 
-/** A message as the log keeps it. */
+/** A message in the log. */
 export interface LoggedMessage extends MessageKey {
-  /** The process of the application that sent it, where it says so. */
+  /** The application process that sent it, if known. */
   instance_uuid?: string | null;
 }
 
@@ -47,14 +47,14 @@ export interface Batch {
   pieces: readonly Piece[];
 }
 
-/** Messages by what the log knows of them; those that are applied are in neither. */
+/** Messages by their state in the log; applied ones are in neither list. */
 export interface SortedMessages<M> {
   unseen: M[];
-  /** Messages whose batch the engine refuses, and why. */
+  /** Messages whose batch the engine rejects, with the reason. */
   refused: Map<M, unknown>;
 }
 
-/** What a recovery did; the refused by their batch's ID. */
+/** Result of a recovery; rejected batches by ID. */
 export interface Recovery {
   completed: number;
   refused: ReadonlyMap<string, unknown>;
@@ -79,7 +79,7 @@ SELECT batch_id, toString(any(created_at)) AS created, max(pieces) AS pieces, ma
 FROM ingest_batches_v1
 WHERE piece = 0`;
 const STATES = `${STATE} AND batch_id IN {batch_ids:Array(UUID)} GROUP BY batch_id`;
-/** A batch whose messages are not there was not completely written: none of its messages was acknowledged. */
+/** A batch without messages was not completely appended, and none of its messages was acknowledged. */
 const UNAPPLIED = `${STATE} AND created_at <= now() - {older_than_seconds:UInt32}
   AND (empty(message_uuids) OR batch_id GLOBAL IN (SELECT batch_id FROM ingest_messages_v1))
 GROUP BY batch_id HAVING is_applied = 0 ORDER BY created`;
@@ -91,11 +91,11 @@ LIMIT 1`;
 const COLUMNS =
   'batch_id, piece, created_at, pieces, app_ids, message_uuids, instance_uuids, table_name, payload, applied';
 /**
- * A batch of this age that is not applied was left behind by a process that died. Well before the store forgets the tokens
- * of its last 10,000 blocks, which at ten batches a second in two partitions is 500 seconds for one collector.
+ * An unapplied batch of this age belongs to a process that died. This is well within the deduplication window of
+ * 10,000 blocks: at ten batches a second in two partitions, 500 seconds for one collector.
  */
 export const ABANDONED_AFTER_SECONDS = 20;
-/** In the place of a UUID that is not known. */
+/** Stands for an unknown UUID. */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 /** Characters of one INSERT into the log. */
 const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
@@ -107,15 +107,15 @@ const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
  *     append ──▶ apply ──▶ acknowledge ──▶ mark
  *        └─ a process that dies here leaves an unapplied batch: `recover` applies it again
  *
- * Each step can be repeated: a table takes a block whose token it knows as one that it has.
+ * Each step is idempotent: a table ignores a block whose token it already has.
  */
 export class BatchLog {
-  /** Batches that are applied and not yet marked. */
+  /** Applied batches that are not marked yet. */
   private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
 
   constructor(private readonly store: ClickHouse) {}
 
-  /** Those of the messages that the log does not have. What was appended and not applied is applied first. */
+  /** Returns the messages that the log does not have, after applying their unapplied batches. */
   async filterUnseen<M extends MessageKey>(messages: readonly M[]): Promise<SortedMessages<M>> {
     const batches: BatchOfMessage[] = [];
     for (const message_uuids of chunkForLookup(messages.map(({ message_uuid }) => message_uuid)))
@@ -142,7 +142,7 @@ export class BatchLog {
   /**
    * Applies the batches of at least that age that were appended and not applied, by any process.
    *
-   * @returns how many, and why the engine refused others
+   * @returns the number of applied batches, and why the engine rejected others
    */
   async recover(olderThanSeconds: number): Promise<Recovery> {
     const params = { older_than_seconds: olderThanSeconds };
@@ -152,7 +152,7 @@ export class BatchLog {
     return { completed: states.length - refused.size, refused };
   }
 
-  /** Writes the batch down, and with it the marks of those before it. */
+  /** Appends the batch and the marks of earlier ones. */
   async append({ id, createdAt, messages, pieces }: Batch): Promise<void> {
     const appIds = messages.map(({ app_id }) => app_id).join();
     const uuids = messages.map(({ message_uuid }) => `'${message_uuid}'`).join();
@@ -161,7 +161,7 @@ export class BatchLog {
     const header = [id, 0, createdAt, pieces.length, ...lists, '', '', 0].join('\t');
     let last: readonly string[] = [];
     let statements = 0;
-    // One statement after another: all of them together are the rows once more.
+    // One statement at a time, because all together would double the memory of the rows.
     for (const lines of chunkBySize(encodePieceLines(id, createdAt, pieces))) {
       if (last.length > 0) await this.insert(last, token(id, `log ${statements++}`));
       last = lines;
@@ -176,7 +176,7 @@ export class BatchLog {
     this.unmarked.set(id, { createdAt, pieces: pieces.length });
   }
 
-  /** Marks what is applied. A mark saves work and nothing else: without it the batch is applied again, without effect. */
+  /** Marks applied batches. A mark only saves work: without it the batch is applied again, without effect. */
   markApplied(): Promise<void> {
     return this.insertWithMarks([]);
   }
@@ -196,7 +196,7 @@ export class BatchLog {
     return this.store.insertRaw('ingest_batches_v1', COLUMNS, lines, deduplicationToken);
   }
 
-  /** Resolves to the batches that the engine refuses, and why: one of them must not keep the others from completion. */
+  /** Resolves to the batches that the engine rejects, with reasons: they must not block the others. */
   private async applyAgain(states: readonly BatchState[]): Promise<Map<string, unknown>> {
     const refused = new Map<string, unknown>();
     for (const state of states) {

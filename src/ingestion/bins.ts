@@ -1,10 +1,10 @@
-/** What is measured of each request: its response time, its size and that of its response. */
+/** Measures of each request: response time, request size and response size. */
 export type Measure = 'time' | 'received' | 'sent';
 
-/** So many requests whose measured value is in bin k of a measure. */
+/** Number of requests in bin k of a measure. */
 export type Bin = readonly [measure: Measure, k: number, n: number];
 
-/** Bins of one doubling of the value: each is 2.2 % wide, so that its middle is within 1.1 % of what is in it. */
+/** Bins per doubling of the value: each is 2.2 % wide, so its middle is within 1.1 % of its values. */
 export const BINS_PER_OCTAVE = 32;
 /** The bin of exactly 0, which has no logarithm. */
 export const ZERO_BIN = -32_768;

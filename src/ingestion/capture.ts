@@ -32,7 +32,7 @@ export interface CapturedSpan {
   attributes: object;
 }
 
-/** What Request Details adds to a request log record (docs/contract.md#request-details). */
+/** The fields that Request Details adds to a request log record (docs/contract.md#request-details). */
 export interface Capture {
   request_headers: readonly Header[];
   response_headers: readonly Header[];
@@ -56,10 +56,10 @@ export const EMPTY_CAPTURE: Capture = {
   spans: [],
 };
 
-/** The JSON text of a request of which nothing was captured. */
+/** The JSON text of a request without captured data. */
 export const EMPTY_CAPTURE_JSON = toJson(EMPTY_CAPTURE);
 
-/** What follows the request headers of a request of which nothing else was captured. */
+/** The JSON text after the request headers, if nothing else was captured. */
 const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 
 const SPAN_KINDS = new Set(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']);
@@ -69,8 +69,8 @@ const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 
 /**
  * The `captured_json` of a request record: one JSON object in the contract's shape, members in the specification's
- * order, every member present, integers exact; the API sends it as it is. NUL and lone surrogates in it become
- * U+FFFD. Empty when nothing at all was captured.
+ * order, every member present, integers exact; the API sends it unchanged. NUL and lone surrogates become
+ * U+FFFD. Empty if nothing was captured.
  *
  * @throws RangeError when attributes are nested too deeply
  */
@@ -81,8 +81,7 @@ export function toCaptureJson(capture: Capture): string {
 }
 
 /**
- * The same of a request of which request headers alone are known, each as the JSON text of a pair without NUL and lone
- * surrogates.
+ * The same for a request with request headers only, each as the JSON text of a pair without NUL and lone surrogates.
  */
 export function toRequestHeadersJson(pairs: readonly string[]): string {
   // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector more.
@@ -94,17 +93,17 @@ export function getHeader(headers: readonly Header[], name: string): string | nu
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** A span's kind as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
+/** A span's kind as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanKind(kind: string | null): string | null {
   return findName(SPAN_KINDS, kind);
 }
 
-/** A span's status as the contract spells it (docs/contract.md#span-values), whatever the case; null for any other. */
+/** A span's status as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanStatus(status: string | null): string | null {
   return findName(SPAN_STATUSES, status);
 }
 
-/** A trace ID as it is kept: that of all zeros stands for none (W3C Trace Context). */
+/** Normalizes a trace ID; all zeros mean none (W3C Trace Context). */
 export function normalizeTraceId(id: string): string | null {
   return /^0*$/.test(id) ? null : id;
 }
@@ -130,9 +129,9 @@ function toJson(capture: Capture): string {
   return replaceUnwantedEscapes(`{${members.join(',')}}`);
 }
 
-// Written member by member: the text is the response, whatever else or in whatever order the objects hold.
+// Written member by member: the text is the response, so unknown members and the order of members must not matter.
 function toExceptionJson({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
-  // Public clients know the event's ID by its older name.
+  // Public clients use the older name of the event ID.
   return JSON.stringify({ type, message, stacktrace, tracker_event_id, sentry_event_id: tracker_event_id });
 }
 
@@ -142,7 +141,7 @@ function toLogJson({ timestamp, message, level, logger, file, line }: CapturedLo
 
 function toSpanJson(span: CapturedSpan): string {
   const { span_id, parent_span_id, name, start_time_ns, end_time_ns, duration_ns } = span;
-  // What OpenTelemetry has by default: public clients decode no null there.
+  // OpenTelemetry's defaults, because public clients do not accept null here.
   const { kind, status } = { kind: span.kind ?? 'INTERNAL', status: span.status ?? 'UNSET' };
   const head = JSON.stringify({ span_id, parent_span_id, name, kind }).slice(0, -1);
   const times = `"start_time_ns":${start_time_ns},"end_time_ns":${end_time_ns},"duration_ns":${duration_ns}`;

@@ -82,7 +82,7 @@ describe('openCountryDatabase', () => {
     expect(lookUpCountry('fd00::1')).toBeNull();
   });
 
-  it('refuses a file that is none', () => {
+  it('rejects a file that is none', () => {
     const file = join(directory, 'not.mmdb');
     writeFileSync(file, 'not a database');
     expect(() => {

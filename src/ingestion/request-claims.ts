@@ -5,26 +5,26 @@ import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.err
 import { chunkForLookup } from '../common/chunk.js';
 import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 
-/** How long claims outlive a process that died: longer than the store may take over what that process left behind. */
+/** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
-/** By what makes writers agree: Redis, else the store itself. */
+/** Keyed by what the writers share: Redis, else the store. */
 const shared = new WeakMap<ClickHouse | RedisCoordinator, RequestClaims>();
 
 /**
- * Claims on requests: of several writers that have the same request, one at a time looks whether the store has it and
- * writes it. Within a process always; among processes where they share Redis.
+ * Claims on requests: if several writers have the same request, one at a time checks whether the store has it and
+ * writes it. Within a process always; across processes if they share Redis.
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
-  /** By request, what resolves when its claim ends. */
+  /** By request, a promise that resolves when its claim ends. */
   private readonly claimed = new Map<string, Promise<void>>();
 
   constructor(private readonly redis: RedisCoordinator | null) {}
 
-  /** Those that all writers of this process to the store share. */
+  /** The claims that all writers of this process share for one store. */
   static getShared(store: ClickHouse, redis: RedisCoordinator | null): RequestClaims {
     const claims = shared.get(redis ?? store) ?? new RequestClaims(redis);
     shared.set(redis ?? store, claims);
@@ -32,14 +32,14 @@ export class RequestClaims {
   }
 
   /**
-   * Does the work once nobody else has a claim on any of the requests.
+   * Runs the work once no other writer has a claim on any of the requests.
    *
    * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
-   * @throws StoreUnavailable when another process keeps its claim for too long, or Redis is not available
+   * @throws StoreUnavailable if another process keeps its claim for too long, or Redis is unavailable
    */
   async run<T>(keys: readonly string[], waitMs: number, work: () => Promise<T>): Promise<T> {
     if (keys.length === 0) return work();
-    // Holding nothing, so that two writers cannot wait for each other. No await may stand between the last look and the claim.
+    // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last check and the claim.
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
       await Promise.all(others);
     const { promise, resolve } = withResolvers();
@@ -73,7 +73,7 @@ export class RequestClaims {
       throw error;
     } finally {
       clearInterval(renewal);
-      // What may be in the store or may get there stays claimed until it can be found there.
+      // Requests in doubt stay claimed until the store has them.
       if (!isInDoubt) await this.unlock(redis, keys).catch(() => undefined);
     }
   }

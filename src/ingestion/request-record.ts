@@ -8,8 +8,8 @@ export interface ConsumerRecord {
 }
 
 /**
- * One request on its way into the store, whatever it came from (NDJSON, an access log, a client library).
- * Names and values are already those of the contract; IDs are not yet given.
+ * One request to be stored, from any source (NDJSON, an access log, a client library).
+ * Names and values follow the contract; IDs are not assigned yet.
  */
 export interface RequestRecord {
   /** Lower-case, hyphenated. */
@@ -22,20 +22,20 @@ export interface RequestRecord {
   method: string;
   /** Pattern with parameters in braces; null when no route matched. */
   path: string | null;
-  /** Whether the path was made from the URL, because its source does not name the route. */
+  /** Whether the path was inferred from the URL, because the source does not name the route. */
   is_path_inferred: boolean;
   url: string;
   status_code: number;
   request_size_bytes: number | null;
   response_size_bytes: number | null;
-  /** Whole milliseconds; null when it is not known. */
+  /** Whole milliseconds; null if unknown. */
   response_time_ms: number | null;
   client_ip: string | null;
   client_country_iso_code: string | null;
   /** A static asset or a health check (docs/contract.md#assets-and-health-checks): counted, never logged. */
   excluded_from_logs: boolean;
   /**
-   * What was captured, as the JSON text of one object with exactly the members that Request Details adds to a
+   * The captured data, as the JSON text of one object with exactly the members that Request Details adds to a
    * request log record, in the contract's order: request_headers, response_headers, request_body_json,
    * response_body_json, trace_id, exception, logs, spans. Text, so that 64-bit integers keep their digits.
    * Empty when nothing was captured.
@@ -51,13 +51,13 @@ export interface CountRecord {
   consumer: ConsumerRecord | null;
   method: string;
   path: string | null;
-  /** 0 when it is not known. */
+  /** 0 if unknown. */
   status_code: number;
-  /** False: the path is counted under its endpoint only where that is known already. */
+  /** False: the path is counted under its endpoint only if the endpoint exists. */
   registersPath?: boolean;
   requests: number;
   bytes_received: number;
   bytes_sent: number;
-  /** How the requests are spread; those whose time or size is not known are in no bin of that measure. */
+  /** Distribution of the requests; those with an unknown time or size are in no bin of that measure. */
   bins: Bin[];
 }

@@ -10,10 +10,10 @@ import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
 
-/** Longer than the claims of a process that died last. */
+/** Longer than the claims of a dead process. */
 const WAIT_FOR_CLAIMS_MS = 75_000;
 
-/** Writes whole requests into the landing table, each once, however often it is given. */
+/** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
 export class RequestsWriter {
   private readonly log: BatchLog;
   private readonly known: KnownRequests;
@@ -21,8 +21,8 @@ export class RequestsWriter {
   private readonly names: NameRegistry;
 
   /**
-   * @param redis on which this process agrees with others that write to the store; null where it is the only one
-   * @param limits on the names of apps that have none of their own
+   * @param redis coordinates processes that write to the store; null if this is the only one
+   * @param limits on names for apps without their own limits
    */
   constructor(
     private readonly store: ClickHouse,
@@ -38,12 +38,11 @@ export class RequestsWriter {
   /**
    * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they are
    * acknowledged.
+   * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
+   * duplicated, even if they are passed again in other batches.
    *
-   * They are appended to the batch log before they are inserted, so that a process that dies in between leaves nothing
-   * doubled and nothing missing, in whichever batches the same requests come again.
-   *
-   * @param onNamed called once the names of the requests are registered: who writes batches at once and begins the next
-   * one then gives names in the order of the batches
+   * @param onNamed called once the names of the requests are registered. A caller with concurrent batches that starts the next
+   *   one then registers names in the order of the batches
    */
   async write(
     appId: number,
@@ -58,9 +57,9 @@ export class RequestsWriter {
   }
 
   /**
-   * Adds sums to the traffic, and nothing to the logs; resolves once they are acknowledged.
+   * Adds counts to the traffic, not to the logs; resolves once they are acknowledged.
    *
-   * @param token the sums' identity, lower-case hex: the same one again changes nothing.
+   * @param token deduplication token, lower-case hex: a repeated call with it changes nothing
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
     const resolved = await this.names.resolve(appId, counts);
@@ -77,12 +76,12 @@ export class RequestsWriter {
     );
   }
 
-  /** Applies what processes that died left behind, at least so many seconds ago. */
+  /** Applies batches of dead processes that are at least this many seconds old. */
   recover(olderThanSeconds: number): Promise<Recovery> {
     return this.log.recover(olderThanSeconds);
   }
 
-  /** To be called when everything is written. */
+  /** Call after the last write. */
   async close(): Promise<void> {
     await this.log.markApplied();
   }
@@ -104,7 +103,7 @@ export class RequestsWriter {
       ({ record }) => weighRequest(record),
     );
     const batch = {
-      // Of its requests: two processes without a common Redis that import the same file write the same batches.
+      // Derived from its requests, so that two processes without Redis that import the same file write the same batches.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
       createdAt: dateTime64(Date.now()).slice(0, 19),
       messages: [],
@@ -116,7 +115,7 @@ export class RequestsWriter {
   }
 }
 
-/** Whether nothing says that the application has the path: it was made from a URL that the application refused. */
+/** Whether the route may not exist: the path was inferred from a URL that the application responded to with 404 or 405. */
 function isProbe({ is_path_inferred, status_code }: RequestRecord): boolean {
   return is_path_inferred && (status_code === 404 || status_code === 405);
 }

@@ -3,13 +3,13 @@ import { dateTime64 } from './names/id-generator.js';
 import type { RequestIds } from './names/name-registry.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 
-/** A call of `JSON.stringify` for each row took two thirds more time; more rows in one take no less. */
+/** Rows per call of `JSON.stringify`: a call for each row took two thirds more time; more rows are not faster. */
 const ROWS_IN_TEXT = 100;
 const CHARACTERS_IN_TEXT = 1024 * 1024;
 /** An INSERT of 16 million characters peaks at some 150 MB; larger blocks are not faster. */
 const CHARACTERS_IN_PIECE = 8 * 1024 * 1024;
 
-/** The rows of an insert, one made of each item, in pieces that are bounded in size. */
+/** Encodes the rows of an insert, one per item, in pieces of bounded size. */
 export function* encodePieces<T>(
   table: IngestTable,
   items: readonly T[],
@@ -79,8 +79,8 @@ export function toRequestRow(appId: number, record: RequestRecord, ids: RequestI
 }
 
 /**
- * The members of a request log record behind `request_uuid`, and the closing brace, as the API sends them: names and order
- * are the specification's.
+ * The members of a request log record after `request_uuid`, and the closing brace, as the API sends them, with the names
+ * and the order of the specification.
  */
 function toRecordJson(record: RequestRecord): string {
   const { env, consumer, method, path, url, status_code } = record;

@@ -1,24 +1,24 @@
 import type { LoggerService } from '@nestjs/common';
 import { type Level, type Logger as Pino, destination, pino } from 'pino';
 
-/** Where log lines go: a server's are its output, a command's must leave standard output to the result. */
+/** Destination of log lines: a command must leave standard output to its result. */
 export type LogDestination = 'stdout' | 'stderr';
 
 const FILE_DESCRIPTOR = { stdout: 1, stderr: 2 } as const;
 
-/** Lines that nobody has read yet, in bytes; what comes beyond is dropped. */
+/** Largest number of unread bytes; further lines are dropped. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const servers = new Map<LogDestination, Pino>();
 let dropped = 0;
 
-/** The log of a command: each line is written before the command goes on. */
+/** The log of a command, written synchronously. */
 export function createCommandLogger(to: LogDestination): Pino {
   return pino({ base: null }, destination({ fd: FILE_DESCRIPTOR[to], sync: true }));
 }
 
 /**
- * The log of a server, one in a process for each destination, or lines of two would mix. It never waits for its reader: lines
- * beyond 4 MiB that nobody read are dropped, and counted in a line of their own once the reader goes on.
+ * The log of a server, one per process and destination, because lines of two would mix. It never waits for its reader: lines
+ * beyond 4 MiB of unread ones are dropped, and their number is logged once the reader continues.
  */
 export function createServerLogger(level: string, to: LogDestination): Pino {
   const logger = servers.get(to) ?? openServerLogger(to);
@@ -45,7 +45,7 @@ function openServerLogger(to: LogDestination): Pino {
   return logger;
 }
 
-/** Contexts in which the framework lists what it sets up: the same at every start. */
+/** Contexts in which the framework logs its setup, which is the same at every start. */
 const ROUTINE = new Set<unknown>([
   'InstanceLoader',
   'NestApplication',

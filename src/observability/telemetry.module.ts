@@ -2,7 +2,7 @@ import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/comm
 import { Config } from '../config/config.js';
 import { Telemetry } from './telemetry.js';
 
-/** Metrics and traces for as long as the application lives. */
+/** Provides metrics and traces and stops them with the application. */
 @Global()
 @Module({
   providers: [

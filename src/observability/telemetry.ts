@@ -4,8 +4,8 @@ import { MetricsServer } from './metrics/metrics.server.js';
 import { Tracing } from './tracing.js';
 
 /**
- * What a process tells of itself beside its log. Both are null unless the configuration asks for them; there is one of
- * these in a process, however many applications it serves.
+ * Metrics and traces of a process. Both are null unless configured. There is one instance per process, also with several
+ * applications.
  */
 export class Telemetry {
   static readonly none = new Telemetry(null, null);
@@ -16,14 +16,14 @@ export class Telemetry {
     private readonly server?: MetricsServer,
   ) {}
 
-  /** @throws Error when the port of the metrics cannot be had. */
+  /** @throws Error if the port of the metrics is not available */
   static async open({ metricsPort, host, tracing }: Config): Promise<Telemetry> {
     const metrics = metricsPort === undefined ? null : new Metrics();
     const server = metrics && (await MetricsServer.listen(metrics, metricsPort ?? 0, host));
     return new Telemetry(metrics, tracing && (await Tracing.start(tracing)), server ?? undefined);
   }
 
-  /** To be called when everything else has ended: sends the last spans. */
+  /** Call after everything else has stopped: exports the last spans. */
   async close(): Promise<void> {
     await Promise.all([this.tracing?.close(), this.server?.close()]);
     this.metrics?.close();

@@ -1,14 +1,14 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Logger } from '@nestjs/common';
-import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api';
+import type { Attributes, Span, Tracer } from '@opentelemetry/api';
 import { withTimeout } from '../common/async/timeout.js';
+import { type ActiveSpan, RequestContext } from '../common/request-context.js';
 import type { TracingConfig } from '../config/tracing.config.js';
 import { PRODUCT_VERSION } from '../config/version.js';
 
 const NAME = 'request-analytics';
 
-/** Of the time that a stop may take, what the last spans have: a collector that is away must not eat up the rest. */
+/** Time limit for exporting the last spans at a stop, so that an unavailable receiver does not delay it further. */
 const FLUSH_WITHIN_MS = 2_000;
 const LOG_INTERVAL_MS = 60_000;
 
@@ -16,28 +16,21 @@ type Api = typeof import('@opentelemetry/api');
 type Provider = import('@opentelemetry/sdk-trace-base').BasicTracerProvider;
 type Propagator = import('@opentelemetry/core').W3CTraceContextPropagator;
 
-/** What spans that begin now are below of. */
-interface Parent {
-  span: Span;
-  context: Context;
-}
-
 /** A request's span while it lasts. */
 export interface RequestSpan {
   readonly traceId: string;
-  /** Runs what the request is about; spans that begin in it, however late, are its children. */
-  run(work: () => void): void;
+  /** For the context of the request; undefined when it is not sampled. */
+  readonly active: ActiveSpan | undefined;
   end(name: string, attributes: Attributes, isError: boolean): void;
 }
 
 /**
- * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each question to Redis.
- * They carry names and numbers: no key, no URL, no text and no values of a statement.
+ * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each call to Redis.
+ * They contain names and numbers, but no key, URL, or text and values of a statement.
  *
- * OpenTelemetry is loaded by `start` alone, and nothing of it is global, so that what is not traced costs nothing.
+ * Only `start` loads OpenTelemetry, and nothing is registered globally, so that there is no cost without tracing.
  */
 export class Tracing {
-  private readonly current = new AsyncLocalStorage<Parent>();
   private readonly tracer: Tracer;
 
   private constructor(
@@ -65,7 +58,7 @@ export class Tracing {
     return new Tracing(api, provider, new core.W3CTraceContextPropagator());
   }
 
-  /** The span of a request, part of the caller's trace where its `traceparent` names one. */
+  /** The span of a request, in the client's trace if `traceparent` names one. */
   request(method: string, headers: IncomingHttpHeaders): RequestSpan {
     const { SpanKind, SpanStatusCode, ROOT_CONTEXT, defaultTextMapGetter, trace } = this.api;
     const caller = this.propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
@@ -74,11 +67,7 @@ export class Tracing {
     const context = trace.setSpan(caller, span);
     return {
       traceId: span.spanContext().traceId,
-      run: (work) => {
-        // Not sampled: skip context propagation.
-        if (span.isRecording()) this.current.run({ span, context }, work);
-        else work();
-      },
+      active: span.isRecording() ? { span, context } : undefined,
       end: (name, ended, isError) => {
         span.updateName(name).setAttributes(ended);
         if (isError) span.setStatus({ code: SpanStatusCode.ERROR });
@@ -88,26 +77,26 @@ export class Tracing {
   }
 
   /**
-   * Does the work inside a span of the request that asks for it. Without a request there is none, nor after its end:
-   * what a request left behind, a timer for example, is not about it any more.
+   * Runs the work inside a child span of the current request. There is no span without a request or after its end,
+   * for example in a timer that the request started.
    */
   async call<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
-    const parent = this.current.getStore();
+    const parent = RequestContext.current?.span;
     if (!parent?.span.isRecording()) return work();
     const { SpanKind } = this.api;
     const span = this.tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent.context);
     return this.ended(span, () => work(span));
   }
 
-  /** Does work for several requests at once, in a trace of its own. */
+  /** Does work for several requests at once, in a context and a trace of its own. */
   async task<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
     const { ROOT_CONTEXT, trace } = this.api;
     const span = this.tracer.startSpan(name, { attributes }, ROOT_CONTEXT);
     const context = trace.setSpan(ROOT_CONTEXT, span);
-    return this.ended(span, () => this.current.run({ span, context }, work));
+    return this.ended(span, () => new RequestContext(undefined, { span, context }).run(work));
   }
 
-  /** Sends what is left, for two seconds at most; never rejects. */
+  /** Exports the remaining spans, for two seconds at most; never rejects. */
   async close(): Promise<void> {
     await withTimeout(FLUSH_WITHIN_MS, this.provider.shutdown()).catch(() => undefined);
   }

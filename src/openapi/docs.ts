@@ -6,7 +6,7 @@ import helmet from 'helmet';
 import { notFound } from '../http/api-error.js';
 import { createDocument } from './openapi.js';
 
-/** The page runs this server's scripts alone, and speaks to this server alone. Its styles are partly its script's. */
+/** The page may only run scripts of this server and connect to it. Its scripts set inline styles. */
 const CONTENT_SECURITY = {
   defaultSrc: ["'none'"],
   scriptSrc: ["'self'"],
@@ -18,7 +18,7 @@ const CONTENT_SECURITY = {
   frameAncestors: ["'none'"],
 };
 
-/** What the page is made of. Swagger's package also has source maps, a page of its own and more. */
+/** The files of the page. Swagger's package also has source maps, another page and more. */
 const PAGE = new Set([
   '/',
   '/favicon-16x16.png',
@@ -32,7 +32,7 @@ const PAGE = new Set([
 ]);
 
 /**
- * Serves the document at `/openapi.json` and the page to try it at `/docs`, from this server's files alone. `GET /`
+ * Serves the document at `/openapi.json` and the Swagger page at `/docs`, without files of other servers. `GET /`
  * redirects to the page.
  */
 export function serveDocs(app: NestExpressApplication) {
@@ -45,7 +45,7 @@ export function serveDocs(app: NestExpressApplication) {
     '/docs',
     helmet({
       contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY },
-      // Whether there is TLS in front is the operator's business; browsers complain of the others without it.
+      // These headers need TLS, which the operator may add; without it browsers log warnings.
       strictTransportSecurity: false,
       crossOriginOpenerPolicy: false,
       originAgentCluster: false,
@@ -58,7 +58,7 @@ export function serveDocs(app: NestExpressApplication) {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Request Analytics API',
-    // What a reader here has no use for: another product's banner, and a choice of one server.
+    // Hides Swagger's banner and the choice of a server, of which there is one.
     customCss: '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }',
     swaggerOptions: {
       persistAuthorization: true,

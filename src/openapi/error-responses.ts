@@ -22,12 +22,12 @@ const PRE_AUTH_HEADERS = {
 };
 const PRE_AUTH_HEADERS_WITH_RETRY = { ...PRE_AUTH_HEADERS, ...requiredHeaders(['Retry-After']) };
 
-/** Every answer other than 200 (docs/contract.md#errors), by status: the name of its component, and the component. */
+/** Every error response (docs/contract.md#errors), by status: the name of its component, and the component. */
 const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseObject]>> = {
   401: [
     'Unauthorized',
     {
-      description: 'No API key, or not a valid one',
+      description: 'Missing or invalid API key',
       headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate']),
       content: errorContent({ missing: notAuthenticated(), invalid: invalidApiKey() }),
     },
@@ -59,7 +59,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   422: [
     'UnprocessableEntity',
     {
-      description: 'Invalid parameters or body: every fault of the request, those of the path first',
+      description: 'Invalid parameters or body: all errors of the request, path parameters first',
       headers: requiredHeaders(AUTHENTICATED_HEADERS),
       content: jsonContent(ValidationErrorBody, {
         example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
@@ -79,7 +79,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   500: [
     'InternalServerError',
     {
-      description: 'Anything else',
+      description: 'Internal error',
       headers: PRE_AUTH_HEADERS,
       content: errorContent({ error: internalServerError() }),
     },
@@ -95,19 +95,19 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   504: [
     'GatewayTimeout',
     {
-      description: 'The query ran past its time limit',
+      description: 'The query exceeded its time limit',
       headers: PRE_AUTH_HEADERS,
       content: errorContent({ timeout: queryTimedOut() }),
     },
   ],
 };
 
-/** The answers other than 200, once for the whole document: its `components.responses`. */
+/** The error responses of the document: its `components.responses`. */
 export function errorResponseComponents(): Record<string, ResponseObject> {
   return Object.fromEntries(Object.values(ERROR_RESPONSES));
 }
 
-/** The same for one operation, by status: each can answer with all of them, but for what concerns a body. */
+/** The error responses of one operation, by status: all, except those about a body for operations without one. */
 export function errorResponseReferences({ hasBody = false } = {}): Record<string, ReferenceObject> {
   const references = Object.entries(ERROR_RESPONSES)
     .filter(([status]) => hasBody || status !== '413')
@@ -115,7 +115,7 @@ export function errorResponseReferences({ hasBody = false } = {}): Record<string
   return Object.fromEntries(references) as Record<string, ReferenceObject>;
 }
 
-/** The plain error body, with an example of each `detail` that it can have. */
+/** The plain error body, with an example of each possible `detail`. */
 function errorContent(details: Readonly<Record<string, ApiError>>) {
   const examples = Object.entries(details).map(([name, { detail }]) => [name, { value: { detail } }]);
   return jsonContent(ErrorBody, {

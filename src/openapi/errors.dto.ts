@@ -35,7 +35,7 @@ export class ValidationError {
       { type: 'object', additionalProperties: true },
       { type: 'null' },
     ],
-    description: 'The value as it was sent: a text, in the body any JSON; null when there was none',
+    description: 'The value as it was sent: a string, or any JSON value in the body; null if absent',
     example: '0',
   })
   input: unknown;
@@ -52,7 +52,7 @@ export class ValidationError {
 export class ValidationErrorBody {
   @ApiProperty({
     type: () => [ValidationError],
-    description: 'Every fault of the request, those of the path first',
+    description: 'All validation errors of the request, path parameters first',
   })
   detail: ValidationError[];
 }

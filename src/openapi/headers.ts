@@ -9,11 +9,11 @@ const count = (description: string, minimum: number, example: number): HeaderObj
   example,
 });
 
-/** Every header that the document speaks of, by name: its `components.headers`. Those that are required are on each answer that
- * refers to them. */
+/** All headers of the document by name: its `components.headers`. A required header is on each response that
+ * refers to it. */
 export const HEADERS = {
   'X-Request-Id': {
-    description: "The request's ID: the caller's own `X-Request-Id`, or a new UUID",
+    description: "The request's ID: the client's `X-Request-Id`, or a new UUID",
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 128, pattern: '^[!-~]+$' },
     example: '5f0c7a52-0f0e-4c3c-9c55-9a0d6c7c1f8e',
@@ -39,7 +39,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** The headers of every answer to a request with a valid key. */
+/** The headers of every response to a request with a valid key. */
 export const AUTHENTICATED_HEADERS = [
   'X-Request-Id',
   'X-RateLimit-Limit',
@@ -47,12 +47,12 @@ export const AUTHENTICATED_HEADERS = [
   'X-RateLimit-Reset',
 ] as const;
 
-/** Headers that are always there. */
+/** Headers of every response. */
 export function requiredHeaders(names: readonly HeaderName[]): References {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Headers that are there once the key could be judged. */
+/** Headers of responses after the check of the key. */
 export function optionalHeaders(names: readonly HeaderName[]): Record<string, HeaderObject> {
   return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]));
 }

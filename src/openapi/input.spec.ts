@@ -39,7 +39,7 @@ class ThingController {
 class ThingModule {}
 
 describe('apiInput', () => {
-  it('documents every field as it is read, in the order in which it is judged', async () => {
+  it('documents every field as it is parsed, in the order of validation', async () => {
     const module = await Test.createTestingModule({ imports: [ThingModule] }).compile();
     const app = module.createNestApplication();
     const document = SwaggerModule.createDocument(

@@ -2,7 +2,7 @@ import { type Type, applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
 import { type Field, getFields } from '../validation/field.decorator.js';
 
-/** Documents the parameters and the body of an operation from the very fields that read them. */
+/** Documents the parameters and the body of an operation from the fields of its input class. */
 export function apiInput(inputClass: Type): MethodDecorator {
   const fields = getFields(inputClass);
   const members = fields.filter((field) => field.in === 'body');
@@ -27,7 +27,7 @@ function documentedBody(members: readonly Field[]): MethodDecorator {
   const required = members.filter((member) => member.required).map(({ name }) => name);
   return ApiBody({
     required: true,
-    description: 'What is asked for. Other members are ignored; null says the same as no value.',
+    description: 'The query. Unknown members are ignored; null is the same as an absent member.',
     schema: {
       type: 'object',
       required,

@@ -18,7 +18,7 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 ### Good to know
 
 - Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
-- 100 requests a minute and key; the \`X-RateLimit-*\` headers tell what is left.
+- 100 requests a minute and key; the \`X-RateLimit-*\` headers have the current state.
 - Pages: send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
 - Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
 `.trim();
@@ -34,7 +34,7 @@ const TAGS = [
   ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 
-/** The OpenAPI 3.1 document, made from the decorators that run. */
+/** The OpenAPI 3.1 document, made from the same decorators as the validation. */
 export function createDocument(app: INestApplication): OpenAPIObject {
   const { openapi, info, servers, tags, paths, components } = SwaggerModule.createDocument(app, base(), {
     autoTagControllers: false,
@@ -83,7 +83,7 @@ function base() {
   return config;
 }
 
-/** Schemas of OpenAPI 3.1 are JSON Schema, which knows `examples` and no `example`. */
+/** Schemas of OpenAPI 3.1 are JSON Schema, which has `examples` but no `example`. */
 function withExamples<Node>(node: Node): Node {
   if (Array.isArray(node)) return node.map(withExamples) as Node;
   if (typeof node !== 'object' || node === null) return node;

@@ -22,9 +22,9 @@ export interface QueryOperationOptions {
   path?: string;
   /** DTO of the path parameters and of the members of the body. */
   input: Type;
-  /** Class of a row of the answer. */
+  /** Class of a row of the response. */
   row: Type;
-  /** Headers that some answers have. */
+  /** Additional headers of the response. */
   headers?: readonly HeaderName[];
 }
 
@@ -36,8 +36,8 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
 };
 
 /**
- * One of the service's POST operations, which read as well: what is asked for is a JSON body, and the answer is a file of
- * rows. What is the same for all operations, the answers other than 200, `createDocument` adds.
+ * A POST operation that reads: the query is a JSON body, and the response is a file of
+ * rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
   const { id, tag, summary, description, path, input, row, headers = [] } = options;
@@ -62,7 +62,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
     ApiOperation({ operationId: id, summary, description }),
     ApiExtraModels(row),
     ApiOkResponse({
-      description: `Success: a file in the format that was asked for. ${DESCRIPTIONS.ndjson} by default.`,
+      description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,
       headers: requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]),
       content: Object.fromEntries(bodies) as Record<string, object>,
     }),

@@ -21,8 +21,8 @@ export interface ReadOperationOptions {
 }
 
 /**
- * One of the service's GET operations: its route and what the document says of it. What is the same for all of them,
- * the answers other than 200, `createDocument` adds.
+ * A GET operation: its route and its documentation. `createDocument` adds the error responses, which are the same for all
+ * operations.
  */
 export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
   const { id, tag, summary, description, path, input, response } = options;

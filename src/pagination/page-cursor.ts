@@ -1,86 +1,83 @@
+import { Injectable } from '@nestjs/common';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type Window, startsBeforeEnd } from '../common/time/window.js';
+import { startsBeforeEnd } from '../common/time/window.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
-import type { ValidationContext } from '../validation/validation-context.js';
-import { PageTokens, type QueryFingerprint, type TokenContent } from './page-tokens.js';
+import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
+import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
+
+/** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
+export type RequestedWindow = readonly [start: number | null, end: number | null];
+
+/** The position of a paginated read: the first page, or after the page of the token. */
+export interface WindowCursor {
+  readonly now: number;
+  readonly requestedWindow: RequestedWindow;
+  /** Set if a token was sent: all pages have the token's window. */
+  readonly token?: TokenContent & { readonly window: readonly [number, number] };
+}
 
 /** An input whose answer comes in pages. */
 export interface PagedInput {
   app_id: number;
   limit: number;
   next_token?: string;
+  readonly fingerprint: InputFingerprint;
+  /** Where the read in pages stands: set by `CursorResolver`. */
+  cursor?: TokenContent | WindowCursor | undefined;
 }
 
 /** A paged input with a window; what was sent, not yet resolved. */
 export interface WindowedInput extends PagedInput {
   start?: Timestamp;
   end?: Timestamp;
+  /** Of a start and an end without an offset; UTC where the input has none. */
+  timezone?: string;
+  /** Without a start, the window begins this long before now. */
+  readonly defaultSpanMs: number;
 }
 
-/** The fingerprint of an input's query, without the team. */
-export type InputFingerprint = Pick<QueryFingerprint, 'operation' | 'filters'>;
+/**
+ * Sets the cursor of inputs with pages. A token that is not of this very query is refused (docs/contract.md#page-token), and so
+ * is a window that does not start before its end.
+ */
+@Injectable()
+export class CursorResolver extends InputValidator {
+  constructor(private readonly tokens: PageTokens) {
+    super();
+  }
 
-/** What was sent as the window, in milliseconds since the epoch; null where nothing was. */
-export type RequestedWindow = readonly [start: number | null, end: number | null];
+  override async validate(input: object, context: ValidationContext): Promise<void> {
+    if (isWindowed(input)) input.cursor = await this.resolveWindow(input, context);
+    else if (isPaged(input)) input.cursor = await this.open(input, context);
+  }
 
-/** Where a read in pages stands: at its first page, or behind the page that made the token. */
-export interface WindowCursor {
-  readonly now: number;
-  readonly requestedWindow: RequestedWindow;
-  /** Set when a token was sent: all pages have the token's window. */
-  readonly token?: TokenContent & { readonly window: readonly [number, number] };
-}
+  private async open(input: PagedInput, context: ValidationContext): Promise<TokenContent | undefined> {
+    if (input.next_token === undefined) return undefined;
+    await this.tokens.ensureSecret();
+    const content = this.tokens.verify(input.next_token);
+    const fingerprint = { ...input.fingerprint, teamId: context.account.teamId, appId: input.app_id };
+    // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
+    if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
+      return content;
+    context.addIssue('next_token', invalidToken);
+    return undefined;
+  }
 
-/** Opens the token of a paged input; one that is not of this very query is refused (docs/contract.md#page-token). */
-export async function openCursor<Input extends PagedInput>(
-  input: Input,
-  context: ValidationContext<Input>,
-  { operation, filters }: InputFingerprint,
-): Promise<TokenContent | undefined> {
-  if (input.next_token === undefined) return undefined;
-  const tokens = context.resolve(PageTokens);
-  await tokens.ensureSecret();
-  const content = tokens.verify(input.next_token);
-  const fingerprint = { operation, filters, teamId: context.account.teamId, appId: input.app_id };
-  // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
-  if (content && (tokens.matches(content, fingerprint) || !context.isValid(...getFieldNames(input))))
-    return content;
-  context.addIssue('next_token', invalidToken);
-  return undefined;
-}
-
-/** The same for an input with a window, which is judged as well: start before end, and the token's own. */
-export async function resolveWindowCursor<Input extends WindowedInput>(
-  input: Input,
-  context: ValidationContext<Input>,
-  fingerprint: InputFingerprint,
-  { defaultSpanMs, timezone }: { defaultSpanMs: number; timezone?: string | undefined },
-): Promise<WindowCursor> {
-  const now = Date.now();
-  const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
-  const requestedWindow = [start ?? null, end ?? null] as const;
-  const content = await openCursor(input, context, fingerprint);
-  if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))
-    return { now, requestedWindow, token: { ...content, window: content.window } };
-  if (content) context.addIssue('next_token', invalidToken);
-  if (context.isValid('start', 'end') && !startsBeforeEnd({ start, end, now, defaultSpanMs }))
-    context.addIssue('start', startNotBeforeEnd);
-  return { now, requestedWindow };
-}
-
-/** Signs the token of the next page. */
-export function signNextToken(
-  tokens: PageTokens,
-  { operation, filters }: InputFingerprint,
-  scope: { teamId: number; appId: number },
-  content: TokenContent,
-): string {
-  return tokens.sign({ operation, filters, teamId: scope.teamId, appId: scope.appId }, content);
-}
-
-/** The window as a token carries it. */
-export function toTokenWindow({ start, end }: Window): readonly [number, number] {
-  return [start, end];
+  private async resolveWindow(input: WindowedInput, context: ValidationContext): Promise<WindowCursor> {
+    const now = Date.now();
+    // A refused timezone leaves nothing to resolve local times with.
+    const timezone = context.isValid('timezone') ? input.timezone : undefined;
+    const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
+    const requestedWindow = [start ?? null, end ?? null] as const;
+    const content = await this.open(input, context);
+    if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))
+      return { now, requestedWindow, token: { ...content, window: content.window } };
+    if (content) context.addIssue('next_token', invalidToken);
+    const { defaultSpanMs } = input;
+    if (context.isValid('start', 'end') && !startsBeforeEnd({ start, end, now, defaultSpanMs }))
+      context.addIssue('start', startNotBeforeEnd);
+    return { now, requestedWindow };
+  }
 }
 
 /** A later page may leave out the window or repeat it, but not change it. */
@@ -88,6 +85,10 @@ function repeatsWindow(requestedWindow: RequestedWindow, first: TokenContent['re
   return requestedWindow.every((value, index) => value === null || value === first?.[index]);
 }
 
-function getFieldNames<Input extends PagedInput>(input: Input): (keyof Input & string)[] {
-  return Object.keys(input) as (keyof Input & string)[];
+function isPaged(input: object): input is PagedInput {
+  return 'fingerprint' in input;
+}
+
+function isWindowed(input: object): input is WindowedInput {
+  return isPaged(input) && 'defaultSpanMs' in input;
 }

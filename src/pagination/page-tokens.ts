@@ -4,14 +4,17 @@ import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import { Config } from '../config/config.js';
 
-/** The query a token belongs to: it opens for exactly this one. */
+/** The fingerprint of a query; a token is valid only for the same one. */
 export interface QueryFingerprint {
   operation: 'consumers' | 'request-logs' | 'traffic';
   teamId: number;
   appId: number;
-  /** The filters in a form in which equal queries are equal. */
+  /** The filters in a normalized form. */
   filters: readonly (string | number | null)[];
 }
+
+/** The fingerprint of an input's query, without the team and the app. */
+export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId'>;
 
 /** What a token carries. Everything in it is signed; nothing in it is secret. */
 export interface TokenContent {
@@ -19,7 +22,7 @@ export interface TokenContent {
   window?: readonly [start: number, end: number];
   /** `start` and `end` as the first request sent them, so that a later page may repeat or omit them. */
   requestedWindow?: readonly [start: number | null, end: number | null];
-  /** Key of the last record already given. */
+  /** Key of the last record of the page. */
   after: readonly (string | number)[];
 }
 
@@ -32,7 +35,7 @@ const SIGNATURE_LENGTH = Math.ceil((SIGNATURE_BYTES * 8) / 6);
 const SECRET = `SELECT value FROM secrets_v1 WHERE name = 'page_token' ORDER BY created_at, value LIMIT 1`;
 
 /**
- * Makes and opens `next_token`: opaque, URL-safe, signed, and bound to team, app, operation and filters
+ * Signs and verifies `next_token`: opaque, URL-safe, signed, and bound to team, app, operation and filters
  * (docs/contract.md#page-token).
  *
  * All instances share one secret: `TOKEN_SECRET`, or the one that the store keeps.
@@ -46,14 +49,24 @@ export class PageTokens implements OnModuleInit {
     private readonly config: Config,
   ) {}
 
-  /** Nobody waits: the service starts without its store, and `ready` asks again. */
+  /** Not awaited: the service starts without its store, and `ready` retries. */
   onModuleInit() {
     this.loadSecret().catch(() => undefined);
   }
 
-  /** Makes sure that tokens can be signed; a store that was away at start is asked again. */
+  /** Ensures that tokens can be signed; retries if the store was unavailable at the start. */
   async ensureSecret(): Promise<void> {
     if (this.secret === '') await this.loadSecret();
+  }
+
+  /** The token of the next page of a query on an app. */
+  async signNext(
+    input: InputFingerprint,
+    { teamId, appId }: Pick<QueryFingerprint, 'teamId' | 'appId'>,
+    content: TokenContent,
+  ): Promise<string> {
+    await this.ensureSecret();
+    return this.sign({ ...input, teamId, appId }, content);
   }
 
   sign(fingerprint: QueryFingerprint, content: TokenContent): string {
@@ -62,18 +75,18 @@ export class PageTokens implements OnModuleInit {
     return payload + this.computeSignature(payload);
   }
 
-  /** The envelope of a token that this service made, not yet held against a query; undefined for any other text. */
+  /** The verified content of a token, not yet compared with a query; undefined for an invalid token. */
   verify(token: string): Envelope | undefined {
     const payload = token.slice(0, -SIGNATURE_LENGTH);
     const computeSignature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
     const expected = Buffer.from(this.computeSignature(payload));
-    // The texts are compared, not the bytes they stand for: several texts decode to the same bytes.
+    // Compares the texts, not the decoded bytes, because several texts decode to the same bytes.
     if (computeSignature.length !== expected.length || !timingSafeEqual(computeSignature, expected))
       return undefined;
     return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Envelope;
   }
 
-  /** Whether an opened token is of this very query. */
+  /** Whether a verified token belongs to this query. */
   matches(envelope: Envelope, fingerprint: QueryFingerprint): boolean {
     return envelope.fingerprint === digest(fingerprint);
   }

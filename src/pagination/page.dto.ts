@@ -5,7 +5,7 @@ import { EXAMPLES } from '../common/examples.js';
 
 const HEAD = '{"data":[';
 
-/** The page envelope: `next_token` is there only when `has_more` is true (docs/contract.md#page-envelope). */
+/** The page envelope: `next_token` is present only if `has_more` is true (docs/contract.md#page-envelope). */
 export interface Page<Item> {
   data: Item[];
   has_more: boolean;
@@ -34,7 +34,7 @@ export function PageType<Item>(item: Type<Item>, order: string): Type<Page<Item>
   return ItemPage;
 }
 
-/** The page envelope around items that are JSON text already. */
+/** The page envelope around items in JSON text. */
 export function framePage(items: readonly string[], nextToken: string | undefined): string {
   return `${HEAD}${items.join(',')}${buildTail(nextToken)}`;
 }

@@ -1,12 +1,12 @@
 import { normalizeIp } from '@nestjs/throttler';
 import { parseAddress } from '../common/ip-address.js';
 
-/** A household or a rented machine has at least this much of the IPv6 space to itself. */
+/** A household or a rented machine usually has a whole /64 network of IPv6. */
 const IPV6_PREFIX = 64;
 
 /**
- * One name for one client: an IPv4 address (also where it is written as IPv6), or an IPv6 /64 network. Whatever is
- * no address, as a forwarding header may claim, is one client: `unknown`.
+ * The counter key of a client: an IPv4 address (also if it is written as IPv6), or an IPv6 /64 network. All values that are
+ * not addresses, as in a forged forwarding header, are one client: `unknown`.
  *
  * @param address Express's `request.ip`.
  */

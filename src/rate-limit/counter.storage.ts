@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { type RateWindow, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
-/** The throttler's record of a hit, times in whole seconds, and with it the window. */
+/** The throttler's record of a hit, with times in whole seconds, and the window. */
 export interface CountedHit extends Awaited<ReturnType<ThrottlerStorage['increment']>> {
   readonly window: RateWindow;
 }
 
-/** Lets the throttler count with our windows. Theirs have one length, so the throttler's `ttl` must be the same. */
+/** Throttler storage over our windows. They have one length, so the throttler's `ttl` must be the same. */
 @Injectable()
 export class CounterStorage implements ThrottlerStorage {
   constructor(private readonly counter: WindowCounter) {}

@@ -19,7 +19,7 @@ describe('FailedAuthLimiter', () => {
     for (let n = 0; n < 3; n++) expect(await limiter.retryAfter(ADDRESS)).toBe(60);
   });
 
-  it('answers exactly the limit of guesses made at once, all of them judged before any was counted', async () => {
+  it('responds to exactly the limit of concurrent guesses', async () => {
     const limiter = failuresWithLimit(3);
     const guess = async () => (await limiter.retryAfter(ADDRESS)) ?? (await limiter.record(ADDRESS));
     const results = await Promise.all(Array.from({ length: 50 }, guess));

@@ -5,18 +5,18 @@ import { Telemetry } from '../observability/telemetry.js';
 import { toClientKey } from './client-key.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
-/** What can be guessed; each is counted by itself. */
+/** Kinds of credentials; each is counted separately. */
 export type Credential = 'api_key' | 'client_id' | 'write_token';
 
 /**
- * Slows the guessing of API keys, of client IDs or of write tokens: those that are wrong are counted per client address, in the windows that
- * requests are counted in. A missing key is no guess and is not counted. Who checks a credential asks `retryAfter` first, unless it
- * lately found this one good, and calls `record` for each that it found wrong.
+ * Limits the guessing of API keys, client IDs and write tokens: invalid credentials are counted per client address, in the same
+ * windows as requests. A missing key is not counted. Callers check `retryAfter` first, unless the credential is
+ * cached as valid, and call `record` for each invalid one.
  */
 @Injectable()
 export class FailedAuthLimiter {
   private readonly limit: number;
-  /** Clients over the limit, so that a flood of guesses costs no further questions to Redis. */
+  /** Clients over the limit, so that a flood of guesses costs no further calls to Redis. */
   private readonly limitedClients = new LRUCache<string, true>({ max: 10_000, ttl: WINDOW_MS });
 
   constructor(
@@ -31,8 +31,8 @@ export class FailedAuthLimiter {
   /**
    * Whole seconds (at least 1) for which `address` is over the limit, or null when it is not. Counts nothing.
    *
-   * @param exists whether there is such a credential, at little cost, right or wrong; where there is, null: others behind the
-   *   same address may guess, and what is right must pass
+   * @param exists cheap check whether the identifier exists; if so, the result is null, because a valid credential must pass even if
+   *   others behind the same address guess
    * @param address Express's `request.ip`, on which `trust proxy` has decided.
    */
   async retryAfter(
@@ -46,8 +46,9 @@ export class FailedAuthLimiter {
   }
 
   /**
-   * Counts a wrong credential from `address`. Null while the failures are within the limit: it is answered as wrong. Else the seconds as of `retryAfter`: guesses that were judged at the same time pass the limit together, and
-   * those beyond it must not be told whether they were right.
+   * Counts an invalid credential from `address`. Returns null within the limit: the response is the normal error. Otherwise it returns the
+   * seconds as of `retryAfter`: concurrent guesses pass the first check together, and those beyond the limit must not learn whether
+   * they were valid.
    */
   async record(address: string | undefined): Promise<number | null> {
     const window = await this.counter.hit(this.buildKey(toClientKey(address)));

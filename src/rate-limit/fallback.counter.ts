@@ -7,31 +7,30 @@ import { type HitCounter, type RateWindow, WindowCounter } from './window.counte
 /** All in milliseconds. */
 interface Timing {
   /**
-   * What a request waits for Redis at most: half of the 100 ms that the contract allows
+   * The longest wait of a request for Redis: half of the 100 ms that the contract allows
    * (docs/contract.md#rate-limit-fallback).
    */
   commandTimeoutMs: number;
-  /** What the start of the process waits for Redis at most. */
+  /** The longest wait for Redis at the start of the process. */
   startMs: number;
-  /** Pause between two probes of a lost Redis. */
+  /** Pause between two probes while Redis is unavailable. */
   probeMs: number;
 }
 
 const TIMING: Timing = { commandTimeoutMs: 50, startMs: 1000, probeMs: 250 };
 
-/** A Redis lost again this soon after its return is flapping: the pause doubles, so that the log is not flooded. */
+/** If Redis fails again this soon after its return, the pause doubles, so that the log is not flooded. */
 const STEADY_MS = 10_000;
 const MAX_PROBE_MS = 1000;
 
 const PROBE_KEY = 'probe';
 
 /**
- * Counts in Redis, and in this process for as long as Redis does not count.
+ * Counts in Redis, and in this process while Redis is unavailable: a circuit breaker.
  *
- * The first failure takes all requests off Redis, and a probe in the background brings them back, so a silent Redis
- * costs its waiting time to the requests under way, not to those that follow. That is a circuit breaker; the published
- * ones let a request be the probe, which then waits. The probe counts like a request, so whatever keeps Redis from
- * counting (no memory, read only, loading, no permission) keeps requests away from it.
+ * The first failure opens the circuit, and a background probe closes it, so a silent Redis delays only the requests in
+ * flight, not later ones. Published circuit breakers use a request as the probe, which then waits. The probe counts like a
+ * request, so every reason for which Redis cannot count (no memory, read only, loading, no permission) keeps the circuit open.
  */
 export class FallbackCounter extends WindowCounter implements OnModuleInit, OnApplicationShutdown {
   private readonly log = new Logger(FallbackCounter.name);
@@ -58,7 +57,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
 
   async hit(key: string): Promise<RateWindow> {
     const window = await this.call((counter) => counter.hit(key));
-    // Kept in mind, so that a key's count goes on from here, rather than from 0, if Redis is lost in mid-window.
+    // So that a key's count continues from here, not from 0, if Redis fails within the window.
     if (this.isCircuitClosed) this.memory.seed(key, window);
     return window;
   }
@@ -67,7 +66,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     return this.call((counter) => counter.peek(key));
   }
 
-  /** Gives Redis a moment before the first request is served, so that a restart does not begin a count of its own. */
+  /** Waits for Redis before the first request is served, so that a restart does not start a separate count. */
   async onModuleInit() {
     try {
       await withTimeout(this.timing.startMs, this.connectAndProbe());
@@ -131,7 +130,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
   }
 }
 
-/** In one line. A connection that failed on every address of a host has a code and no message. */
+/** One line. A connection that failed on every address of a host has a code and no message. */
 function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message.replaceAll(/\s+/g, ' ');

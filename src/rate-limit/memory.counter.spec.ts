@@ -9,7 +9,7 @@ function counterAt(start: number, maxWindows?: number) {
 }
 
 describe('MemoryCounter', () => {
-  it('begins a window with its first hit, and ends it 60 s later, whatever hits follow', async () => {
+  it('begins a window with its first hit, and ends it 60 s later, independent of later hits', async () => {
     const { clock, counter } = counterAt(1_000);
     expect(await counter.hit('a')).toEqual({ hits: 1, endsAtMs: 61_000, leftMs: 60_000 });
     clock.now = 60_999;

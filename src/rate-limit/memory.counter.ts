@@ -2,29 +2,29 @@ import { type RateWindow, WINDOW_MS, WindowCounter } from './window.counter.js';
 
 interface OpenWindow {
   hits: number;
-  /** The end as its clients were told. */
+  /** The end as reported to clients. */
   readonly endsAtMs: number;
-  /** The end by this process's clock; another one only where the window began in a counter with another clock. */
+  /** The end by this process's clock; it differs if the window began in a counter with another clock. */
   readonly closesAtMs: number;
 }
 
 interface MemoryCounterOptions {
   /** Length of a window in milliseconds. */
   windowMs?: number;
-  /** Windows held at most of one kind of key; the oldest gives way to a new one. */
+  /** Largest number of windows of one kind of key; a new one evicts the oldest. */
   maxWindows?: number;
   /** Milliseconds since the Unix epoch. */
   now?: () => number;
 }
 
-/** Old windows looked at for each new one: more than one, so that ended windows get fewer, and never many at once. */
+/** Old windows checked for each new one: more than one, so that expired windows decrease, and few, so that no request is slow. */
 const SWEPT_PER_NEW = 2;
 
 type Windows = Map<string, OpenWindow>;
 
 /**
- * Fixed windows in this process. The kind of a key is what stands before its colon; windows of one kind never give way to those
- * of another, so that addresses that guess cannot displace the counts of keys.
+ * Fixed windows in this process. The kind of a key is its prefix before the colon. Windows of one kind never evict those
+ * of another, so failed attempts cannot evict the counts of keys.
  */
 export class MemoryCounter extends WindowCounter {
   readonly state = 'memory';
@@ -40,7 +40,7 @@ export class MemoryCounter extends WindowCounter {
     this.now = now;
   }
 
-  /** Windows held, ended ones that were not swept yet included. */
+  /** Number of windows, including expired ones that were not removed yet. */
   get size() {
     return [...this.windowsByKind.values()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -53,7 +53,7 @@ export class MemoryCounter extends WindowCounter {
     return Promise.resolve(toRateWindow(window, now));
   }
 
-  /** Takes over a window as another counter has counted it, so that counting can go on from there. */
+  /** Sets a window to the state of another counter, so that counting continues from there. */
   seed(key: string, { hits, endsAtMs, leftMs }: RateWindow) {
     const now = this.now();
     const window = this.open(key, now);
@@ -79,21 +79,21 @@ export class MemoryCounter extends WindowCounter {
     return window && this.isOpen(window, now) ? window : undefined;
   }
 
-  /** An end further off than a window is long means that the system's clock was set back: nobody waits for that. */
+  /** An end further away than the window's length means that the system clock was set back: the window counts as ended. */
   private isOpen({ closesAtMs }: OpenWindow, now: number) {
     return now < closesAtMs && closesAtMs <= now + this.windowMs;
   }
 
   private begin(key: string, window: OpenWindow, now: number) {
     const windows = this.windowsFor(key);
-    // Deleted first, so that a key's new window stands behind all older ones.
+    // Deleted first, so that a key's new window comes after all older ones.
     windows.delete(key);
     this.sweep(windows, now);
     windows.set(key, window);
     return window;
   }
 
-  /** All windows are of one length, so the map's order, oldest first, is the order in which they end (or nearly). */
+  /** All windows have one length, so the map's order, oldest first, is (nearly) the order in which they end. */
   private sweep(windows: Windows, now: number) {
     let swept = 0;
     for (const [key, window] of windows) {

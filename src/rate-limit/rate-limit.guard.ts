@@ -7,10 +7,10 @@ import { Telemetry } from '../observability/telemetry.js';
 import type { CounterStorage } from './counter.storage.js';
 
 /**
- * Counts every request that carries a valid key, one count per key over all routes, and puts the three
- * `X-RateLimit-*` headers on its answer, whatever that will be. A plan without API access: 403. Over the limit: 429 with
- * `Retry-After` (docs/contract.md#order, docs/contract.md#errors, docs/contract.md#rate-limit). Stands behind the
- * API-key guard; a request without an account is not counted.
+ * Counts every request with a valid key, one count per key over all routes, and sets the three
+ * `X-RateLimit-*` headers on every response. A plan without API access: 403. Over the limit: 429 with
+ * `Retry-After` (docs/contract.md#order, docs/contract.md#errors, docs/contract.md#rate-limit). Runs after
+ * `ApiKeyGuard`; a request without an account is not counted.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {
@@ -21,7 +21,7 @@ export class RateLimitGuard extends ThrottlerGuard {
     return Promise.resolve(context.switchToHttp().getRequest<Request>().account === undefined);
   }
 
-  /** The key's public part: the secret is never part of a counter's name. */
+  /** The key's public identifier: a counter's name never contains the secret. */
   protected override getTracker({ account }: { account: Account }): Promise<string> {
     return Promise.resolve(account.keyIdentifier);
   }

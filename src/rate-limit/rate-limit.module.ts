@@ -23,7 +23,7 @@ function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
   return [{ limit: rateLimitPerMinute, ttl: WINDOW_MS }];
 }
 
-/** Counts requests and failed authentications: in Redis where one is configured, else in the process. */
+/** Counts requests and failed authentications: in Redis if configured, else in the process. */
 @Module({
   providers: [
     {

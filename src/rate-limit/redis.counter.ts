@@ -6,16 +6,16 @@ import { type HitCounter, type RateWindow, WINDOW_MS } from './window.counter.js
 const KEY_PREFIX = 'ra:rl:';
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
-/** Longest pause between two attempts to connect, and what is added at random so that instances do not call in step. */
+/** Longest pause between two attempts to connect, and the jitter, so that instances do not reconnect at the same time. */
 const MAX_RETRY_MS = 500;
 const RETRY_JITTER_MS = 100;
 
 /**
- * Fixed windows in Redis, one count for all instances. A method rejects when Redis cannot be reached or answers with
- * an error, at once where that is known; it may wait for long where Redis is silent: the caller sets the limit.
+ * Fixed windows in Redis, one count for all instances. A method rejects if Redis is unavailable or returns
+ * an error. It rejects at once if the connection is known to be lost, but can wait long for a silent Redis: callers set a timeout.
  */
 export class RedisCounter implements HitCounter {
-  /** Why there is no connection; the errors of hits say then only that they cannot be sent. */
+  /** Why there is no connection; the errors of commands only say that they cannot be sent. */
   disconnection?: Error;
   private readonly redis: Redis;
 
@@ -28,16 +28,16 @@ export class RedisCounter implements HitCounter {
     this.redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: 1000,
-      // A connection that stays silent this long is replaced: its peer may be gone without a word.
+      // A connection that is silent for this long is replaced: its peer may have disappeared without closing it.
       socketTimeout: 2000,
       disconnectTimeout: 100,
       retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RETRY_MS) + Math.random() * RETRY_JITTER_MS,
       reconnectOnError: (error) => this.isDemoted(error),
-      // A hit is sent now or not at all: one that was kept for later was counted elsewhere meanwhile.
+      // No offline queue: a hit that is sent later was already counted in the fallback.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      // Whether Redis is ready to count is found out by counting.
+      // The first hit shows whether Redis can count; no ready check.
       enableReadyCheck: false,
       scripts: SCRIPTS,
     });
@@ -46,11 +46,11 @@ export class RedisCounter implements HitCounter {
     this.redis.on('ready', () => (this.disconnection = undefined));
   }
 
-  /** Resolves once connected; goes on trying, also after a later loss, until `close`. Never rejects. */
+  /** Resolves once connected; keeps reconnecting until `close`. Never rejects. */
   connect(): Promise<void> {
     return new Promise((resolve) => {
       this.redis.once('ready', resolve);
-      // Its failure is that of the first attempt only.
+      // Its promise rejects only for the first attempt.
       this.redis.connect().catch(() => undefined);
     });
   }
@@ -79,8 +79,8 @@ export class RedisCounter implements HitCounter {
   }
 
   /**
-   * Whether this is the connection's first refusal to write. After a failover the old primary refuses for good, and
-   * the address may lead to the new one by now, so the connection is replaced: once, however many commands it refused.
+   * Whether this is the connection's first READONLY error. After a failover the old primary rejects all writes, and the
+   * address may resolve to the new one, so the connection is replaced: once, not for each rejected command.
    */
   private isDemoted(error: Error) {
     if (this.disconnection || !error.message.startsWith('READONLY')) return false;

@@ -1,6 +1,6 @@
 import type { Result } from 'ioredis';
 
-/** Hits, 0 for no window; its end in milliseconds since the Unix epoch by Redis's clock; the milliseconds left. */
+/** Hits (0 without a window), end of the window in milliseconds since the Unix epoch by Redis's clock, milliseconds left. */
 type WindowReply = [hits: number, endsAtMs: number, leftMs: number];
 
 declare module 'ioredis' {
@@ -15,9 +15,9 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)`;
 
 /**
- * The end is kept beside the count rather than derived from the key's TTL, whose milliseconds left would give every
- * request of a window another end. A key that is no window of ours (another type, no end, an end too far off) would
- * fail or block its owner for ever: it is replaced. An error that concerns Redis as a whole is raised by the write.
+ * The end is stored with the count, because an end computed from the key's TTL would differ by some milliseconds for each
+ * request of a window. A key that is not a valid window (another type, no end, an end too far away) would
+ * fail or block its owner forever, so it is replaced. Errors that concern Redis as a whole are raised by the write.
  */
 const HIT = `${CLOCK}
 local length = tonumber(ARGV[1])

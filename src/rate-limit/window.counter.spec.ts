@@ -7,6 +7,6 @@ it.each([
   [1, 1],
   [0, 1],
   [-5, 1],
-])('with %i ms left, a client is told to come back after %i s', (leftMs, seconds) => {
+])('with %i ms left, Retry-After is %i s', (leftMs, seconds) => {
   expect(retryAfterSeconds({ hits: 1, endsAtMs: 0, leftMs })).toBe(seconds);
 });

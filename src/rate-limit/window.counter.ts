@@ -1,31 +1,31 @@
 /** Length of a window in milliseconds (docs/contract.md#rate-limit). */
 export const WINDOW_MS = 60_000;
 
-/** A key's current window: it begins with the key's first hit and lasts a fixed time, whatever follows. */
+/** A key's current window: it begins with the key's first hit and has a fixed length. */
 export interface RateWindow {
-  /** Hits in the window so far, the one that was just counted included. */
+  /** Hits in the window so far, including the current one. */
   readonly hits: number;
-  /** When the window ends, in milliseconds since the Unix epoch; one and the same number for all its hits. */
+  /** End of the window in milliseconds since the Unix epoch; the same for all its hits. */
   readonly endsAtMs: number;
-  /** Milliseconds until it ends, by the clock that set the end. */
+  /** Milliseconds until the end, by the clock that set it. */
   readonly leftMs: number;
 }
 
 /** Counts hits per key. */
 export interface HitCounter {
-  /** Counts a hit on `key`, beginning a window where none is open. */
+  /** Counts a hit on `key`; begins a window if none is open. */
   hit(key: string): Promise<RateWindow>;
-  /** The open window of `key` without counting; null when none is open. */
+  /** The open window of `key`, without counting; null if none is open. */
   peek(key: string): Promise<RateWindow | null>;
 }
 
 /**
- * Where hits are counted at the moment. `redis`: one count for all instances. `memory`: in this process, because
- * no Redis is configured. `fallback`: in this process, because the configured Redis does not answer.
+ * Where hits are currently counted. `redis`: one count for all instances. `memory`: in this process, because
+ * no Redis is configured. `fallback`: in this process, because the configured Redis is unavailable.
  */
 export type CounterState = 'redis' | 'memory' | 'fallback';
 
-/** The counter that the application counts with; neither method ever rejects. */
+/** The counter of the application; its methods never reject. */
 export abstract class WindowCounter implements HitCounter {
   abstract readonly state: CounterState;
   abstract hit(key: string): Promise<RateWindow>;

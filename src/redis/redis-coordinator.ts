@@ -17,13 +17,13 @@ declare module 'ioredis' {
 }
 
 /**
- * How far IDs jump where Redis had lost them: those that were given and are not in the store yet are not given again.
+ * Gap in the IDs after Redis lost its counters, so that assigned IDs that are not in the store yet are not reused.
  */
 const JUMP = 1_000;
 
 /**
- * The ID of a name: the one that it was given before, else the next. 0 where the last one is not known and the highest
- * of the store has to be given; it also counts where it is higher, as after an import without Redis.
+ * The ID of a name: the one assigned before, else the next. 0 if the counter is unknown and the caller must pass the store's
+ * highest ID; that ID is also used if it is higher, as after an import without Redis.
  */
 const ALLOCATE_ID = `
 local known = redis.call('GET', KEYS[2])
@@ -47,7 +47,7 @@ redis.call('SET', KEYS[1], last + 1)
 redis.call('SET', KEYS[2], last + 1, 'EX', ARGV[2])
 return last + 1`;
 
-/** 1 where all locks are the owner's now, also where they were already; 0, and nothing changed, where one is another's. */
+/** 1 if the owner now has all locks (or had them already); 0, without a change, if another owner has one. */
 const ACQUIRE_LOCKS = `
 for _, key in ipairs(KEYS) do
   local holder = redis.call('GET', key)
@@ -74,7 +74,7 @@ const SCRIPTS = {
   releaseLocks: { lua: RELEASE_LOCKS },
 };
 
-/** The Redis on which processes that write to one store agree. What it cannot do now, the store cannot either: 503. */
+/** The Redis that coordinates processes that write to one store. If it is unavailable, so are writes: 503. */
 export class RedisCoordinator {
   private readonly redis: Redis;
 
@@ -89,17 +89,17 @@ export class RedisCoordinator {
       retryStrategy: (attempt) => Math.min(attempt * 50, 500),
       scripts: SCRIPTS,
     });
-    // Every command that is missed says so itself.
+    // Each failed command reports its own error.
     this.redis.on('error', () => undefined);
   }
 
-  /** The configured one, or null where there is none and so only one process that writes. */
+  /** The configured Redis; null without one, and then only one process may write. */
   static create({ redisUrl, clickhouse }: Config): RedisCoordinator | null {
     // One Redis may serve several stores.
     return redisUrl === undefined ? null : new RedisCoordinator(redisUrl, `ra:${clickhouse.database}:`);
   }
 
-  /** @throws StoreUnavailable when Redis does not answer, or answers with an error */
+  /** @throws StoreUnavailable if Redis does not respond, or responds with an error */
   async call<T>(command: (redis: Redis, key: (name: string) => string) => Promise<T>): Promise<T> {
     try {
       return await command(this.redis, (name) => `${this.prefix}${name}`);

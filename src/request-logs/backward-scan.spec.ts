@@ -17,7 +17,7 @@ function createStore(times: readonly number[]) {
 }
 
 describe('scanBackwards', () => {
-  it('finds what one look at the whole window finds, however the records lie and whatever their density is said to be', async () => {
+  it('returns the result of one query over the window, for any distribution of records and any estimate', async () => {
     const time = fc.integer({ min: -10, max: 1_010 });
     const query = fc.record({
       times: fc.array(time, { maxLength: 60 }),

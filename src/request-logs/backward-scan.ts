@@ -1,33 +1,33 @@
 import type { Window } from '../common/time/window.js';
 
-/** What is to be looked at. */
+/** One step of the scan. */
 export interface ScanStep {
   window: Window;
-  /** The newest records of the window, so many at most. */
+  /** Largest number of records, newest first. */
   limit: number;
-  /** Nearer records were looked at and did not suffice: those that are wanted are few among many. */
+  /** Set after the first step did not find enough: matching records are rare, so the term index is faster. */
   useTermIndex: boolean;
 }
 
-/** What one look found, newest first, and how many that are. */
+/** The result of one step, newest first, and its length. */
 export interface ScanResult {
   readonly length: number;
 }
 
 /**
- * How much of a window is looked at first, in records of the app. The engine finds its way into so many in 5 ms where
- * 15 days over all partitions take 9, and reads a rarely fulfilled filter through them in 3.
+ * Records of the app in the first step. The engine opens that range in 5 ms, compared with 9 for
+ * 15 days over all partitions, and evaluates a selective filter on it in 3.
  */
 const FIRST_SCAN_ROWS = 50_000;
-/** How much further than the found records promise: they come in clusters. */
+/** Factor on the estimated span of the second step, because matches come in clusters. */
 const OVERSHOOT = 1.5;
 
 /**
- * The newest records of a window, as one to three finds, newest first: those of its end, and older ones only where they do
- * not suffice. First a near window, then one as large as what it held promises, then all that is left; each looks only at
- * what is older than the one before, so whatever the steps are, the records are those of one look at the whole window.
+ * Reads the newest records of a window in one to three steps, newest first: a recent span, then a span that should
+ * suffice by the matches of the first, then the rest. Each step reads only older data than the one before, so the result
+ * is the same as that of one query over the whole window.
  *
- * @param rowsPerMs records of the app per millisecond, whatever the filter; a bad guess costs time, nothing else
+ * @param rowsPerMs records of the app per millisecond without the filter; a wrong estimate only costs time
  */
 export async function scanBackwards<F extends ScanResult>(
   window: Window,
@@ -58,7 +58,7 @@ export async function scanBackwards<F extends ScanResult>(
   return pages;
 }
 
-/** Whether a span is so much shorter than a window that looking at it alone may pay. */
+/** Whether a span is short enough, compared with the window, for a separate step. */
 function isPart(span: number, { start, end }: Window): boolean {
   return span * 2 < end - start;
 }

@@ -6,14 +6,14 @@ import { RequestLogsRepository } from './request-logs.repository.js';
 
 const REMEMBERED_MS = 300_000;
 
-/** How many request logs an app has per millisecond, on average since its oldest: a guess, remembered for some minutes. */
+/** Estimates an app's request logs per millisecond, on average since its oldest; cached for some minutes. */
 @Injectable()
 export class LogRateEstimator {
   private readonly rates = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
 
   constructor(private readonly repository: RequestLogsRepository) {}
 
-  /** Records per millisecond of all that is kept at `now`, in milliseconds since the epoch. */
+  /** Average of all retained records at `now`, in milliseconds since the epoch. */
   async estimate(scope: AppScope, now: number): Promise<number> {
     const known = this.rates.get(scope.appId);
     if (known !== undefined) return known;

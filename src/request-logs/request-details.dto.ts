@@ -26,7 +26,7 @@ export class RequestException {
   })
   tracker_event_id: string | null;
 
-  @ApiProperty({ type: 'string', nullable: true, description: 'The same, by its older name' })
+  @ApiProperty({ type: 'string', nullable: true, description: 'Same value as `tracker_event_id`' })
   sentry_event_id: string | null;
 }
 
@@ -42,7 +42,7 @@ export class LogEntry {
   @ApiProperty({ type: 'string', description: 'Message', example: 'user loaded' })
   message: string;
 
-  @ApiProperty({ type: 'string', description: 'Log level as the application gave it', example: 'INFO' })
+  @ApiProperty({ type: 'string', description: 'Log level as the application sent it', example: 'INFO' })
   level: string;
 
   @ApiProperty({ type: 'string', nullable: true, description: 'Name of the logger' })
@@ -68,7 +68,7 @@ export class Span {
   @ApiProperty({
     type: 'string',
     enum: ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'],
-    description: 'Span kind; `INTERNAL` where none was given',
+    description: 'Span kind; `INTERNAL` if unknown',
   })
   kind: string;
 
@@ -84,7 +84,7 @@ export class Span {
   @ApiProperty({
     type: 'string',
     enum: ['UNSET', 'OK', 'ERROR'],
-    description: 'Span status; `UNSET` where none was given',
+    description: 'Span status; `UNSET` if unknown',
   })
   status: string;
 
@@ -93,12 +93,12 @@ export class Span {
 }
 
 export class RequestDetails extends RequestLog {
-  @ApiProperty({ ...SIZE, description: 'Size of the request in bytes; 0 where it is not known', example: 0 })
+  @ApiProperty({ ...SIZE, description: 'Size of the request in bytes; 0 if unknown', example: 0 })
   declare request_size_bytes: number;
 
   @ApiProperty({
     ...SIZE,
-    description: 'Size of the response in bytes; 0 where it is not known',
+    description: 'Size of the response in bytes; 0 if unknown',
     example: 512,
   })
   declare response_size_bytes: number;
@@ -122,14 +122,14 @@ export class RequestDetails extends RequestLog {
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Request body as captured, masked values and all',
+    description: 'Request body as captured, with masked values',
   })
   request_body_json: string | null;
 
   @ApiProperty({
     type: 'string',
     nullable: true,
-    description: 'Response body as captured, masked values and all',
+    description: 'Response body as captured, with masked values',
   })
   response_body_json: string | null;
 
@@ -145,7 +145,7 @@ export class RequestDetails extends RequestLog {
   @ApiProperty({
     type: () => RequestException,
     nullable: true,
-    description: 'The unhandled exception behind a 500 response, if there was one',
+    description: 'The unhandled exception that caused a 500 response, if any',
   })
   exception: RequestException | null;
 

@@ -18,7 +18,7 @@ export interface RequestLogFilter {
   status_code?: string | undefined;
 }
 
-/** The filter as conditions on columns, which are read row by row: the cheaper way where rows that match are many. */
+/** The filter as conditions on columns, which are read row by row: faster if many rows match. */
 export function columnPredicates(filter: RequestLogFilter): (Predicate | undefined)[] {
   return [
     envIs(filter.app_env_id),
@@ -30,11 +30,10 @@ export function columnPredicates(filter: RequestLogFilter): (Predicate | undefin
 }
 
 /**
- * The same by `filter_terms` (migration 0007), whose index knows the rows of each term: the cheaper way where rows that match are
- * few among many.
+ * The same with `filter_terms` (migration 0007), whose index lists the rows of each term: faster if few rows match.
  *
- * What must hold together stands in one condition, because there the engine intersects the rows of the terms; those of
- * several conditions meet granule by granule (43 ms and 240, for one row in 16,000).
+ * All terms are in one condition, because then the engine intersects the rows of the terms. Several conditions are
+ * intersected by granule (43 ms and 240, for one row in 16,000).
  */
 export function termIndexPredicates(appId: number, filter: RequestLogFilter): (Predicate | undefined)[] {
   const { codes, classes } = parseStatuses(filter.status_code);

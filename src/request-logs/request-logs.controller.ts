@@ -30,7 +30,7 @@ export class RequestLogsController {
     id: 'getRequestDetails',
     tag: 'Request logs',
     summary: 'Get Request Details',
-    description: 'Returns one request with all that was captured of it.',
+    description: 'Returns one request with all captured data.',
     path: ':request_uuid',
     input: GetRequestDetailsInput,
     response: RequestDetails,

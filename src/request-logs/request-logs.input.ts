@@ -1,7 +1,8 @@
 import { parseMethods, parseStatuses } from '../clickhouse/predicates.js';
 import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import { type InputFingerprint, type WindowCursor, resolveWindowCursor } from '../pagination/page-cursor.js';
+import type { WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import type { InputFingerprint } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   BooleanField,
@@ -12,12 +13,11 @@ import {
   TokenField,
   UuidField,
 } from '../validation/field-types.js';
-import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
-export class ListRequestLogsInput extends AppInput implements CrossFieldValidated {
+export class ListRequestLogsInput extends AppInput implements WindowedInput {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
@@ -29,7 +29,7 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
 
   @TextField({
     maxLength: 1024,
-    description: 'Path pattern; `*` is any run of characters',
+    description: 'Path pattern; `*` matches any characters',
     examples: ['/api/v1/*'],
   })
   path?: string;
@@ -37,7 +37,7 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
   @PatternField({
     pattern: /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/,
     maxLength: 128,
-    description: 'Status codes and classes of codes, comma-separated',
+    description: 'Status codes and classes, comma-separated',
     examples: ['2xx,404'],
   })
   status_code?: string;
@@ -61,8 +61,9 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
   @TokenField()
   next_token?: string;
 
-  /** Where the read in pages stands. */
   cursor: WindowCursor;
+
+  readonly defaultSpanMs = DEFAULT_SPAN_MS;
 
   get fingerprint(): InputFingerprint {
     const { codes, classes } = parseStatuses(this.status_code);
@@ -76,12 +77,6 @@ export class ListRequestLogsInput extends AppInput implements CrossFieldValidate
     ];
     return { operation: 'request-logs', filters };
   }
-
-  async validate(context: ValidationContext<this>): Promise<void> {
-    this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
-      defaultSpanMs: DEFAULT_SPAN_MS,
-    });
-  }
 }
 
 export class GetRequestDetailsInput extends AppInput {
@@ -94,7 +89,7 @@ export class GetRequestDetailsInput extends AppInput {
 
   @BooleanField({
     default: false,
-    description: "Whether the answer has the consumer's ID as well",
+    description: "Whether the response includes the consumer's ID",
     examples: [true],
   })
   include_consumer_id: boolean;

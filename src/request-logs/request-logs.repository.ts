@@ -8,14 +8,14 @@ import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
 import type { ScanStep } from './backward-scan.js';
 import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
 
-/** The place of a record in the order of the pages. */
+/** The key of a record in the order of the pages. */
 export interface RequestLogKey {
   /** Milliseconds since the epoch. */
   timestamp: number;
   request_uuid: string;
 }
 
-/** How many records a window holds, and since when: the oldest's time in milliseconds since the epoch. */
+/** Number of records of a window, and the time of the oldest in milliseconds since the epoch. */
 export interface LogStats {
   records: number;
   oldest: number | null;
@@ -34,7 +34,7 @@ export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 /** Bytes of the beginning of a record, with its timestamp and UUID. */
 export const KEY_LENGTH =
   `{"timestamp":"2026-11-20T14:05:09.123Z","request_uuid":"0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"`.length;
-/** A record's JSON text, but for the members behind `request_uuid`, which the store has as text. */
+/** A record's JSON text up to `request_uuid`; the store has the following members as text. */
 const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
 
 const IN_WINDOW = `
@@ -54,11 +54,11 @@ const ORDER = `
 ORDER BY timestamp DESC, request_uuid DESC
 LIMIT {limit:UInt32}`;
 
-/** The bound on the timestamp alone says nothing new, but it lets the primary key skip what came before: 8 ms, not 638. */
+/** The bound on the timestamp is redundant, but lets the primary key skip newer rows: 8 ms, not 638. */
 const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
   AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
 
-/** Details have 0 for a size that is not known: public clients decode no null there. No text of JSON holds such a member. */
+/** Details have 0 for an unknown size, because public clients do not accept null. No JSON string contains such a member. */
 const WITH_SIZES = ['request', 'response'].reduce(
   (sql, which) => `replaceOne(${sql}, '"${which}_size_bytes":null', '"${which}_size_bytes":0')`,
   'substring(record_json, 1, length(record_json) - 1)',
@@ -66,8 +66,8 @@ const WITH_SIZES = ['request', 'response'].reduce(
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
 /**
- * The key leads to the time, and the time to the place in the logs. The capture's members come behind the record's; the
- * aggregate is there because a subquery without rows would have no value.
+ * The key gives the time, and the time the row in the logs. The captured members follow the record's. The aggregate
+ * is needed because a scalar subquery without rows has no value.
  */
 const FIND = (added: string) => `
 WITH (
@@ -89,9 +89,9 @@ export class RequestLogsRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * The records of one look, each as the JSON text of one object.
+   * The records of one step, each as the JSON text of one object.
    *
-   * @throws ResultTooLarge when they have more than `MAX_PAGE_BYTES`
+   * @throws ResultTooLarge if they have more than `MAX_PAGE_BYTES`
    */
   page(...query: PageQuery): Promise<JsonLines> {
     return this.query('request_logs.page', PAGE, ...query);
@@ -104,10 +104,10 @@ export class RequestLogsRepository {
   }
 
   /**
-   * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and what
-   * was captured, as the JSON text of one object.
+   * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and its
+   * captured data, as the JSON text of one object.
    *
-   * @param withConsumerId whether it has the consumer's ID behind the record's other members
+   * @param withConsumerId whether to add the consumer's ID after the record's other members
    */
   async find(
     scope: AppScope,
@@ -131,7 +131,7 @@ export class RequestLogsRepository {
     return rows.length === 0 ? null : rows.joinFirst(1);
   }
 
-  /** What a window holds, excluded endpoints' records included: by the primary key alone, which makes it cheap. */
+  /** Statistics of a window, including excluded endpoints: cheap, because it only uses the primary key. */
   async countAndOldest(scope: AppScope, { start, end }: Window): Promise<LogStats> {
     const [stats] = await this.store.rows<LogStats>(scope, 'request_logs.stats', STATS, { start, end });
     return stats ?? { records: 0, oldest: null };

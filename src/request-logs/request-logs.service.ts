@@ -6,7 +6,7 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
-import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
+import type { WindowCursor } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
@@ -43,14 +43,14 @@ export class RequestLogsService {
     const window = resolveCursorWindow(input.cursor);
     const page = await this.readPage(scope, input, window, limit);
     const { hasMore } = page;
-    // One key, one record: a copy behind the end of a page would be skipped by the next one.
+    // One record per key: the store may have copies of a row, and the keyset would skip a copy on the next page.
     const rows = page.rows.withoutRepeats(KEY_LENGTH);
     const count = Math.min(page.count, rows.length);
     const token = hasMore ? await this.tokenAfter(rows.at(count - 1), input, scope, window) : undefined;
     return frameLines(rows, count, token);
   }
 
-  /** One request as JSON text in UTF-8; 404 when it is unknown, expired, excluded or of another app. */
+  /** One request as JSON text in UTF-8; 404 if it is unknown, expired, excluded or of another app. */
   async get(
     account: Account,
     { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
@@ -71,7 +71,7 @@ export class RequestLogsService {
     return addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs);
   }
 
-  /** The records of a page, one more where there are so many; fewer where they would be too large together. */
+  /** The records of a page and one more, if they exist; fewer if they would be too large together. */
   private async readPage(
     scope: AppScope,
     input: ListRequestLogsInput,
@@ -97,7 +97,7 @@ export class RequestLogsService {
     }
   }
 
-  /** The newest records of a window, so many at most, or what is asked of them. */
+  /** The newest records of a window up to a limit, or values derived from them. */
   private async scanNewest<F extends ScanResult>(
     scope: AppScope,
     { cursor }: ListRequestLogsInput,
@@ -113,23 +113,22 @@ export class RequestLogsService {
     return scanBackwards({ start, end }, limit, rowsPerMs, (step) => query(step, after));
   }
 
-  private async tokenAfter(
+  private tokenAfter(
     record: string,
     { fingerprint, cursor }: ListRequestLogsInput,
     scope: AppScope,
     window: Window,
   ) {
     const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
-    await this.tokens.ensureSecret();
-    return signNextToken(this.tokens, fingerprint, scope, {
-      window: toTokenWindow(window),
+    return this.tokens.signNext(fingerprint, scope, {
+      window: [window.start, window.end],
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [Date.parse(timestamp), request_uuid],
     });
   }
 }
 
-/** The token's window for all pages, cut again to what may be shown now. */
+/** The token's window for all pages, cut again to the current retention. */
 function resolveCursorWindow({ now, requestedWindow, token }: WindowCursor): Window {
   const [start, end] = token ? token.window : requestedWindow;
   return resolveWindow({
@@ -145,7 +144,7 @@ function getPosition({ token }: WindowCursor): RequestLogKey | undefined {
   return token && { timestamp: Number(token.after[0]), request_uuid: String(token.after[1]) };
 }
 
-/** How many of the first records have at most so many bytes together; at least one. */
+/** How many of the first records fit into a number of bytes; at least one. */
 function countWithin(sizes: readonly number[], bytes: number): number {
   let sum = 0;
   const count = sizes.findIndex((size) => (sum += size) > bytes);

@@ -1,6 +1,7 @@
 import type { AppScope } from '../apps/apps.service.js';
 import { exceedsLimits } from '../clickhouse/clickhouse.errors.js';
 import type { FileJoiner } from '../common/formats/file-joiner.js';
+import { RequestContext } from '../common/request-context.js';
 import type { Sample } from '../request-logs/export/export-body.fields.js';
 import type { SpanKey } from './traces.input.js';
 import type { TracesRepository } from './traces.repository.js';
@@ -85,7 +86,7 @@ export class SpanPages {
       try {
         result = await ask({ after, last });
       } catch (error) {
-        this.scope.signal?.throwIfAborted();
+        RequestContext.current?.signal?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;
         candidates = Math.ceil(candidates / GROWTH);
         continue;

@@ -5,6 +5,7 @@ import type { Account } from '../common/account.js';
 import { FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { type FileJoiner, createJoiner } from '../common/formats/file-joiner.js';
+import { RequestContext } from '../common/request-context.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
 import { rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
@@ -52,7 +53,7 @@ export class TracesService {
     const chunks = this.read(account.keyIdentifier, scope, query, input, joiner);
     const first = chunks.next();
     // Also of an answer that was never begun.
-    scope.signal?.addEventListener('abort', () => void chunks.return());
+    RequestContext.current?.signal?.addEventListener('abort', () => void chunks.return());
     await Promise.race([first, pause(HEADERS_WITHIN_MS, undefined, { ref: false })]);
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
     return new FileAnswer(query.format, { chunks: resume(first, chunks), trailers });

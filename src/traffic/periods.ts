@@ -1,6 +1,6 @@
 import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
 
-/** How records are grouped: by a unit of the zone's calendar. */
+/** Grouping of records by a unit of the zone's calendar. */
 export type Interval = 'minute' | 'hour' | 'day' | 'month';
 
 const DAY_SECONDS = 86_400;
@@ -11,7 +11,7 @@ interface CalendarUnit {
   indexAt(local: number): number;
   /** The local time at which a unit begins. */
   startOf(index: number): number;
-  /** Whether the unit counts again when a clock that was put back shows it again. */
+  /** Whether a unit that the clock repeats after daylight saving is a new period. */
   isRepeated: boolean;
 }
 
@@ -39,7 +39,7 @@ const UNITS: Readonly<Record<Interval, CalendarUnit>> = {
 const EARLIEST = -62_135_596_800;
 const LATEST = 253_402_300_799;
 
-/** Well over the 13 months for which traffic is kept; bounds the work that a malicious window can ask for. */
+/** Well above the 13 months of retention; limits the work for a malicious window. */
 const LONGEST_WINDOW_SECONDS = 800 * DAY_SECONDS;
 
 /** More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date line. */
@@ -55,10 +55,10 @@ const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
  * `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains `from`; every
  * period that begins before `to` is included, whole (docs/contract.md#periods). Empty when `from` is not before `to`.
  *
- * A day or month is one of the zone's calendar, of whatever length. A minute or hour is one of the zone's clock, and those
- * that the clock shows again after it was put back are periods of their own.
+ * A day or month is one of the zone's calendar and varies in length. A minute or hour is one of the zone's clock; repeated ones
+ * at the end of daylight saving are separate periods.
  *
- * `from` and `to` are held within the years 1 to 9999, and `to` within 800 days of `from`.
+ * `from` and `to` are clamped to the years 1 to 9999, and `to` within 800 days of `from`.
  *
  * @throws RangeError when the zone is unknown.
  */
@@ -101,8 +101,8 @@ function periodAt(instant: number, zone: string, interval: Interval): readonly [
 }
 
 /**
- * The beginnings of the periods in `spans`. The first one may be cut short by where the spans begin, and so may
- * not be a beginning at all.
+ * The beginnings of the periods in `spans`. The first one may be in the middle of a period, where the spans
+ * begin.
  */
 function periodStarts(spans: readonly OffsetSpan[], unit: CalendarUnit): number[] {
   const starts: number[] = [];
@@ -110,11 +110,11 @@ function periodStarts(spans: readonly OffsetSpan[], unit: CalendarUnit): number[
   let begun = -Infinity;
   let offsetBefore = -Infinity;
   for (const { start, end, offset } of spans) {
-    // A clock put back shows hours again, and they count again; a day that shows midnight twice stays one day.
+    // Hours that the clock repeats are new periods; a day with two midnights stays one day.
     if (unit.isRepeated && offset < offsetBefore) begun = -Infinity;
     offsetBefore = offset;
     for (let index = Math.max(begun + 1, unit.indexAt(start + offset)); ; index++) {
-      // A clock put forward skips the unit's first minutes: then it begins with the span.
+      // If the clock skips the unit's first minutes, the unit begins with the span.
       const beginning = Math.max(start, unit.startOf(index) - offset);
       if (beginning >= end) break;
       starts.push(beginning);

@@ -8,11 +8,11 @@ const COARSE_ROLLUPS: readonly { name: Rollup; bucketSeconds: number }[] = [
 
 /**
  * The coarsest, hence cheapest, table of counts whose buckets (aligned to the Unix epoch) no period of the window
- * cuts through: UTC days, else UTC hours, else quarters of an hour, which suit every zone's offset of today.
- * The answer is one of three constants, so it may stand in the text of a query.
+ * splits: UTC days, else UTC hours, else quarter-hours, which fit every zone's current offset.
+ * The result is one of three constants, so it is safe in the text of a query.
  *
- * Judged by the bounds and not by the zone's offsets: a window that begins in Lord Howe's spring may see
- * whole-hour offsets alone and yet begin on a half-hour.
+ * Decided by the bounds, not by the zone's offsets: a window that begins in Lord Howe's spring may have
+ * only whole-hour offsets and still begin on a half-hour.
  *
  * @param bounds of the periods, as `periodBounds` gives them
  */

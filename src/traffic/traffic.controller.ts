@@ -17,7 +17,7 @@ export class TrafficController {
     summary: 'Get Traffic',
     description:
       'Returns aggregated traffic of one app in pages, per hour or per day of a timezone, oldest period first. ' +
-      'Excluded endpoints are left out, and so are periods without requests.',
+      'Excluded endpoints and periods without requests are left out.',
     input: GetTrafficInput,
     response: TrafficPage,
   })

@@ -1,5 +1,6 @@
 import type { Timestamp } from '../common/time/timestamp.js';
-import { type InputFingerprint, type WindowCursor, resolveWindowCursor } from '../pagination/page-cursor.js';
+import type { WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import type { InputFingerprint } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
 import {
   IntegerField,
@@ -8,7 +9,6 @@ import {
   TimezoneField,
   TokenField,
 } from '../validation/field-types.js';
-import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;
@@ -22,7 +22,7 @@ export const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   day: 30 * 24 * HOUR_MS,
 };
 
-export class GetTrafficInput extends AppInput implements CrossFieldValidated {
+export class GetTrafficInput extends AppInput implements WindowedInput {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
 
@@ -49,7 +49,7 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
     default: 'hour',
     older: { name: 'intervals', words: { hours: 'hour', days: 'day' } },
     description:
-      'Grouping of the records. Its older name `intervals` (`hours`, `days`) is read where it is left out.',
+      'Grouping of the records. If it is absent, the older parameter `intervals` (`hours`, `days`) is read.',
     examples: ['day'],
   })
   interval: TrafficInterval;
@@ -67,7 +67,6 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
   @TokenField()
   next_token?: string;
 
-  /** Where the read in pages stands. */
   cursor: WindowCursor;
 
   get fingerprint(): InputFingerprint {
@@ -75,13 +74,8 @@ export class GetTrafficInput extends AppInput implements CrossFieldValidated {
     return { operation: 'traffic', filters };
   }
 
-  async validate(context: ValidationContext<this>): Promise<void> {
-    const { interval, timezone } = this;
-    // A refused interval or timezone leaves nothing to resolve the window with.
-    const defaultSpanMs = context.isValid('interval') ? DEFAULT_SPAN_MS[interval] : DEFAULT_SPAN_MS.hour;
-    this.cursor = await resolveWindowCursor(this, context, this.fingerprint, {
-      defaultSpanMs,
-      timezone: context.isValid('timezone') ? timezone : undefined,
-    });
+  get defaultSpanMs(): number {
+    // A refused interval is undefined.
+    return DEFAULT_SPAN_MS[this.interval === 'day' ? 'day' : 'hour'];
   }
 }

@@ -19,7 +19,7 @@ export interface PeriodSums {
 
 type Table = `${Rollup}_v1` | 'counts_per_15m_by_consumer_v1';
 
-/** Public clients read integers of 64 bits with a sign. A sum beyond them stays there, where the engine's would begin anew at 0. */
+/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum would overflow. */
 const SUM_BYTES = (column: string) =>
   `if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column}))`;
 
@@ -50,7 +50,7 @@ export class TrafficRepository {
   /**
    * Sums by period, oldest first, periods without requests left out.
    *
-   * The periods' bounds are given, in seconds since the epoch: calendars are the application's business, because
+   * The caller computes the periods' bounds, in seconds since the epoch, because
    * the engine labels hours wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue 119969).
    */
   sums(

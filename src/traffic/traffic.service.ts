@@ -4,7 +4,7 @@ import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { type WindowCursor, signNextToken, toTokenWindow } from '../pagination/page-cursor.js';
+import type { WindowCursor } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
@@ -35,17 +35,16 @@ export class TrafficService {
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);
     if (rows.length <= limit || !last) return framePage(records, undefined);
-    await this.tokens.ensureSecret();
-    const content = {
-      window: toTokenWindow(window),
+    const token = await this.tokens.signNext(input.fingerprint, scope, {
+      window: [window.start, window.end],
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
-    };
-    return framePage(records, signNextToken(this.tokens, input.fingerprint, scope, content));
+    });
+    return framePage(records, token);
   }
 }
 
-/** The token's window for all pages, cut again to what may be shown now. */
+/** The token's window for all pages, cut again to the current retention. */
 function resolveCursorWindow(
   { now, requestedWindow, token }: WindowCursor,
   interval: TrafficInterval,
@@ -53,7 +52,7 @@ function resolveCursorWindow(
   const [start, end] = token ? token.window : requestedWindow;
   return resolveWindow({
     start: start ?? undefined,
-    // No request is in the future; a far end would only make for many empty periods.
+    // No request is in the future; a distant end would only create many empty periods.
     end: Math.min(end ?? now, now + 2 * DAY_MS),
     now,
     defaultSpanMs: DEFAULT_SPAN_MS[interval],
@@ -62,8 +61,8 @@ function resolveCursorWindow(
 }
 
 /**
- * The bounds of the periods to sum, in seconds since the epoch: the window's, without those that were given on earlier
- * pages, nor the one that the retention cuts through, which would count requests that must no longer be shown.
+ * The bounds of the periods to sum, in seconds since the epoch: the window's, without those of earlier
+ * pages and the one that the retention splits, which would count requests that must no longer be shown.
  */
 function computeBounds(
   { start, end }: Window,
@@ -80,7 +79,7 @@ function computeBounds(
   return token ? bounds.filter((bound) => bound > Number(token.after[0])) : bounds;
 }
 
-/** Both ascend, so that each period is looked for behind the one before. */
+/** Both ascend, so the search for each period continues after the previous one. */
 function toTrafficRecords(periods: readonly PeriodSums[], bounds: readonly number[]): string[] {
   let at = 0;
   return periods.map(({ start, json }) => {

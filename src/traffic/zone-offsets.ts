@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { Temporal } from 'temporal-polyfill';
 
-/** A stretch of time during which a zone's clocks keep one offset. */
+/** A span of time with one offset of a zone. */
 export interface OffsetSpan {
   /** First second of the span; seconds since the Unix epoch. */
   readonly start: number;
@@ -11,7 +11,7 @@ export interface OffsetSpan {
   readonly offset: number;
 }
 
-// Spans are remembered by block of time, not by window, so that every window of a zone finds them again.
+// Spans are cached by block of time, not by window, so that all windows of a zone share them.
 const BLOCK_SECONDS = 366 * 86_400;
 const blocks = new LRUCache<string, readonly OffsetSpan[]>({ max: 2_000 });
 

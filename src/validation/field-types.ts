@@ -36,7 +36,7 @@ export interface IntegerOptions extends FieldOptions<number> {
   readonly le?: number;
 }
 
-/** A whole number; one beyond 2^53 - 1 becomes just that. */
+/** A whole number, clamped to 2^53 - 1. */
 export function IntegerField<const Options extends IntegerOptions>(
   options: Options,
 ): FieldDecorator<FieldValue<number, Options>> {
@@ -67,7 +67,7 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
   ),
 );
 
-/** True or false, in a text by one of pydantic's words for it. */
+/** A boolean; in text, one of pydantic's words for it. */
 export function BooleanField<const Options extends FieldOptions<boolean>>(
   options: Options,
 ): FieldDecorator<FieldValue<boolean, Options>> {
@@ -81,7 +81,7 @@ export function BooleanField<const Options extends FieldOptions<boolean>>(
   );
 }
 
-/** A kind whose values are texts, in the URL and in JSON. */
+/** A field type with string values, in the URL and in JSON. */
 function textKind<Value>(
   schema: FieldType<Value>['schema'],
   read: FieldType<Value>['read'],
@@ -94,7 +94,7 @@ export interface TextOptions extends FieldOptions<string> {
   readonly maxLength: number;
 }
 
-/** Any text; an empty one says the same as none (docs/contract.md#empty-values). */
+/** Any text; an empty one is the same as an absent one (docs/contract.md#empty-values). */
 export function TextField<const Options extends TextOptions>(
   options: Options,
 ): FieldDecorator<FieldValue<string, Options>> {
@@ -104,11 +104,11 @@ export function TextField<const Options extends TextOptions>(
 }
 
 export interface PatternOptions extends TextOptions {
-  /** Anchored at both ends, and without nested repetition of the same characters. */
+  /** Anchored at both ends, without nested repetition of the same characters. */
   readonly pattern: RegExp;
 }
 
-/** Text of a fixed form. */
+/** Text that matches a pattern. */
 export function PatternField<const Options extends PatternOptions>(
   options: Options,
 ): FieldDecorator<FieldValue<string, Options>> {
@@ -154,7 +154,7 @@ export interface ListOptions<Value> extends FieldOptions<Value> {
   readonly maxItems: number;
 }
 
-/** A list of a few words, each of which counts once; read in the order of `words`. */
+/** A list of a few words without repetition, in the order of `words`. */
 export function LiteralListField<
   const Word extends string,
   const Options extends ListOptions<readonly NoInfer<Word>[]> & {
@@ -184,7 +184,7 @@ export function LiteralListField<
   );
 }
 
-/** Stands for the reading of a text where a field can only be a member of the body. */
+/** Placeholder parser for fields that can only be in the body. */
 export const notInUrl = (): never => {
   throw new TypeError('This kind of field belongs in the body');
 };
@@ -194,21 +194,21 @@ function oneOf<Word extends string>(words: readonly Word[]): (text: string) => W
   return (text) => words.find((word) => word === text) ?? otherwise;
 }
 
-/** `1.0` is 1; one beyond 2^53 - 1 becomes just that. */
+/** `1.0` is 1; larger values are clamped to 2^53 - 1. */
 export function jsonInteger(value: unknown): number | ConstraintViolation {
   if (typeof value !== 'number' || (!Number.isInteger(value) && Number.isFinite(value)))
     return notAJsonInteger;
   return Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 }
 
-/** A UUID, lower-case with hyphens whatever form it was sent in. */
+/** A UUID, normalized to lower-case with hyphens. */
 export function UuidField<const Options extends FieldOptions<string>>(
   options: Options,
 ): FieldDecorator<FieldValue<string, Options>> {
   return field<string, Options>(textKind({ type: 'string', format: 'uuid' }, parseUuid), options);
 }
 
-/** The token of a page. Only its form is judged here; whether it is ours and of this query, its input's `validate`. */
+/** A page token. Checks only the form; `validate` of the input verifies the signature and the query. */
 export function TokenField(
   options: FieldOptions<string> = {
     description: 'Token for the next page, from a previous response',

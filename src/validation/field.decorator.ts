@@ -20,26 +20,26 @@ export interface FieldSchema {
   readonly required?: string[];
 }
 
-/** What every kind of field is told. */
+/** Options of every field type. */
 export interface FieldOptions<Value> {
   /** Default: `query`. */
   readonly in?: Place;
   readonly description: string;
-  /** Whether a member of the body must be there; a part of the path always is. */
+  /** Whether a member of the body is required; path parameters always are. */
   readonly required?: boolean;
-  /** The value when none is sent. Without one, it is `undefined`. */
+  /** The default value; without it, `undefined`. */
   readonly default?: Value;
   readonly examples?: unknown[];
-  /** The name that it had before, which is read where the present one is missing, and the words that meant its values. */
+  /** The older name, which is read if the current one is absent, and the older words for its values. */
   readonly older?: { readonly name: string; readonly words: Readonly<Record<string, string>> };
 }
 
-/** A kind of field: how its value is read, and how it is documented. */
+/** A field type: parsing and documentation of its value. */
 export interface FieldType<Value> {
   readonly schema: FieldSchema;
-  /** The value that a text stands for; `undefined` when it says the same as no value at all. */
+  /** Parses a text; `undefined` if it is the same as an absent value. */
   read(text: string): Value | ConstraintViolation | undefined;
-  /** The value that a member of a JSON body stands for. @param json its text, which tells `1.0` from `1` */
+  /** Parses a member of a JSON body. @param json its text, in which `1.0` differs from `1` */
   readonly readJson: (value: unknown, json: string) => Value | ConstraintViolation | PartRefusals | undefined;
 }
 
@@ -49,7 +49,7 @@ export interface Field extends FieldType<unknown>, FieldOptions<unknown> {
   readonly name: string;
 }
 
-/** What the property of a field can hold: `undefined` too, unless there is always a value. */
+/** The type of a field's property: with `undefined`, unless there is always a value. */
 export type FieldValue<Value, Options> = Options extends
   { in: 'path' } | { default: unknown } | { required: true }
   ? Value
@@ -61,14 +61,14 @@ export type FieldDecorator<Value> = <Class, Name extends keyof Class & string>(
   name: Name,
 ) => void;
 
-/** What class-transformer makes an input of: the fields that were sent, each still escaped, those of the body as JSON text. */
+/** The source object for class-transformer: the sent fields, still escaped, members of the body as JSON text. */
 export type RawFields = Readonly<Record<string, string | undefined>>;
 
 const declared = new Map<unknown, Map<string, Field>>();
 const collected = new Map<unknown, readonly Field[]>();
 const CLASS_ONLY = { toClassOnly: true };
 
-/** Declares a property as a parameter: registers it for the document, converts it, checks it. */
+/** Declares a property as a parameter: documents, converts and validates it. */
 export function field<Value, Options extends FieldOptions<Value>>(
   fieldType: FieldType<Value>,
   options: Options,
@@ -83,7 +83,7 @@ export function field<Value, Options extends FieldOptions<Value>>(
   };
 }
 
-/** The fields of an input class in the order in which they are judged: by place, inherited before own. */
+/** The fields of an input class in the order of validation: by place, inherited before own. */
 export function getFields(inputClass: object): readonly Field[] {
   const known = collected.get(inputClass);
   if (known) return known;
@@ -95,7 +95,7 @@ export function getFields(inputClass: object): readonly Field[] {
   return ordered;
 }
 
-/** Under which of its names a field was sent, and the value as it was sent. */
+/** The name under which a field was sent, and the value as it was sent. */
 export function findSent(
   { name, older }: Field,
   values: ReadonlyMap<string, string>,
@@ -105,19 +105,19 @@ export function findSent(
   return older && olderRaw !== undefined ? { name: older.name, raw: olderRaw } : { name, raw };
 }
 
-/** The same in present words. */
+/** The same with the current words for its values. */
 export function findPresent(field: Field, values: ReadonlyMap<string, string>): string | undefined {
   const { name, raw } = findSent(field, values);
   const words = name === field.name ? {} : (field.older?.words ?? {});
   return raw !== undefined && Object.hasOwn(words, raw) ? words[raw] : raw;
 }
 
-/** The text that was sent in a URL, or undefined when what was sent is no text. */
+/** The decoded text of a URL value; undefined if it is malformed. */
 export function decodeFor(place: Exclude<Place, 'body'>, raw: string): string | undefined {
   return place === 'path' ? decodePathText(raw) : decodeQueryText(raw);
 }
 
-/** Reading is checking: a value that could not be read is a refusal, and that is all there is to validate. */
+/** The validator of class-validator: conversion already validated the value, so only a violation is left to report. */
 const accepted = ValidateBy({
   name: 'accepted',
   validator: {
@@ -137,7 +137,7 @@ function memberValue(field: Field, json: string | undefined): unknown {
   const value: unknown = json === undefined ? undefined : JSON.parse(json);
   const isRequired = field.required === true;
   if (value === undefined) return isRequired ? missing : field.default;
-  // Clients write null for what they leave out.
+  // Clients send null for absent values.
   return value === null && !isRequired ? field.default : (field.readJson(value, json ?? '') ?? field.default);
 }
 

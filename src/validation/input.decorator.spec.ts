@@ -19,19 +19,11 @@ import {
 } from './field-types.js';
 import { Input } from './input.decorator.js';
 import { invalidToken, startNotBeforeEnd } from './issues.js';
-import type { CrossFieldValidated, ValidationContext } from './validation-context.js';
+import { type CrossFieldValidated, InputValidator, type ValidationContext } from './validation-context.js';
 
 const description = 'For the document';
 const ACCOUNT: Account = { teamId: 7, teamName: 'Team', plan: 'premium', keyIdentifier: 'abcdefg' };
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
-
-/** Stands for whatever an input's check needs of the application. */
-@Injectable()
-class Tokens {
-  async belongs(token: string, teamId: number): Promise<boolean> {
-    return Promise.resolve(token === `of-team-${teamId}`);
-  }
-}
 
 class AppInput {
   @IntegerField({ in: 'path', description, ge: 1 }) app_id: number;
@@ -45,17 +37,24 @@ class ListThingsInput extends AppInput implements CrossFieldValidated {
   @IntegerField({ description, ge: 1, le: 1000, default: 100 }) limit: number;
   @TokenField() next_token?: string;
 
-  async validate(context: ValidationContext<ListThingsInput>) {
+  validate(context: ValidationContext<this>) {
     if (context.isValid('start', 'end', 'timezone') && !this.inOrder())
       context.addIssue('start', startNotBeforeEnd);
-    const tokens = context.resolve(Tokens);
-    if (this.next_token !== undefined && !(await tokens.belongs(this.next_token, context.account.teamId)))
-      context.addIssue('next_token', invalidToken);
   }
 
   private inOrder(): boolean {
     const { start, end, timezone } = this;
     return !end || (start ? resolveTimestamp(start, timezone) : 0) < resolveTimestamp(end, timezone);
+  }
+}
+
+/** A validator of the application. */
+@Injectable()
+class TokenValidator extends InputValidator {
+  override async validate(input: object, context: ValidationContext) {
+    if (!(input instanceof ListThingsInput) || input.next_token === undefined) return;
+    if ((await Promise.resolve(`of-team-${context.account.teamId}`)) !== input.next_token)
+      context.addIssue('next_token', invalidToken);
   }
 }
 
@@ -76,7 +75,10 @@ class ThingsController {
   }
 }
 
-@Module({ controllers: [ThingsController], providers: [Tokens] })
+@Module({
+  controllers: [ThingsController],
+  providers: [{ provide: InputValidator, useClass: TokenValidator }],
+})
 class ThingsModule {}
 
 describe('@Input()', () => {
@@ -103,7 +105,7 @@ describe('@Input()', () => {
   };
   const requestPlaces = async (path: string) => (await requestIssues(path)).map(({ loc }) => loc.join('.'));
 
-  it('gives path and query as one object of typed values', async () => {
+  it('returns path and query as one object of typed values', async () => {
     const { body } = await get(
       '/v1/apps/007/things?start=2025-05-14T10:00+02:00&limit=1_0&method=&unknown=%',
     );
@@ -127,7 +129,7 @@ describe('@Input()', () => {
     expect(await json(incoming)).toMatchObject({ app_id: 5, limit: 6 });
   });
 
-  it('answers all faults at once: path first, then the order of declaration', async () => {
+  it('reports all issues at once: path first, then the order of declaration', async () => {
     const query = 'next_token=%00&limit=0&timezone=x&end=x&start=x&method=abcde';
     expect(await requestPlaces(`/v1/apps/x/things?${query}`)).toEqual([
       'path.app_id',
@@ -149,7 +151,7 @@ describe('@Input()', () => {
     );
   });
 
-  it('refuses what is no text, and says what was sent', async () => {
+  it('rejects what is no text, and says what was sent', async () => {
     const issues = await requestIssues('/v1/apps/%zz/things?method=%ff+&limit=%&other=%ff');
     expect(issues.map(({ type, input }) => [type, input])).toEqual([
       ['string_unicode', '%zz'],

@@ -1,16 +1,20 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { ModuleRef } from '@nestjs/core';
+import { type ArgumentMetadata, Injectable, Optional, type PipeTransform, type Type } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
 import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
 import { type ConstraintViolation, type PartRefusals, ValidationException } from './issues.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
-import { type CrossFieldValidated, type RawValues, ValidationContext } from './validation-context.js';
+import {
+  type CrossFieldValidated,
+  InputValidator,
+  type RawValues,
+  ValidationContext,
+} from './validation-context.js';
 
-/** What `@Input()` hands to the pipe. */
+/** The value that `@Input()` passes to the pipe. */
 export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
-  /** Called where the input class has members of a body. */
+  /** Called if the input class has members of a body. */
   readonly readBody: () => Promise<JsonBody>;
   readonly account: Account;
 }
@@ -18,40 +22,40 @@ export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
 type Instance = Record<string, unknown>;
 
 /**
- * Makes the typed input of an operation from what was sent, or one 422 with all its faults (docs/contract.md#order).
+ * Creates the typed input of an operation, or responds 422 with all validation issues (docs/contract.md#order).
  */
 @Injectable()
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
-  constructor(private readonly modules: ModuleRef) {}
+  constructor(@Optional() private readonly validator?: InputValidator) {}
 
-  /** @throws ValidationException, or what the body's reading throws */
+  /** @throws ValidationException, or errors of reading the body */
   async transform(
     { path, query, readBody, account }: RawInput,
     { metatype }: ArgumentMetadata,
   ): Promise<object> {
     const inputClass = metatype as Type<Instance>;
     const declared = getFields(inputClass);
-    // A class that was imported as a type only is `Object` here: nothing of it would be checked.
+    // A class that was imported as a type only is `Object` here and would not be validated.
     if (declared.length === 0) throw new Error(`${inputClass.name} declares no fields`);
     const hasBody = declared.some((field) => field.in === 'body');
     const { members, fault } = hasBody ? await readBody() : NO_BODY;
-    // Of a body that cannot be read, its members are not judged.
+    // Members of an invalid body are not validated.
     const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
     const raw = { path, query, body: members };
     const input = plainToInstance(inputClass, selectRawFields(fields, raw));
-    const context = new ValidationContext(fields, raw, account, this.resolve);
+    const context = new ValidationContext(fields, raw, account);
     addFieldIssues(input, context);
-    if (isCrossFieldValidated(input) && !fault) await input.validate(context);
+    if (!fault) {
+      if (isCrossFieldValidated(input)) input.validate(context);
+      await this.validator?.validate(input, context);
+    }
     const issues = [...context.issues(), ...(fault ? [fault] : [])];
     if (issues.length > 0) throw new ValidationException(issues);
     return input;
   }
-
-  private readonly resolve = <Provider>(type: Type<Provider>): Provider =>
-    this.modules.get(type, { strict: false });
 }
 
-/** Only what the class declares: whatever else was sent goes no further. */
+/** Only declared fields; all others are dropped. */
 function selectRawFields(fields: readonly Field[], raw: RawValues): RawFields {
   return Object.fromEntries(fields.map((field) => [field.name, findPresent(field, raw[field.in])]));
 }

@@ -34,11 +34,11 @@ describe('parseInteger', () => {
     ['1.5', '1e3', '0x10', '0b1', '1n', '1,000', '1.', '.0', '1.0.0', '1.0_0', '1 .0', '1. 0'],
     ['_1', '1_', '1__0', '+_1', '1_.0', '1._0', '+-1', '--1', '+ 1', '1 2', '1\n2', '1\0', '\x001'],
     ['١', '１', '²', '\u200b1', '\ufeff1', '\x1c1', '\x1f1'],
-  ])('refuses %j and the like', (...texts) => {
+  ])('rejects %j and the like', (...texts) => {
     for (const text of texts) expect([text, parseInteger(text)]).toEqual([text, notAnInteger]);
   });
 
-  it('refuses more digits than pydantic reads', () => {
+  it('rejects more digits than pydantic reads', () => {
     expect(parseInteger('9'.repeat(4301))).toBe(integerTooLong);
   });
 

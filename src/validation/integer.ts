@@ -8,8 +8,8 @@ const MAX_DIGITS = 4300;
 /**
  * Reads an integer as pydantic's lax mode does (docs/contract.md#integers): `007` is 7, `1_000` is 1000, `1.0` is 1.
  *
- * One too large to be exact as a number is clamped to ±(2^53 - 1): far above every ID and limit, it is out of bounds
- * or finds nothing, as its exact value would.
+ * One too large to be exact as a number is clamped to ±(2^53 - 1): it is far above every ID and limit, so the result
+ * is the same as for the exact value.
  */
 export function parseInteger(text: string): number | ConstraintViolation {
   const parts = SHAPE.exec(text);

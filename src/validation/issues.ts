@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** Why a value was refused: one row of the contract's table of validation errors (docs/contract.md#validation). */
+/** Why a value is invalid: one row of the contract's table of validation errors (docs/contract.md#validation). */
 export class ConstraintViolation {
   constructor(
     readonly type: string,
@@ -9,10 +9,10 @@ export class ConstraintViolation {
   ) {}
 }
 
-/** The way to a part of a JSON value: names of members and indexes of items. */
+/** The path to a part of a JSON value: names of members and indexes of items. */
 export type JsonPath = readonly (string | number)[];
 
-/** A part of a JSON value that was refused. */
+/** An invalid part of a JSON value. */
 export interface RefusedPart {
   readonly path: JsonPath;
   /** The part as it was sent. */
@@ -20,12 +20,12 @@ export interface RefusedPart {
   readonly refusal: ConstraintViolation;
 }
 
-/** Why a JSON value was refused: each of its parts that was. */
+/** Why a JSON value is invalid: its invalid parts. */
 export class PartRefusals {
   constructor(readonly parts: readonly RefusedPart[]) {}
 }
 
-/** Where a parameter stands in a request. */
+/** The place of a parameter in a request. */
 export type Place = 'path' | 'query' | 'body';
 
 /** One member of the 422 body's `detail`. */
@@ -33,19 +33,19 @@ export interface ValidationIssue {
   readonly type: string;
   readonly loc: readonly [Place, ...JsonPath];
   readonly msg: string;
-  /** The value as it was sent: a text, in the body any JSON; null where there was none. */
+  /** The value as it was sent: a string, or any JSON value in the body; null if absent. */
   readonly input: unknown;
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
-/** A 422 with every fault of the request. */
+/** A 422 with all validation issues of the request. */
 export class ValidationException extends HttpException {
   constructor(readonly issues: readonly ValidationIssue[]) {
     super({ detail: issues }, 422);
   }
 }
 
-/** The members stand in the order in which FastAPI writes them. */
+/** The members are in FastAPI's order. */
 export function createIssue(
   place: Place,
   path: string | JsonPath,
@@ -56,7 +56,7 @@ export function createIssue(
   return { type, loc, msg, input, ...(ctx && { ctx }) };
 }
 
-/** The bytes that were sent are no text: a percent sign that is not an escape, or not UTF-8. */
+/** The bytes are not text: a stray percent sign, or not UTF-8. */
 export const invalidUtf8 = new ConstraintViolation(
   'string_unicode',
   'Input should be a valid string, unable to parse raw data as a unicode string',
@@ -112,10 +112,10 @@ export function notOneOf(values: readonly string[]): ConstraintViolation {
   return new ConstraintViolation('literal_error', `Input should be ${expected}`, { expected });
 }
 
-/** A member of the body that must be there. */
+/** A required member of the body is missing. */
 export const missing = new ConstraintViolation('missing', 'Field required');
 export const notAString = new ConstraintViolation('string_type', 'Input should be a valid string');
-/** Not an integer in JSON; in a text it is `notAnInteger`. */
+/** Not an integer in JSON; for text see `notAnInteger`. */
 export const notAJsonInteger = new ConstraintViolation('int_type', 'Input should be a valid integer');
 export const notAList = new ConstraintViolation('list_type', 'Input should be a valid list');
 export const notAnObject = new ConstraintViolation(
@@ -148,7 +148,7 @@ export const unknownTimezone = valueError('unknown timezone');
 export const startNotBeforeEnd = valueError('start must be before end');
 /** The same of a body's window; belongs at `since`. */
 export const sinceNotBeforeUntil = valueError('since must be before until');
-/** A page token that is not ours, was altered, or is of another query. */
+/** A page token that this service did not sign, was changed, or belongs to another query. */
 export const invalidToken = valueError('invalid next_token');
-/** No text of the store holds NUL, and the engine's own text functions stop at one. */
+/** The store has no text with NUL, and the engine's text functions stop at one. */
 export const nullCharacter = valueError('null characters are not allowed');

@@ -11,24 +11,24 @@ import {
   notAnObject,
 } from './issues.js';
 
-/** More than any honest question: a list of 1,000 values and 100 filters have 20 KB. */
+/** Above any legitimate query: a list of 1,000 values and 100 filters have 20 KB. */
 const MAX_BYTES = 64 * 1024;
 const MAX_DEPTH = 16;
 const POSITION = / at position (\d+)$/;
 
 export interface JsonBody {
-  /** By name, each as JSON text with the digits that were sent. */
+  /** By name, each as JSON text with its original digits. */
   readonly members: ReadonlyMap<string, string>;
-  /** Why there are no members, where the body is no JSON object. */
+  /** Why there are no members, if the body is not a JSON object. */
   readonly fault?: ValidationIssue;
 }
 
 export const NO_BODY: JsonBody = { members: new Map() };
 
 /**
- * Reads the body of a request as JSON, whatever type it is announced as.
+ * Reads the body of a request as JSON, for any `Content-Type`.
  *
- * @throws ApiError 413 when it is too large, 408 when it arrives too slowly, 400 when the client left
+ * @throws ApiError 413 if it is too large, 408 if it arrives too slowly, 400 if the client disconnected
  */
 export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> {
   return parseJsonBody(await readBody(request, MAX_BYTES, () => undefined));
@@ -71,7 +71,7 @@ function decodeText(bytes: Buffer): string | undefined {
   }
 }
 
-/** Where an array or object begins that is nested too deeply. The parser calls itself for each level. */
+/** Offset of an array or object that is nested too deeply. The parser is recursive. */
 function findTooDeep(text: string): number | undefined {
   let depth = 0;
   for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|[[\]{}]/gs)) {

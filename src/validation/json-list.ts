@@ -13,7 +13,7 @@ export interface ListBounds {
   readonly maxItems: number;
 }
 
-/** The items of a JSON list, or why the list or each of its items was refused. */
+/** The items of a JSON list, or why the list or its items are invalid. */
 export function readList<Item>(
   value: unknown,
   { minItems = 0, maxItems }: ListBounds,
@@ -27,7 +27,7 @@ export function readList<Item>(
   return refused.length > 0 ? new PartRefusals(refused) : (read as Item[]);
 }
 
-/** What of a value was refused, as parts of what it is in; none when it was read. */
+/** The invalid parts of a value, relative to its parent; none if it is valid. */
 export function refusedParts(read: unknown, path: JsonPath, input: unknown): RefusedPart[] {
   if (read instanceof ConstraintViolation) return [{ path, input, refusal: read }];
   if (!(read instanceof PartRefusals)) return [];

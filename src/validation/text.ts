@@ -1,12 +1,12 @@
 import { type ConstraintViolation, nullCharacter, tooLong } from './issues.js';
 
-/** The fault of a text, if it has one: longer than `maxLength` code points, or a NUL in it. */
+/** The violation of a text, if any: longer than `maxLength` code points, or with a NUL. */
 export function validateText(text: string, maxLength: number): ConstraintViolation | undefined {
   if (isLonger(text, maxLength)) return tooLong(maxLength);
   return text.includes('\0') ? nullCharacter : undefined;
 }
 
-/** Whether a text has more than `maxLength` code points, counted only where the count of code units leaves it open. */
+/** Whether a text has more than `maxLength` code points; counts them only if the number of code units does not decide it. */
 function isLonger(text: string, maxLength: number): boolean {
   if (text.length <= maxLength) return false;
   return text.length > 2 * maxLength || Array.from(text).length > maxLength;

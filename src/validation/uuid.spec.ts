@@ -41,7 +41,7 @@ describe('parseUuid', () => {
     ['67e55044--10b1426f-9247-bb680e5fe0c8', 'invalid group length in group 1: expected 4, found 0'],
     [`${UUID}0`, 'invalid group length in group 4: expected 12, found 13'],
     [`{${UUID.slice(0, -1)}}`, 'invalid group length in group 4: expected 12, found 11'],
-  ])('refuses %j: %s', (text, why) => {
+  ])('rejects %j: %s', (text, why) => {
     expect(parseUuid(text)).toEqual(notAUuid(why));
   });
 

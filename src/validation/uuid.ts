@@ -17,7 +17,7 @@ export function parseUuid(text: string): string | ConstraintViolation {
   return groups ? groups.slice(1).join('-').toLowerCase() : notAUuid(whyInvalid(body, offset));
 }
 
-/** The part that holds the digits, and how many characters stand before it. */
+/** The part with the digits, and its offset. */
 function unwrap(text: string): { body: string; offset: number } {
   if (text.startsWith('{') && text.endsWith('}')) return { body: text.slice(1, -1), offset: 1 };
   if (text.startsWith(URN)) return { body: text.slice(URN.length), offset: URN.length };

@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import type { Account } from '../common/account.js';
 import { type Field, decodeFor, findSent } from './field.decorator.js';
 import {
@@ -13,16 +12,22 @@ import { refusedParts } from './json-list.js';
 /** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
 
-/** An input class whose fields must also fit together, or fit the account. */
+/** An input class whose fields must also fit together. */
 export interface CrossFieldValidated {
   /**
-   * Called when each field has been judged by itself; a field that was refused is `undefined`. What is refused here
-   * joins the same 422. May leave on the input what it worked out.
+   * Called after the validation of each field; an invalid field is `undefined`. Issues that it adds are in the
+   * same 422. May set derived values on the input.
    */
-  validate(context: ValidationContext<this>): void | Promise<void>;
+  validate(context: ValidationContext<this>): void;
 }
 
-/** What is known of a request while its input is judged, and where more faults are told. */
+/** A provider that checks inputs, also against what the application knows; it passes by those that do not concern it. */
+export abstract class InputValidator {
+  /** Called after the input's own `validate`, for which the same holds. */
+  abstract validate(input: object, context: ValidationContext): Promise<void>;
+}
+
+/** The context of a request during validation; collects issues. */
 export class ValidationContext<Input = Record<string, unknown>> {
   private readonly violations = new Map<string, ConstraintViolation | PartRefusals>();
 
@@ -30,21 +35,19 @@ export class ValidationContext<Input = Record<string, unknown>> {
     private readonly fields: readonly Field[],
     private readonly raw: RawValues,
     readonly account: Account,
-    /** A provider of the application, by its class. */
-    readonly resolve: <Provider>(type: Type<Provider>) => Provider,
   ) {}
 
-  /** Refuses the value of a field, or parts of it, unless it was refused already. */
+  /** Adds issues for a field, unless it already has one. */
   addIssue(name: keyof Input & string, violation: ConstraintViolation | PartRefusals): void {
     if (!this.violations.has(name)) this.violations.set(name, violation);
   }
 
-  /** Whether none of these fields was refused so far. */
+  /** Whether none of these fields has an issue so far. */
   isValid(...names: (keyof Input & string)[]): boolean {
     return names.every((name) => !this.violations.has(name));
   }
 
-  /** All faults so far in the contract's order (docs/contract.md#order). */
+  /** All issues so far in the contract's order (docs/contract.md#order). */
   issues(): ValidationIssue[] {
     return this.fields.flatMap((field) => {
       const { name, raw } = findSent(field, this.raw[field.in]);
@@ -55,7 +58,7 @@ export class ValidationContext<Input = Record<string, unknown>> {
     });
   }
 
-  /** Decoded where it can be: that is what a client recognizes. Of a member that is missing, the whole body. */
+  /** The decoded value if possible, because clients recognize it; the whole body for a missing member. */
   private decode(place: Place, raw: string | undefined): unknown {
     if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
     return raw === undefined ? this.body() : JSON.parse(raw);

@@ -12,7 +12,7 @@ it('has ten million rows, and nothing beside it, when nothing is said', () => {
   expect(readOptions([])).toMatchObject({ rows: 10_000_000, peers: false, keep: false, only: [] });
 });
 
-it.each([[['--rows', '10']], [['--rows', '1g']], [['--row', '1m']], [['more']]])('refuses %j', (args) => {
+it.each([[['--rows', '10']], [['--rows', '1g']], [['--row', '1m']], [['more']]])('rejects %j', (args) => {
   expect(() => readOptions(args)).toThrow(UsageError);
 });
 

@@ -57,7 +57,7 @@ describeWithChromium('/docs in a browser', () => {
     await app.stop();
   });
 
-  it('tells a newcomer what to do first, and does it: Authorize, Get Team, Try it out, Execute', async () => {
+  it('leads a new user through the first steps: Authorize, Get Team, Try it out, Execute', async () => {
     const response = await page.goto(`${origin}/docs`);
     const policy = response?.headers()['content-security-policy'];
     expect(policy).toContain("default-src 'none';script-src 'self';");
@@ -65,7 +65,7 @@ describeWithChromium('/docs in a browser', () => {
     await page.getByText('Your first call').waitFor();
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/docs-1.png` });
 
-    // What the page tells to press is pressed, by the words that its buttons show.
+    // Presses the buttons that the page names, by their labels.
     const steps = page.locator('.info .renderedMarkdown ol > li');
     const named = (step: number) => steps.nth(step).locator('strong, em').allInnerTexts();
     const press = (within: Page | Locator, text = 'nothing named') =>
@@ -102,7 +102,7 @@ describeWithChromium('/docs in a browser', () => {
     place.remove();
   });
 
-  it('needs nobody but this server, and has nothing to complain of', () => {
+  it('loads only from this server, without errors in the console', () => {
     expect([strangers, complaints]).toEqual([[], []]);
   });
 });

@@ -170,7 +170,7 @@ describe.each([
     expect(await logs({ status_code: '4xx' })).toHaveLength(2);
   });
 
-  it('has the address of the client as proxies told it, and its country', async () => {
+  it('returns the client address of the proxy headers, and its country', async () => {
     const [first] = (await logs({ path: users, consumer_id: await client.tenant.consumerId('alice') })).slice(
       -1,
     );

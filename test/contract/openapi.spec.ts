@@ -82,7 +82,7 @@ describe.each(allOperations)('$id', ({ id, method, path, parameters, definition 
     expect(document.tags?.map(({ name }) => name)).toContain(definition.tags?.[0]);
   });
 
-  it('documents every answer, each with its headers and its body', () => {
+  it('documents every response, each with its headers and its body', () => {
     const withBody = method === 'post' ? ['413'] : [];
     const statuses = ['200', '401', '403', '404', ...withBody, '422', '429', '500', '503', '504'];
     expect(Object.keys(definition.responses)).toEqual(statuses);
@@ -136,7 +136,7 @@ describe.each(allOperations.filter(({ method }) => method === 'post'))(
   },
 );
 
-describe('the check of answers against the document', () => {
+describe('the check of responses against the document', () => {
   const operation = operations.find(({ id }) => id === 'getTeam')!;
   const good: HttpResponse = {
     status: 200,
@@ -175,7 +175,7 @@ describe('the check of answers against the document', () => {
     ['a member of another type', { text: '{"id":"1","name":"Acme"}' }, /must be integer/],
     ['a member that nobody knows', { text: '{"id":1,"name":"Acme","plan":"free"}' }, /additional/],
     ['a null', { text: '{"id":1,"name":null}' }, /must be string/],
-  ])('refuses %s', (_case, change, message) => {
+  ])('rejects %s', (_case, change, message) => {
     expect(() => {
       check(operation, { ...good, ...change });
     }).toThrow(message);

@@ -101,7 +101,7 @@ describe('the walker', () => {
     expect(read.requests).toBeGreaterThan(2 + 240 / 7);
   });
 
-  it('tells a refusal from an answer', async () => {
+  it('distinguishes errors from responses', async () => {
     await expect(readEverything(app.url, 'no key', 7)).rejects.toThrow(
       'The service refused: "Invalid API key"',
     );

@@ -367,12 +367,21 @@ function toRecord(shown: Shown): object {
   };
 }
 
+/** Public clients need numbers and texts where a list may have null (docs/contract.md#fields-of-details). */
 function toDetails(shown: Shown, request_uuid: string): object {
+  const { request_size_bytes, response_size_bytes, exception } = shown;
   const spans = shown.spans.map((span) => ({
     ...span,
     start_time_ns: Number(span.start_time_ns),
     end_time_ns: Number(span.end_time_ns),
     duration_ns: Number(span.duration_ns),
   }));
-  return { ...shown, request_uuid, spans };
+  return {
+    ...shown,
+    request_uuid,
+    request_size_bytes: request_size_bytes ?? 0,
+    response_size_bytes: response_size_bytes ?? 0,
+    exception: exception && { ...exception, sentry_event_id: exception.tracker_event_id },
+    spans,
+  };
 }

@@ -117,7 +117,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
     },
   );
 
-  it('tells of a caller who left before the answer', async () => {
+  it('logs a client that disconnected before the response', async () => {
     const id = randomUUID();
     const path = `/v1/apps/${prepared.appId}/request-logs`;
     const headers = { 'X-Request-Id': id, 'Api-Key': prepared.key };

@@ -548,7 +548,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect((await tenant.post('metrics', text)).status).toBe(200);
     });
 
-    it('tells all faults of the path and the body, members in their order', async () => {
+    it('reports all issues of the path and the body, members in their order', async () => {
       const body = {
         apdex_threshold_ms: 1.5,
         timezone: 'Mars/Olympus',
@@ -707,7 +707,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     });
   });
 
-  describe('other answers', () => {
+  describe('other responses', () => {
     const body = { since: '2026-11-01', metrics: ['requests'] };
 
     it('401 without a key, before the body is read', async () => {

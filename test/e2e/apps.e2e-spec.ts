@@ -92,7 +92,7 @@ describe('GET /v1/apps', () => {
       expect(first.envs[1].id).toBeLessThan(first.envs[2].id);
     });
 
-    it('has the time at which data last arrived as `last_sync_at`, whatever the age of the data', async () => {
+    it('returns the last arrival of data as `last_sync_at`, with data of any age', async () => {
       const tenant = await Tenant.create(app);
       const synced = async () => Date.parse((await list(tenant.key)).body.data[0].envs[0].last_sync_at);
       const before = Date.now();

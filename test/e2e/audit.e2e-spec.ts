@@ -123,7 +123,7 @@ describeEmbedded('the audit of administrative commands', () => {
     ]);
   });
 
-  it('has no key, also of somebody who typed one where its public part belongs', async () => {
+  it('has no key, also if a key was passed in place of its identifier', async () => {
     for (const [typed, key] of [
       [`abcdefg.${SECRET}`, 'abcdefg'],
       [SECRET, 'malformed'],

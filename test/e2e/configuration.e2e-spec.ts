@@ -266,7 +266,7 @@ describeEmbedded('a process with a wrong configuration', () => {
     // The first of them makes the store.
     expect([code, out, err]).toEqual([
       78,
-      expect.stringMatching(/^({[^\n]*"made a new store[^\n]*}\n)?$/),
+      expect.stringMatching(/^({[^\n]*"created a new, empty store[^\n]*}\n)?$/),
       'Invalid configuration. HOST: 203.0.113.7 is not an address of this machine (EADDRNOTAVAIL)\n',
     ]);
   });

@@ -63,7 +63,7 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
       expect((await tenant.consumers({ requests_since: '2026-01-01' })).data).toEqual([]);
     });
 
-    it('has the most recent request, in whatever order they arrived and whether they were logged or not', async () => {
+    it('has the most recent request, in any order of arrival, logged or not', async () => {
       const consumer = { identifier: 'anna' };
       const latest = Date.now() - 60 * SECOND;
       const last = async () => (await tenant.consumers()).data[0]!.last_request_at;

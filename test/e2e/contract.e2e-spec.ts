@@ -149,7 +149,7 @@ describe('404 (docs/contract.md#errors)', () => {
 });
 
 describe('422 (docs/contract.md#validation)', () => {
-  it('gives every fault, path first, as FastAPI writes it', async () => {
+  it('reports every issue, path first, as FastAPI writes it', async () => {
     const issue = '"msg":"Input should be greater than or equal to 1","input":"0","ctx":{"ge":1}}';
     const text =
       `{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],${issue},` +
@@ -186,7 +186,7 @@ describe('429 (docs/contract.md#errors, docs/contract.md#rate-limit)', () => {
   });
 });
 
-describe('the order of judgement (docs/contract.md#order)', () => {
+describe('the order of the checks (docs/contract.md#order)', () => {
   it('is key, plan, rate limit, parameters, app', async () => {
     const [free, spentFree, spent] = [await app.team('free'), await spentKey('free'), await spentKey()];
     const { key } = await app.team();
@@ -208,7 +208,7 @@ describe('the order of judgement (docs/contract.md#order)', () => {
       expect([path, key, (await call(path, key)).status]).toEqual([path, key, status]);
   });
 
-  it('counts every request with a valid key, whatever comes of it', async () => {
+  it('counts every request with a valid key, with any outcome', async () => {
     const { key } = await app.team();
     const asked = [
       ['/v1/team', 'GET', 200],

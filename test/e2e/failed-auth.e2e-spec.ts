@@ -73,7 +73,7 @@ describe('guessing keys', () => {
     expect(queries.mock.calls.length).toBeLessThan(5);
   });
 
-  it('locks out nobody whose key was lately found good, and nobody without a key', async () => {
+  it('rejects no client with a cached valid key, and none without a key', async () => {
     const key = await start('false');
     expect(await call(key)).toMatchObject({ status: 200 });
     expect(await guesses('', '', '', '')).toEqual([401, 401, 401, 429]);
@@ -99,7 +99,7 @@ describe('guessing keys', () => {
 describe('whose guesses they are, by TRUST_PROXY', () => {
   const [ann, bob] = ['203.0.113.1', '203.0.113.2'];
 
-  it('false: whoever connects, whatever X-Forwarded-For claims', async () => {
+  it('false: uses the peer address with any X-Forwarded-For', async () => {
     await start('false');
     expect(await guesses(ann, bob, '203.0.113.3', '203.0.113.4')).toEqual([401, 401, 401, 429]);
   });

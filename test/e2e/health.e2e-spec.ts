@@ -18,7 +18,7 @@ async function health(probe: 'live' | 'ready') {
 }
 
 describe('health', () => {
-  it('tells versions and states, and nothing else', async () => {
+  it('returns versions and states, and nothing else', async () => {
     app = await TestApp.start();
     expect(await health('live')).toEqual([200, { status: 'ok', ...VERSIONS }]);
     expect(await health('ready')).toEqual([

@@ -96,7 +96,7 @@ describe('an import', () => {
     });
   });
 
-  it('gives back each malicious path that came out of it, whatever it was made of', async () => {
+  it('returns each malicious path unchanged', async () => {
     const [tenant, other] = [await Tenant.create(app), await Tenant.create(app)];
     const piece = fc.oneof(
       fc.constantFrom(
@@ -208,7 +208,7 @@ describeEmbedded('import, as a command', () => {
     expect(ended.code).toBe(1);
     expect(readSummary(ended)).toMatchObject({ read: 0, rejected: 0 });
     expect(ended.err.at(-1)).toBe(
-      `error: Cannot read ${file}: it is compressed with zstd; unpack it first, with zstd -d`,
+      `error: Cannot read ${file}: it is compressed with zstd; decompress it first, with zstd -d`,
     );
     expect(readAudit(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
   });
@@ -229,11 +229,11 @@ describeEmbedded('import, as a command', () => {
       0,
       { imported: 1, ignored_members: { client_ip: 1 } },
     ]);
-    expect(first.err).toContain('left out of requests, because they could not be read: client_ip (1)');
+    expect(first.err).toContain('invalid optional members, left out of their requests: client_ip (1)');
     expect(readAudit(first)).toMatchObject({ outcome: 'ok', imported: 1 });
     const again = await run(...args, '--source', 'web-1/access.log');
     expect([again.code, readSummary(again)]).toMatchObject([0, { imported: 0, duplicates: 1 }]);
-    expect(again.err.join(' ')).toContain('Name the source with --source when several nodes log for one app');
+    expect(again.err.join(' ')).toContain('If several nodes log for one app, set --source for each');
     expect(readSummary(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
   });
 

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Server, connect } from 'node:net';
+import { RequestContext } from '../../src/common/request-context.js';
 import { Telemetry } from '../../src/observability/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
@@ -121,11 +122,13 @@ describe('metrics', () => {
     ).toBeGreaterThan(99);
   });
 
-  it('tell how a statement ended that did not end well', async () => {
+  it('have the outcome of a failed statement', async () => {
     const failing = app.store.rows('test.failing', 'SELECT throwIf(1)');
     await expect(failing).rejects.toThrow();
     const gone = new AbortController();
-    const slow = app.store.rows('test.client_closed', 'SELECT sleep(0.3)', {}, { signal: gone.signal });
+    const slow = new RequestContext(gone.signal).run(() =>
+      app.store.rows('test.client_closed', 'SELECT sleep(0.3)'),
+    );
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     const samples = await scrape();
@@ -143,12 +146,15 @@ describe('metrics', () => {
     expect([await running('running'), await running('waiting')]).toEqual([0, 0]);
   });
 
-  it('tell of the process, by the names that are usual', async () => {
+  it('have the usual process metrics', async () => {
     const samples = await scrape();
     expect(getValue(samples, 'process_cpu_seconds_total')).toBeGreaterThan(0);
     expect(getValue(samples, 'process_resident_memory_bytes')).toBeGreaterThan(1e7);
-    expect(getValue(samples, 'nodejs_memory_bytes', { kind: 'heap_used' })).toBeGreaterThan(1e6);
-    expect(getValue(samples, 'nodejs_eventloop_lag_seconds', { quantile: '0.99' })).toBeGreaterThanOrEqual(0);
+    expect(getValue(samples, 'nodejs_heap_size_used_bytes')).toBeGreaterThan(1e6);
+    expect(getValue(samples, 'nodejs_heap_space_size_used_bytes', { space: 'old' })).toBeGreaterThan(1e6);
+    expect(getValue(samples, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0);
+    expect(getValue(samples, 'nodejs_version_info', { version: process.version })).toBe(1);
+    expect(getValue(samples, 'request_analytics_log_dropped_lines_total')).toBe(0);
     expect(getValue(samples, `${PREFIX}build_info`, { node: process.versions.node })).toBe(1);
     expect(getValue(samples, `${PREFIX}rate_limit_fallback`)).toBe(0);
   });

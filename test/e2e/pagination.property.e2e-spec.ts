@@ -4,6 +4,9 @@ import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { type ConsumerBody, type LogBody, Tenant, type TrafficBody } from '../setup/tenant.js';
 
+/** More with `PROPERTY_RUNS`, as in a nightly run: each is several requests. */
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 6);
+
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const base = Math.floor(Date.now() / HOUR) * HOUR - 48 * HOUR;
@@ -89,7 +92,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
         const stayed = new Set(before.map(({ request_uuid }) => request_uuid));
         expect(walked.filter(({ request_uuid }) => stayed.has(request_uuid))).toEqual(before);
       }),
-      { numRuns: 25 },
+      { numRuns: RUNS },
     );
   });
 
@@ -108,7 +111,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
           (one, next) => one.id > next.id,
         );
       }),
-      { numRuns: 12 },
+      { numRuns: RUNS },
     );
   });
 
@@ -128,7 +131,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
           expectOnce(walked, before, ({ period_start }) => period_start, oldestFirst);
         },
       ),
-      { numRuns: 12 },
+      { numRuns: RUNS },
     );
   });
 });

@@ -6,7 +6,7 @@ import { TestApp } from '../setup/app.js';
 import { ALWAYS, detail, seen } from '../setup/contract.js';
 import { sendRaw } from '../setup/raw-http.js';
 
-/** Everything that is served without a key. Whoever adds to this list decides that the world may read it. */
+/** All routes without a key. A route in this list is public. */
 const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
 const PUBLIC_PATHS = [
   '/',
@@ -59,7 +59,7 @@ it('only these handlers are @Public()', () => {
   expect(all.length).toBeGreaterThan(PUBLIC_HANDLERS.length + 6);
 });
 
-it('every other route of the server, whatever registered it, asks for a key', async () => {
+it('every other route of the server needs a key', async () => {
   const { router } = app.app.getHttpAdapter().getInstance() as Application;
   const paths = new Set(router.stack.flatMap(({ route }) => (route ? [route.path] : [])));
   expect([...paths].filter((path) => !path.startsWith('/v1')).sort()).toEqual(PUBLIC_PATHS);

@@ -116,7 +116,7 @@ describe('what is still a request', () => {
     headers: { 'Api-Key': tenant.key, ...headers },
   });
 
-  it('a POST with a megabyte that nobody reads, and the next request on the same connection', async () => {
+  it('a POST with an unread megabyte, and the next request on the same connection', async () => {
     for (let n = 0; n < 3; n += 1)
       expect(
         await sendRaw(app.url, '/v1/team', { method: 'POST', body: 'x'.repeat(MEGABYTE), ...keyed() }),

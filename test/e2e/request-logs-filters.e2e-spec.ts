@@ -85,7 +85,7 @@ describe('filters of GET /v1/apps/{app_id}/request-logs', () => {
       expect([status, text]).toEqual([200, '{"data":[],"has_more":false}']);
     });
 
-    it('gives an empty page for an ID of another app', async () => {
+    it('returns an empty page for an ID of another app', async () => {
       const sibling = await tenant.sibling();
       await sibling.write({ env: 'prod', consumer: { identifier: 'anna' } });
       const ids = { app_env_id: await sibling.envId('prod'), consumer_id: await sibling.consumerId('anna') };

@@ -82,7 +82,7 @@ describe('retention', () => {
       expect(await shown({ start: '0001-01-01', end: '9999-12-31' })).toEqual([LIMIT - 1, LIMIT]);
     });
 
-    it('gives an empty page for a window that lies before it', async () => {
+    it('returns an empty page for a window that lies before it', async () => {
       await store(LIMIT + 1, LIMIT + DAY);
       const query = { start: iso(now - LIMIT - 2 * DAY), end: iso(now - LIMIT) };
       expect((await tenant.get('request-logs', query)).text).toBe('{"data":[],"has_more":false}');
@@ -153,7 +153,7 @@ describe('retention', () => {
       expect(shown.map(({ period_start }) => Date.parse(period_start))).toEqual([next.toMillis()]);
     });
 
-    it('gives an empty page for a window that lies before it', async () => {
+    it('returns an empty page for a window that lies before it', async () => {
       await tenant.write({ timestamp: Date.parse('2001-01-02T03:04:05Z') });
       const query = { start: '2001-01-01', end: '2001-02-01', interval: 'day' };
       expect((await tenant.get('traffic', query)).text).toBe('{"data":[],"has_more":false}');

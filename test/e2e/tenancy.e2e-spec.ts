@@ -18,7 +18,7 @@ const CAPTURE = JSON.stringify({
   spans: [],
 });
 
-/** What names something of an app; the value of another's, and one of nobody's. */
+/** Parameters that identify data of an app: a value of another app, and one that does not exist. */
 interface Identifiers {
   app_id: string;
   request_uuid: string;
@@ -100,7 +100,7 @@ async function call(operation: Operation, key: string, values: Values): Promise<
   return response;
 }
 
-/** Differ from one request to the next, whatever it asks. */
+/** Headers that differ between any two requests. */
 const PASSING = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'content-length': '' };
 
 /** All of an answer but what passes; a token that was refused stands in it as it was sent. */
@@ -169,7 +169,7 @@ describe.each<[string, NamedValue[]]>([
   });
 });
 
-it('nothing of another team is in any answer, whatever is asked of our own', async () => {
+it('no response has data of another team, for any parameter of our own app', async () => {
   const { key, appId } = await Tenant.create(app);
   for (const operation of operations)
     for (const app_id of [appId, ...Object.values(others).map(({ ids }) => ids.app_id)]) {

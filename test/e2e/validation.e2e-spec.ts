@@ -8,7 +8,7 @@ import { type IssueBody, REASONS, badValues, expectedIssue } from '../setup/vali
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
 /**
- * Operations, and the parameters of each in the order in which they are judged (docs/contract.md#operations,
+ * Operations, and the parameters of each in the order of validation (docs/contract.md#operations,
  * docs/contract.md#order).
  */
 const PARAMETERS: Record<string, string[]> = {
@@ -268,7 +268,7 @@ describe('values that do not fit together', () => {
     );
   });
 
-  it('refuses a token altered in any one character', async () => {
+  it('rejects a token altered in any one character', async () => {
     const { next_token: good } = await tenant.consumers({ limit: 1 });
     const path = `/v1/apps/${tenant.appId}/consumers?limit=1&next_token=`;
     expect(await call(path + good!)).toMatchObject({ status: 200 });

@@ -164,11 +164,11 @@ describe('toClusterDdl', () => {
     'CREATE TABLE IF NOT EXISTS x\n(\n    app_id UInt32\n)\nENGINE = Log',
     'CREATE TABLE IF NOT EXISTS x\n(\n    n UInt32\n)\nENGINE = MergeTree\nORDER BY n',
     'CREATE MATERIALIZED VIEW IF NOT EXISTS v TO teams_v1 AS\nSELECT * FROM requests',
-  ])('refuses what it knows no form for: %j', (sql) => {
+  ])('rejects what it knows no form for: %j', (sql) => {
     expect(() => toDdl(sql)).toThrow(MigrationError);
   });
 
-  it.each(['', 'a b', "x'", 'a-b', '{cluster}'])('refuses %j as the name of a cluster', (name) => {
+  it.each(['', 'a b', "x'", 'a-b', '{cluster}'])('rejects %j as the name of a cluster', (name) => {
     expect(() => toClusterDdl('INSERT INTO x VALUES (1)', { ...CLUSTER, name })).toThrow(MigrationError);
     expect(() => createDatabaseDdl({ ...CLUSTER, database: name })).toThrow(MigrationError);
   });

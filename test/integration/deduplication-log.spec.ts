@@ -76,7 +76,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
     },
   );
 
-  it('is told from one that had named all parts, merged ones as well', async () => {
+  it('is distinguished from one with all parts, also merged ones', async () => {
     for (const table of TABLES) {
       await store.insert(table, [
         JSON.stringify({ app_id: 2, bucket: Math.floor(Date.now() / 1000), endpoint_id: 1 }),
@@ -91,7 +91,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
     expect(await sums()).toEqual(before);
   });
 
-  it('needs to be told once', async () => {
+  it('needs one repair', async () => {
     const place = await findPlace('counts_per_day_v1');
     await store.close();
     unname(place);

@@ -7,6 +7,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
 import { EmbeddedConnection } from '../../src/clickhouse/embedded/embedded.connection.js';
+import { RequestContext } from '../../src/common/request-context.js';
 import { Config } from '../../src/config/config.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -14,10 +15,12 @@ const SLOW = 'SELECT sleep(0.5) AS slow';
 
 describeEmbedded('EmbeddedConnection', () => {
   const directory = mkdtempSync(join(tmpdir(), 'embedded-'));
+  let connection: EmbeddedConnection;
   let client: ClickHouseClient;
 
-  const open = async (sessions: number, waitMs = 10_000) => {
-    client = createClient({ connection: await EmbeddedConnection.open(directory, sessions, waitMs) });
+  const open = async (maxIdle: number) => {
+    connection = await EmbeddedConnection.open(directory, maxIdle);
+    client = createClient({ connection });
   };
   const call = async (query: string, abort_signal?: AbortSignal) => {
     const result = await client.query({
@@ -42,67 +45,29 @@ describeEmbedded('EmbeddedConnection', () => {
     rmSync(directory, { recursive: true });
   });
 
-  it('answers a fast query while a slow one runs, where there is a session left', async () => {
-    await open(2);
-    expect(await order({ slow: call(SLOW), fast: call('SELECT 1') })).toEqual(['fast', 'slow']);
-  });
-
-  it('lets queries wait for a session, in their order, where there is none left', async () => {
+  it('returns a fast query while a slow one runs, beyond the sessions that it keeps', async () => {
     await open(1);
-    const questions = { slow: call(SLOW), second: call('SELECT 2'), third: call('SELECT 3') };
-    expect(await order(questions)).toEqual(['slow', 'second', 'third']);
-  });
-
-  it('is overloaded when no session comes free in time, and recovers', async () => {
-    await open(1, 50);
-    const slow = call(SLOW);
-    await expect(call('SELECT 1')).rejects.toThrow(StoreUnavailable);
-    await expect(slow).resolves.toBe('{"slow":0}\n');
-    await expect(call('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
+    const questions = { slow: call(SLOW), fast: call('SELECT 1') };
+    expect(connection.busySessions).toBe(2);
+    expect(await order(questions)).toEqual(['fast', 'slow']);
+    expect(connection.busySessions).toBe(0);
+    expect(await call('SELECT 1 AS n')).toBe('{"n":1}\n');
   });
 
   it('frees the session of a query that failed', async () => {
-    await open(1, 50);
+    await open(1);
     await expect(call('SELECT nonsense')).rejects.toThrow();
     await expect(call('SELECT 1 AS n')).resolves.toBe('{"n":1}\n');
   });
 
-  it('answers the running queries when it is closed, and refuses the waiting and later ones', async () => {
+  it('finishes the running queries when it is closed, and rejects later ones', async () => {
     await open(1);
-    const [running, waiting] = [call(SLOW), call('SELECT 1')];
-    const refused = expect(waiting).rejects.toThrow(StoreUnavailable);
-    const begun = performance.now();
+    const running = call(SLOW);
     const closed = client.close();
     await expect(call('SELECT 1')).rejects.toThrow(StoreUnavailable);
     await closed;
-    expect(performance.now() - begun).toBeGreaterThan(400);
+    expect(connection.busySessions).toBe(0);
     expect(await running).toBe('{"slow":0}\n');
-    await refused;
-  });
-
-  it('lets go of a caller who is gone, and not of the session before its query is done', async () => {
-    await open(1);
-    const gone = new AbortController();
-    const abandoned = call(SLOW, gone.signal).catch((error: unknown) => error);
-    const next = call('SELECT 1');
-    setTimeout(() => {
-      gone.abort();
-    }, 20);
-    const started = performance.now();
-    expect(await order({ abandoned, next })).toEqual(['abandoned', 'next']);
-    expect(performance.now() - started).toBeGreaterThan(400);
-    expect(await abandoned).toMatchObject({ type: 'QUERY_WAS_CANCELLED' });
-  });
-
-  it('does not begin for a caller who left while waiting', async () => {
-    await open(1);
-    const started = performance.now();
-    const running = call(SLOW);
-    const gone = new AbortController();
-    const left = expect(call(SLOW, gone.signal)).rejects.toThrow();
-    gone.abort();
-    await Promise.all([running, left, call('SELECT 1')]);
-    expect(performance.now() - started).toBeLessThan(950);
   });
 
   it('does not begin for a caller who is gone already', async () => {
@@ -117,6 +82,58 @@ describeEmbedded('EmbeddedConnection', () => {
     await client.close();
     await open(1);
     expect(await call('SELECT n FROM kept')).toBe('{"n":7}\n');
+  });
+});
+
+describeEmbedded('the limit of queries that run at once in the embedded engine', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'embedded-limit-'));
+  let store: ClickHouse;
+
+  beforeEach(async () => {
+    store = await ClickHouse.open(new Config({ DATA_DIR: directory, EMBEDDED_SESSIONS: '1' }));
+  });
+
+  afterEach(() => store.close());
+
+  afterAll(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  it('counts a query whose client disconnected until the engine is done with it', async () => {
+    const ended: string[] = [];
+    const gone = new AbortController();
+    const abandoned = new RequestContext(gone.signal)
+      .run(() => store.rows('test.abandoned', SLOW))
+      .catch((why: unknown) => {
+        ended.push('abandoned');
+        return why;
+      });
+    const next = store.rows('test.next', 'SELECT 1').then(() => ended.push('next'));
+    const started = performance.now();
+    // In the next turn of the event loop the engine has the query.
+    await new Promise(setImmediate);
+    gone.abort(new Error('gone'));
+    await Promise.all([abandoned, next]);
+    expect(await abandoned).toEqual(new Error('gone'));
+    expect(ended).toEqual(['abandoned', 'next']);
+    expect(performance.now() - started).toBeGreaterThan(400);
+  });
+
+  it('leaves writes and pings out', async () => {
+    const slow = store.rows('test.slow', 'SELECT sleep(3)').then(() => 'slow');
+    const beside = [store.command('SELECT 1').then(() => 'write'), store.ping().then(() => 'ping')];
+    expect(await Promise.race([slow, Promise.all(beside)])).toEqual(['write', 'ping']);
+    await slow;
+  });
+
+  it('does not run a query whose client disconnected in the queue', async () => {
+    const running = store.rows('test.running', SLOW);
+    const gone = new AbortController();
+    const sql = "SELECT throwIf(1, 'it ran')";
+    const read = new RequestContext(gone.signal).run(() => store.rows('test.left', sql));
+    const left = expect(read).rejects.toThrow('gone');
+    gone.abort(new Error('gone'));
+    await Promise.all([running, left]);
   });
 });
 

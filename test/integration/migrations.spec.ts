@@ -85,7 +85,7 @@ describe('migrate', () => {
     expect(await store.rows('test.x', 'SELECT n FROM x')).toEqual([{ n: 7 }]);
   });
 
-  it('refuses a file that was changed after it was applied, and then applies nothing', async () => {
+  it('rejects a file that was changed after it was applied, and then applies nothing', async () => {
     await migrate(store, known.slice(0, 3));
     const changed = known.map((one) => (one.version === 2 ? { ...one, checksum: 'other' } : one));
     const refusal = migrate(store, changed);
@@ -94,7 +94,7 @@ describe('migrate', () => {
     expect(await entered()).toHaveLength(3);
   });
 
-  it('refuses a store that is ahead of this version', async () => {
+  it('rejects a store that is ahead of this version', async () => {
     await migrate(store);
     const refusal = migrate(store, known.slice(0, -1));
     await expect(refusal).rejects.toThrow(MigrationError);
@@ -129,7 +129,7 @@ describe('readMigrations', () => {
     expect(changed!.checksum).not.toBe(one!.checksum);
   });
 
-  it.each(['0003_gap.sql', '0001_twice.sql', 'nameless.sql', '0002_Big.sql'])('refuses %s', async (name) => {
+  it.each(['0003_gap.sql', '0001_twice.sql', 'nameless.sql', '0002_Big.sql'])('rejects %s', async (name) => {
     write('0001_a.sql', 'SELECT 1');
     write(name, 'SELECT 1');
     const refusal = readMigrations(directory);

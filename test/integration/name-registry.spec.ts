@@ -74,7 +74,7 @@ describe('NameRegistry', () => {
       for (const table of TABLES) expect(await ids(table)).toHaveLength(3);
     });
 
-    it('tell endpoints of one path and two methods apart', async () => {
+    it('distinguish endpoints with one path and two methods', async () => {
       await writer.write(appId, [
         buildRequest({ method: 'GET' }),
         buildRequest({ method: 'POST' }),
@@ -172,7 +172,7 @@ describe('NameRegistry', () => {
       ]);
     });
 
-    it('is an endpoint whatever its status when the source names the route', async () => {
+    it('is an endpoint with any status when the source names the route', async () => {
       await writer.write(appId, [buildRequest({ path: '/named', status_code: 404 })]);
       expect(await traffic()).toEqual([{ path: '/named', requests: 1 }]);
     });

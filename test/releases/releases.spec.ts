@@ -46,7 +46,7 @@ describeEmbedded.each(VERSIONS)('the data directory of %s', (version) => {
     }
   });
 
-  it('refuses the key that was revoked then', async () => {
+  it('rejects the key that was revoked then', async () => {
     expect(await call(service, '/v1/team', release.revokedKey)).toBe('HTTP 401');
   });
 

@@ -252,7 +252,7 @@ describeEmbedded('a store whose data is damaged', () => {
       expect.stringMatching(/^unknown client IDs get 503, .* the store has no app; is it the right one/),
     ]);
     expect(service.log).toContainEqual(
-      expect.objectContaining({ msg: `made a new store, which is empty, in ${env.DATA_DIR}` }),
+      expect.objectContaining({ msg: `created a new, empty store in ${env.DATA_DIR}` }),
     );
   });
 

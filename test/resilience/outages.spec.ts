@@ -30,7 +30,7 @@ describe('a store that goes away', () => {
     return { status, ms: performance.now() - started };
   };
 
-  it('is told at once while connections are refused, and is back as soon as they are accepted', async () => {
+  it('is reported at once while connections are refused, and ends as soon as they are accepted', async () => {
     await harness.store.refuse();
     const responses = await harness.callAll();
     expect([statuses(responses), (await health('ready')).status, (await health('live')).status]).toEqual([

@@ -79,7 +79,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     };
   }
 
-  it('fails no request when each instance is told to stop in turn, and started again', async () => {
+  it('fails no request when each instance is stopped in turn, and started again', async () => {
     const stop = load();
     for (const index of [0, 1]) {
       await pause(AROUND_MS);
@@ -101,7 +101,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     expect(asked).toBeGreaterThan(200);
   });
 
-  it('tells who asks an instance that is leaving to come no more, and answers until it has gone', async () => {
+  it('closes connections to a stopping instance after their response, and serves until it has stopped', async () => {
     const { url } = instances[0]!;
     const leaving = instances[0]!.stop();
     const refused = await eventually(async () => {

@@ -18,7 +18,7 @@ export class ApiProcess {
   ) {}
 
   /**
-   * Resolves once the service answers, whatever the state of its store.
+   * Resolves once the service responds, in any state of its store.
    *
    * @param at the port; left out: any that is free
    */

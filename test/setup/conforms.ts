@@ -41,7 +41,7 @@ export function conforms(path: string, method = 'GET') {
   };
 }
 
-/** @throws Error that tells what the document does not allow. */
+/** @throws Error that names what the document does not allow. */
 export function check(operation: Operation, actual: HttpResponse, method = 'GET'): void {
   const response = getResponse(operation, actual.status);
   const errors = response

@@ -5,7 +5,7 @@ const NOT_INSTALLED = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 /**
  * The embedded engine's package, which is optional: an image for a server is a fifth as large without it.
  *
- * @throws ConfigError when it is not installed, since then a server has to be named.
+ * @throws ConfigError if it is not installed; a server must be configured then.
  */
 export async function loadChdb() {
   try {

@@ -13,24 +13,24 @@ import { dirname, join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../../config/config.js';
 
-/** What the engine keeps locked while it has a directory open; it names the process. */
+/** The file that the engine locks while it has a directory open; it contains the process ID. */
 const STATUS = 'status';
 
 /** Permissions of the owner alone. */
 const OWNER_ONLY = 0o700;
 const GROUP_AND_OTHERS = 0o077;
-/** No room for a file: a store on a full disk is opened all the same, and can be read. */
+/** Disk full: the store is opened nevertheless, because it can be read. */
 const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 const TABLE_UUID = /\bUUID '([0-9a-f-]{36})'/;
 const KEEPS_DATA = /^ENGINE = \w*MergeTree\b/m;
-/** The name of a part that the engine set aside, by its rules: a reason, a partition, and three numbers. */
+/** The name of a detached part, as the engine forms it: a reason, a partition, and three numbers. */
 export const MISSING_TABLE_MARK = 'broken_table-directory-was-missing_0_0_0';
 
 /**
- * Makes the directory where it is missing, with access for its owner alone. One that is there stays as it is.
+ * Creates the directory if it is missing, with access for its owner only. An existing one stays unchanged.
  *
- * @throws ConfigError when it cannot be made, or no file can be written in it.
+ * @throws ConfigError if it cannot be created, or no file can be written in it.
  */
 export function prepareDataDirectory(path: string): void {
   try {
@@ -43,9 +43,8 @@ export function prepareDataDirectory(path: string): void {
 }
 
 /**
- * Marks the tables whose directory is gone, in a data directory that nothing has open: the engine would make an empty one
- * and say nothing. The mark is a directory among those that the engine sets damaged parts aside in, so it is in
- * `system.detached_parts` until it is removed.
+ * Marks the tables whose directory is missing, in a closed data directory: the engine would silently create an empty
+ * one. The mark is a directory in `detached/`, so it is in `system.detached_parts` until it is removed.
  */
 export function markMissingTables(directory: string): void {
   const metadata = join(directory, 'metadata', 'default');
@@ -59,18 +58,18 @@ export function markMissingTables(directory: string): void {
   }
 }
 
-/** Logs a warning when accounts other than the owner's have access to the directory of the embedded engine. */
+/** Logs a warning if other accounts have access to the directory of the embedded engine. */
 export function warnOfSharedDirectory({ clickhouse, dataDir }: Config, logger: Logger): void {
   if (clickhouse.url !== undefined) return;
   const mode = statSync(dataDir).mode & 0o777;
   if ((mode & GROUP_AND_OTHERS) === 0) return;
   logger.warn(
     { data_dir: dataDir, mode: mode.toString(8) },
-    'other accounts of this machine have access to DATA_DIR, which holds captured requests and hashes of API keys: chmod 700 keeps them out',
+    'other accounts of this machine have access to DATA_DIR, which contains captured requests and hashes of API keys; chmod 700 removes it',
   );
 }
 
-/** Without `recursive`: where a file system knows no such name and takes no new one (/proc), Node then tries for ever. */
+/** Without `recursive`: on a file system that cannot create the name (/proc), Node would retry forever. */
 function makeDirectory(path: string, mode?: number) {
   try {
     mkdirSync(path, mode);
@@ -84,7 +83,7 @@ function makeDirectory(path: string, mode?: number) {
   }
 }
 
-/** Tries: what access(2) tells root, or of a remote file system, need not be true. */
+/** Writes a file to find out: access(2) is not reliable for root and for remote file systems. */
 function requireWritable(directory: string) {
   const probe = join(directory, `.probe-${process.pid}`);
   try {
@@ -96,11 +95,11 @@ function requireWritable(directory: string) {
 }
 
 /**
- * The process that has the directory open, as far as can be told; undefined when none is known to.
+ * The process that has the directory open, as far as it can be determined; undefined if none is known.
  *
  * chdb only reports that opening failed; the reason goes straight to stderr. Its status file survives
- * a crash and process numbers come again, so the process must really hold that file open; where that cannot be looked
- * up (outside Linux, or the process of another user), a file that names a living process is enough.
+ * a crash and process IDs are reused, so the process must really have that file open. If that cannot be checked
+ * (outside Linux, or a process of another user), a file with the ID of a living process is enough.
  */
 export function findLockOwner(directory: string): number | undefined {
   const status = join(directory, STATUS);

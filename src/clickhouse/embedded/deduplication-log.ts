@@ -2,21 +2,21 @@ import { appendFileSync, existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const LOG = /^deduplication_log_(\d+)\.txt$/;
-/** What happened to a block, the part that it became, and the block's identity. */
+/** Operation, part name and block ID. */
 const RECORD = /^([12])\t(\S+)\t(\S+)$/;
 const [ADDED, DROPPED] = ['1', '2'];
-/** A part is named after its partition, its first and last block, and how often it was merged. */
+/** A part's name consists of its partition, its first and last block, and its merge level. */
 const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
 
 /**
  * Repairs the deduplication logs of a closed data directory: drops entries whose part never reached the disk.
  *
- * The engine notes the identity of a block, and then gives the block's part its name. A process that is killed between
- * the two leaves a note without a part: the same block, sent again, would be taken for known and be lost to that table.
- * This has to be done before the engine gives the part's number to another block. What is added is the engine's own note
- * of a part that was dropped.
+ * The engine logs the ID of a block and then renames the block's part. A process that is killed between
+ * the two leaves an entry without a part: a retry of the block would count as a duplicate and be lost to that table.
+ * The repair must run before the engine gives the part's number to another block. It appends the engine's own entry
+ * for a dropped part.
  *
- * @returns how many blocks were forgotten.
+ * @returns the number of dropped entries
  */
 export function repairDeduplicationLogs(directory: string): number {
   const dropped = listTables(join(directory, 'store')).map(repairTable);
@@ -44,7 +44,7 @@ function repairTable(table: string): number {
   return records.length;
 }
 
-/** The blocks that the logs, in their order, end up with, and their parts. */
+/** Replays the logs in their order: the remaining blocks and their parts. */
 function replayLogs(logs: readonly string[]): Map<string, string> {
   const blocks = new Map<string, string>();
   for (const line of logs.join('').split('\n')) {
@@ -66,7 +66,7 @@ function parseRange(part: string): Range | undefined {
   return partition === undefined ? undefined : { partition, first: Number(first), last: Number(last) };
 }
 
-/** Whether the part is there, or one that it was merged into; what is not named like a part is left alone. */
+/** Whether the part exists, or one that it was merged into; true for names that are not part names. */
 function isCovered(parts: readonly Range[], name: string): boolean {
   const wanted = parseRange(name);
   return (

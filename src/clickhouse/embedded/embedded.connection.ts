@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { ClickHouseError } from '@clickhouse/client';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
 import { type Parameters, renderParameters } from '../query-parameters.js';
@@ -13,39 +12,37 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so a few of them share the directory and a slow query leaves the
- * others free. Values become literals here and nowhere else; see `renderParameters`.
+ * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
+ * once is the matter of `QueryLimiter`. The engine cannot interrupt a query: a promise settles once the engine is done, also
+ * where the query's signal was aborted meanwhile. Values become literals here and nowhere else; see `renderParameters`.
  *
- * A session in which a query failed is never used again: the engine may keep rows of the failed query and give them to the
- * next one (docs/chdb-leftover-rows.mjs). Opening another one takes less than a millisecond.
+ * A session in which a query failed is never used again: the engine may return rows of the failed query to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements Connection {
   private readonly idle: Connection[] = [];
   private readonly busy = new Set<Connection>();
-  /** Busy sessions that are not to be used again. */
+  /** Busy sessions that must not be used again. */
   private readonly outdated = new WeakSet<Connection>();
-  private readonly waiting: { grant: (session: Connection) => void; fail: (why: Error) => void }[] = [];
   private closing?: Promise<void>;
   private onIdle?: () => void;
 
   private constructor(
-    private readonly size: number,
+    private readonly maxIdle: number,
     private readonly openSession: () => Connection,
-    /** Runs no query: the engine closes the directory with its last session. */
+    /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
     private readonly anchor: Connection,
-    private readonly waitMs: number,
     private readonly drainEngine: () => Promise<void>,
   ) {}
 
   /**
-   * Opens the directory, made when missing.
+   * Opens the directory, and creates it if it is missing.
    *
-   * @param size how many queries run at once.
-   * @param waitMs how long a query may wait for a free session before it counts as overload.
+   * @param maxIdle how many sessions are kept open for later queries.
    * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to;
    *   DataDirectoryUnusable when the engine does not open it.
    */
-  static async open(path: string, size: number, waitMs: number): Promise<EmbeddedConnection> {
+  static async open(path: string, maxIdle: number): Promise<EmbeddedConnection> {
     const { createChdbConnection, drainPending } = await loadChdb();
     const directory = resolve(path);
     prepareDataDirectory(directory);
@@ -55,17 +52,17 @@ export class EmbeddedConnection implements Connection {
     // Two copies of the same declarations: the engine's package was built against the client's common part.
     const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
     try {
-      return new EmbeddedConnection(size, openSession, openSession(), waitMs, drainPending);
+      return new EmbeddedConnection(maxIdle, openSession, openSession(), drainPending);
     } catch (error) {
-      // Another process may have opened it since the look above.
+      // Another process may have opened it since the check above.
       const isHeld = findLockOwner(directory) !== undefined;
       throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
     }
   }
 
-  /** How many sessions run a query (also one whose caller left), and how many queries wait for a session. */
-  get load(): { busy: number; waiting: number } {
-    return { busy: this.busy.size, waiting: this.waiting.length };
+  /** How many sessions run a query, also one whose client disconnected. */
+  get busySessions(): number {
+    return this.busy.size;
   }
 
   query(params: Params<'query'>) {
@@ -84,15 +81,15 @@ export class EmbeddedConnection implements Connection {
     return this.run(params, (session, bound) => session.insert(bound));
   }
 
-  /** The client's own probe. */
+  /** Probe of the client. */
   async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
-    const session = await this.acquire();
+    const session = this.acquire();
     const result = await session.ping(params);
     this.release(session, result.success);
     return result;
   }
 
-  /** Uses none of the present sessions again: one of them gave a result that does not belong to its query. */
+  /** Discards all current sessions: one of them returned a result that does not belong to its query. */
   replaceSessions(): void {
     for (const session of this.busy) this.outdated.add(session);
     for (const session of this.idle.splice(0)) void session.close();
@@ -109,31 +106,22 @@ export class EmbeddedConnection implements Connection {
     operation: (session: Connection, bound: P) => Promise<R>,
   ): Promise<R> {
     const { query_params: values, abort_signal: signal, ...rest } = params;
-    // Rows of an INSERT stand in its text, and what looks like a placeholder in them is data.
+    // The text of an INSERT contains its rows; a placeholder in them would be data.
     const query = values ? renderParameters(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
-    const session = await this.acquire();
-    if (signal?.aborted) {
+    const session = this.acquire();
+    try {
+      const result = await operation(session, { ...rest, query } as P);
       this.release(session, true);
-      signal.throwIfAborted();
+      return result;
+    } catch (error) {
+      this.release(session, false);
+      throw error;
     }
-    // The engine cannot interrupt a query: the session stays busy until it is really done, even if its caller left.
-    const done = operation(session, { ...rest, query } as P).then(
-      (result) => {
-        this.release(session, true);
-        return result;
-      },
-      (error: unknown) => {
-        this.release(session, false);
-        throw error;
-      },
-    );
-    return signal ? abortable(done, signal) : done;
   }
 
-  private async acquire(): Promise<Connection> {
+  private acquire(): Connection {
     if (this.closing) throw new StoreUnavailable('the store is closing');
-    if (this.busy.size >= this.size) return this.waitForSession();
     const session = this.idle.pop() ?? this.openAnother();
     this.busy.add(session);
     return session;
@@ -147,37 +135,14 @@ export class EmbeddedConnection implements Connection {
     }
   }
 
-  private waitForSession(): Promise<Connection> {
-    return new Promise((ok, no) => {
-      const timer = setTimeout(() => {
-        this.waiting.splice(this.waiting.indexOf(waiter), 1);
-        no(new StoreUnavailable('no session became free in time'));
-      }, this.waitMs);
-      const waiter = {
-        grant: (session: Connection) => {
-          clearTimeout(timer);
-          ok(session);
-        },
-        fail: (why: Error) => {
-          clearTimeout(timer);
-          no(why);
-        },
-      };
-      this.waiting.push(waiter);
-    });
-  }
-
   private release(session: Connection, isReusable: boolean) {
     this.busy.delete(session);
-    if (isReusable && !this.outdated.has(session)) this.idle.push(session);
+    if (isReusable && !this.outdated.has(session) && this.idle.length < this.maxIdle) this.idle.push(session);
     else void session.close();
-    const next = this.waiting.shift();
-    if (next) this.acquire().then(next.grant, next.fail);
     if (this.busy.size === 0) this.onIdle?.();
   }
 
   private async closeSessions(): Promise<void> {
-    for (const { fail } of this.waiting.splice(0)) fail(new StoreUnavailable('the store is closing'));
     if (this.busy.size > 0)
       await new Promise<void>((ok) => {
         this.onIdle = ok;
@@ -185,18 +150,4 @@ export class EmbeddedConnection implements Connection {
     await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
     await this.drainEngine();
   }
-}
-
-function abortable<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
-  return new Promise((ok, no) => {
-    const abort = () => {
-      no(
-        new ClickHouseError({ message: 'The query was cancelled', code: '394', type: 'QUERY_WAS_CANCELLED' }),
-      );
-    };
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(ok, no).finally(() => {
-      signal.removeEventListener('abort', abort);
-    });
-  });
 }

@@ -1,15 +1,15 @@
 import { MigrationError } from './migration.error.js';
 
-/** Where the schema goes in its cluster form. Both names stand in statements, so they are plain words. */
+/** Target of the clustered schema. Both names are part of statements, so they must be plain words. */
 export interface Cluster {
-  /** As `remote_servers` of the servers' configuration calls it. */
+  /** Name of the cluster in `remote_servers` of the servers' configuration. */
   name: string;
   database: string;
 }
 
 /**
- * Small tables that every node has whole, whatever its shard: who may read what, and the names behind the IDs. Each node
- * joins and looks them up at home. Every other table is sharded.
+ * Small tables that every node stores whole: keys, teams, apps, and the names behind IDs. Joins and lookups of them are
+ * local. Every other table is sharded.
  */
 const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'schema_migrations',
@@ -27,7 +27,7 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'consumers_v1',
 ]);
 
-/** Sharded otherwise than by app. The messages of a batch are on its shard, because a view there writes them. */
+/** Tables with a sharding key other than the app. The messages of a batch are on its shard, because a view there writes them. */
 const SHARDED_BY: Readonly<Record<string, string>> = {
   ingest_batches_v1: 'sipHash64(batch_id)',
   ingest_messages_v1: 'sipHash64(batch_id)',
@@ -45,18 +45,18 @@ const INSERT = /^INSERT INTO \w+\b/;
 const LEADING_COMMENTS = /^(?:--.*\n|\s+)*/;
 
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
-/** Retries find their block by number in one process and by number and age on a cluster: a week, as long as possible. */
+/** The window of deduplication is by number on a single server, and by number and age on a cluster: a week, as long as possible. */
 const WINDOW = /\bnon_replicated_deduplication_window = (\d+)/;
 const DEDUPLICATED_FOR_SECONDS = 604_800;
 
 /**
- * A migration's statement as it runs on a cluster: `ON CLUSTER`, replicated, and a sharded table as two, the rows in
- * `x_local` on each shard and a Distributed table `x` before them. Statements that read and write keep their names.
+ * The clustered form of a migration's statement: `ON CLUSTER`, replicated, and two tables for a sharded one: `x_local` with
+ * the rows on each shard, and the Distributed table `x` over them. Queries and inserts use the same names.
  *
- * Blocks enter a shard at the `_local` end and stay there: views go from local table to local table. So what follows from
- * a row is on the row's shard, and the retry of a block, sharded as the block was, finds its token.
+ * Views read and write local tables. So derived rows are on the row's shard, and the retry of a block, which has the same
+ * shard, finds its token.
  *
- * @throws MigrationError for a statement of a kind that has no such form yet, or names that are not plain words.
+ * @throws MigrationError for a statement that has no clustered form yet, or names that are not plain words.
  */
 export function toClusterDdl(statement: string, cluster: Cluster): string[] {
   requireIdentifiers(cluster);
@@ -67,7 +67,7 @@ export function toClusterDdl(statement: string, cluster: Cluster): string[] {
   if (view) return [toLocalViewDdl(view, cluster)];
   const change = ALTER_TABLE.exec(sql);
   if (change) return toAlterDdl(change, cluster);
-  // One node writes it; replication and the Distributed tables carry it further.
+  // One node inserts; replication and the Distributed tables copy the rows to the others.
   if (INSERT.test(sql)) return [sql];
   throw new MigrationError(`No clustered schema is known for: ${sql.split('\n', 1).join()}`);
 }

@@ -16,7 +16,7 @@ export interface Migration {
 
 const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
-/** A line of its own between statements; a semicolon could stand inside one. */
+/** The line between statements; a statement can contain a semicolon. */
 const SEPARATOR = /^-- statement$/m;
 
 const MIGRATIONS_TABLE = `
@@ -35,7 +35,7 @@ SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = '
 
 const APPLIED = `SELECT version, name, checksum FROM schema_migrations FINAL ORDER BY version`;
 
-/** The migrations of this version of the product, in order. */
+/** The migrations of this version, in order. */
 export async function readMigrations(directory = DIRECTORY): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
@@ -52,7 +52,7 @@ export async function readMigrations(directory = DIRECTORY): Promise<Migration[]
 const CREATED = /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m;
 const DROPPED = /^DROP (?:TABLE|VIEW) IF EXISTS (\w+)/m;
 
-/** The tables and views that a store has after these migrations, the ledger of migrations included. */
+/** The tables and views of a store after these migrations, including the migrations table. */
 export function listTables(migrations: readonly Migration[]): string[] {
   const tables = new Set(['schema_migrations']);
   for (const statement of migrations.flatMap(({ statements }) => statements)) {
@@ -65,14 +65,13 @@ export function listTables(migrations: readonly Migration[]): string[] {
 }
 
 /**
- * Brings the store to this version's schema, forward only, and tells what it applied.
+ * Brings the store to this version's schema, forward only, and returns the applied migrations.
  *
- * Each statement can be repeated, and a migration is entered once all of its statements ran: one that was cut short
+ * Statements are idempotent, and a migration is recorded once all of its statements ran: an interrupted one
  * is run again from its first statement.
  *
- * @param cluster given: the same migrations in the form of a cluster, run on one of its nodes; see `toClusterDdl`.
- * @throws MigrationError when an applied file was changed since, the store is ahead of this version, or it was made in
- *   the other form.
+ * @param cluster run the clustered form on one of the cluster's nodes; see `toClusterDdl`
+ * @throws MigrationError if an applied file has changed, the store is newer than this version, or it has the other form
  */
 export async function migrate(
   store: ClickHouse,
@@ -95,7 +94,7 @@ export async function migrate(
   return pending;
 }
 
-/** A store is of one form for good: the other one's statements would leave tables of both. */
+/** The form of a store cannot change: the other form's statements would leave tables of both. */
 async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefined): Promise<void> {
   const [table] = await store.rows<{ engine: string }>('migrations.topology', MIGRATIONS_TABLE_ENGINE);
   const isReplicated = table?.engine.startsWith('Replicated');
@@ -105,7 +104,7 @@ async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefin
     throw new MigrationError('The schema is that of a single server: --cluster needs another database.');
 }
 
-/** The versions that were applied, if they are as the files say. */
+/** The applied versions, checked against the files. */
 async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {

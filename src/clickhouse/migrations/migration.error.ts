@@ -1,4 +1,4 @@
-/** The store's history and the files disagree, or a migration cannot run as asked; `message` says which and what to do. */
+/** The applied migrations and the files differ, or a migration cannot run; `message` says what to do. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }

@@ -22,7 +22,7 @@ import {
 } from '../message.js';
 import { type InstanceCounts, type InstanceRows, emptyRows } from './instance-counts.js';
 
-/** A message on its way into the store. */
+/** A message to be stored. */
 export interface AppMessage extends MessageKey {
   app: ClientApp;
   message: Message;
@@ -34,7 +34,7 @@ interface LoggedRequest extends RequestKey {
   record: RequestRecord;
 }
 
-/** The landing tables in the order in which a batch is inserted into them; their rows are of all apps. */
+/** The landing tables in the order of insertion; their rows are of all apps. */
 interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
@@ -43,7 +43,7 @@ interface RowsByTable extends InstanceRows {
   logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
 }
 
-/** Makes a batch of messages: registers the names in them and turns the rest into rows. */
+/** Makes a batch of messages: registers their names and encodes their rows. */
 export class BatchBuilder {
   constructor(
     private readonly names: NameRegistry,
@@ -98,7 +98,7 @@ export class BatchBuilder {
     requests: readonly LoggedRequest[],
   ): Promise<void> {
     const messages = own.map(({ message }) => message);
-    // Names come first: those of consumers are not said again with their counts.
+    // Names first: counts refer to consumers by identifier only.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
     const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
@@ -168,7 +168,7 @@ export class BatchBuilder {
     const resolved = await this.names.resolve(appId, records);
     for (const [index, { overflow = [] }] of resolved.entries())
       for (const kind of overflow)
-        entries[index]?.message.rejected.add(`${kind}: more than the app may have, counted as *`);
+        entries[index]?.message.rejected.add(`${kind}: above the limit of the app, counted as *`);
     return resolved;
   }
 }
@@ -218,8 +218,8 @@ function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
 }
 
 /**
- * One row of `instance_reports`; none when it would say nothing. Counts update the time of the last synchronization
- * themselves, so that only a sync without counts has to say it.
+ * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last synchronization,
+ * so only a sync without counts needs a row for it.
  */
 function reportRow(appId: number, message: Message, envId: number | undefined): object | undefined {
   const { report, instanceUuid, counts, syncedAt } = message;

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOutcomeUnknown } from '../../clickhouse/clickhouse.errors.js';
+import { RequestContext } from '../../common/request-context.js';
 import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
@@ -10,21 +11,21 @@ import type { InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
 
 const BATCH_DELAY_MS = 10;
-/** How often an idle committer looks for a batch in doubt and for marks to write. */
+/** How often an idle committer checks for a batch in doubt and for unwritten marks. */
 const MAINTENANCE_INTERVAL_MS = 1_000;
-/** Client libraries send again: better a 503 than a queue that waits for an import. */
+/** Client libraries retry, so a 503 is better than a queue that waits for an import. */
 const WAIT_FOR_CLAIMS_MS = 2_000;
 
 /**
- * Commits messages, each once: `commit` resolves once the store has a message for good, however often it is sent and to
- * however many collectors.
+ * Commits each message once, also if it is sent repeatedly or to several collectors. `commit` resolves once the message is
+ * stored durably.
  *
  *                      ┌───────────── committed ────────────▶ acknowledged
  *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other batch
  *                      └──────── refused by the engine ─────▶ rejected: the client library may send it again
  *
- * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be in the store, or get there
- * later. At most one batch is in doubt at a time, since batches are committed one after another.
+ * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be written, now or
+ * later. At most one batch is in doubt, because batches are committed one after another.
  */
 export class BatchCommitter {
   private readonly log = new Logger(BatchCommitter.name);
@@ -43,7 +44,7 @@ export class BatchCommitter {
   ) {
     this.queue = new BatchQueue((messages) => this.commitMeasured(messages), BATCH_DELAY_MS);
     telemetry.metrics?.gauge(
-      { name: 'collector_queued_messages', help: 'Messages that wait for the batch in progress' },
+      { name: 'collector_queued_messages', help: 'Messages that wait for the current batch to end' },
       () => [{ value: this.queue.length }],
     );
     this.maintenance = setInterval(() => void this.runMaintenance(), MAINTENANCE_INTERVAL_MS).unref();
@@ -51,7 +52,7 @@ export class BatchCommitter {
 
   /**
    * @param weight about how many characters the message's rows have
-   * @throws when the store cannot take it now, or another collector has it
+   * @throws if the store is unavailable, or another collector has the message
    */
   commit(message: AppMessage, weight: number): Promise<void> {
     const key = messageKey(message);
@@ -60,7 +61,7 @@ export class BatchCommitter {
     return outcome;
   }
 
-  /** Applies batches that any process left unapplied, at least so many seconds ago. */
+  /** Applies batches that any process left unapplied, at least that many seconds ago. */
   recover(olderThanSeconds: number): Promise<Recovery> {
     return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
   }
@@ -82,7 +83,7 @@ export class BatchCommitter {
     });
   }
 
-  /** To be called once no message arrives any more: marks what is applied. */
+  /** Call after the last message: marks applied batches. */
   async close(): Promise<void> {
     clearInterval(this.maintenance);
     await this.queue.runExclusive(() => this.batchLog.markApplied()).catch(() => undefined);
@@ -105,7 +106,9 @@ export class BatchCommitter {
     let outcome: 'ok' | 'failed' = 'failed';
     try {
       const attributes = { 'request_analytics.messages': messages.length };
-      const refused = await (tracing ? tracing.task('collector.commit', attributes, commit) : commit());
+      const refused = await (tracing
+        ? tracing.task('collector.commit', attributes, commit)
+        : new RequestContext().run(commit));
       outcome = 'ok';
       return refused;
     } finally {
@@ -113,7 +116,7 @@ export class BatchCommitter {
     }
   }
 
-  /** Resolves to the messages whose earlier batch the engine refuses, with why: they must not keep the others out. */
+  /** Resolves to the messages whose earlier batch the engine rejects, with the reason: they must not block the others. */
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
     const { unseen, refused } = await this.batchLog.filterUnseen(messages);
@@ -142,7 +145,7 @@ export class BatchCommitter {
       await this.batchLog.apply(batch);
       this.inDoubt = undefined;
     } catch (error) {
-      // What the engine refused is not in the store, or is in the log: either way the message may come again.
+      // Rejected rows are not in the store, or are in the log: in both cases the message may be sent again.
       if (!isOutcomeUnknown(error)) this.inDoubt = undefined;
       throw error;
     }

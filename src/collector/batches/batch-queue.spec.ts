@@ -38,7 +38,7 @@ describe('BatchQueue', () => {
     await Promise.all(second);
   });
 
-  it('tells each item what became of its group, and goes on', async () => {
+  it('settles each item as its batch, and continues', async () => {
     const { ends, queue } = controlled();
     const failed = queue.add(1, 1, 1);
     await turn();
@@ -50,7 +50,7 @@ describe('BatchQueue', () => {
     await expect(next).resolves.toBeUndefined();
   });
 
-  it('tells an item that failed alone, and the others of its group that they did not', async () => {
+  it('rejects an item that failed alone, and resolves the others of its batch', async () => {
     const { ends, queue } = controlled();
     const [one, other] = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
     await turn();
@@ -75,7 +75,7 @@ describe('BatchQueue', () => {
 
   it('takes items of all groups in rotation, and each group in its order', async () => {
     const { batches, ends, queue } = controlled();
-    const quarter = 4 * 1024 * 1024;
+    const quarter = 1024 * 1024;
     const added = [queue.add(0, 1, 1)];
     await turn();
     for (const item of [1, 2, 3, 4, 5, 6]) added.push(queue.add(item, quarter, 1));

@@ -1,6 +1,6 @@
-/** Items that are committed together at most, and the weight that they may have together. */
+/** Largest number of items of a batch, and their largest total weight. */
 const MAX_ITEMS = 2_000;
-const MAX_WEIGHT = 16 * 1024 * 1024;
+const MAX_WEIGHT = 4 * 1024 * 1024;
 
 interface Waiting<T> {
   item: T;
@@ -10,9 +10,9 @@ interface Waiting<T> {
 }
 
 /**
- * Commits items in batches, one batch after another: a batch is what arrived while the one before it was committed, or
- * within a few milliseconds where none was. So the store gets few large blocks, the more so the busier it is. A batch takes
- * one item of each group in rotation, so that a group with many items makes itself wait, and not the others.
+ * Commits items in batches, one after another (group commit): a batch has the items that arrived while the previous one was
+ * committed, or within a few milliseconds if none was. So a busy store gets few large blocks. Items are added to a batch
+ * in rotation by group, so that a group with many items delays only itself.
  */
 export class BatchQueue<T> {
   /** By group, in the order in which they are served next. */
@@ -22,7 +22,7 @@ export class BatchQueue<T> {
   private tail: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param commit writes a batch; resolves to the items that cannot be written, with why, and rejects when none can
+   * @param commit writes a batch; resolves to the items that cannot be written, with reasons, and rejects if none can
    * @param batchDelayMs how long the first item of a batch waits for others
    */
   constructor(
@@ -39,7 +39,7 @@ export class BatchQueue<T> {
    * Resolves once the item's batch is committed; rejects when the item or its batch cannot be.
    *
    * @param weight about how many characters the item's rows have
-   * @param group whose it is, such as an app
+   * @param group its owner, such as an app
    */
   add(item: T, weight: number, group: number): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ export class BatchQueue<T> {
     });
   }
 
-  /** Does the work while no batch is committed. */
+  /** Runs the work while no batch is being committed. */
   runExclusive<R>(work: () => Promise<R>): Promise<R> {
     const done = this.tail.then(work);
     this.tail = done.catch(() => undefined);
@@ -79,11 +79,11 @@ export class BatchQueue<T> {
     }
   }
 
-  /** At least one item; one that is heavier than a batch may be is a batch of its own. */
+  /** At least one item; an item beyond the largest weight is a batch of its own. */
   private takeBatch(): Waiting<T>[] {
     const batch: Waiting<T>[] = [];
     let weight = 0;
-    // Iteration comes to what is appended to the map meanwhile: to groups that have more, in rotation.
+    // A map's iteration includes entries that are appended meanwhile: groups with more items, in rotation.
     for (const [group, items] of this.waiting) {
       const [next] = items;
       weight += next?.weight ?? 0;

@@ -2,33 +2,33 @@ import { randomUUID } from 'node:crypto';
 import { serviceUnavailable } from '../../http/api-error.js';
 import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 
-/** How long a message stays taken when its collector dies: longer than the store may take over what it left behind. */
+/** How long a lock outlives its collector: longer than the store needs to finish the collector's last insert. */
 const HELD_MS = 60_000;
 
 /**
- * Keeps two collectors from taking the same message at the same time, when a library's patience ends before the first
- * one's answer. Without Redis there is one collector, which knows itself what it is taking.
+ * Prevents two collectors from processing the same message at the same time, as happens when a library retries before the first
+ * collector responds. Without Redis there is only one collector, which tracks its messages itself.
  */
 export class MessageLocks {
   private readonly owner = randomUUID();
 
   constructor(private readonly redis: RedisCoordinator | null) {}
 
-  /** @throws ApiError 503 when another collector has the message, StoreUnavailable when Redis cannot tell */
+  /** @throws ApiError 503 if another collector has the message, StoreUnavailable if Redis is unavailable */
   async acquire(key: string): Promise<void> {
     if ((await this.acquireLock(key)) === 0) throw serviceUnavailable();
   }
 
   /**
-   * Goes on holding messages whose fate is open.
+   * Extends the locks of messages in doubt.
    *
-   * @throws StoreUnavailable when Redis cannot tell
+   * @throws StoreUnavailable if Redis is unavailable
    */
   async extend(keys: readonly string[]): Promise<void> {
     await Promise.all(keys.map((key) => this.acquireLock(key)));
   }
 
-  /** Never rejects: what cannot be released ends by itself. */
+  /** Never rejects: a lock that cannot be released expires. */
   async release(key: string): Promise<void> {
     await this.redis
       ?.call((redis, name) => redis.releaseLocks(1, name(`message:${key}`), this.owner))

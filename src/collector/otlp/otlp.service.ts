@@ -101,11 +101,11 @@ export class OtlpService {
     if (token === undefined)
       throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
     if (!this.tokens.isKnown(token)) {
-      const exists = () => this.intake.available(this.tokens.exists(token));
+      const exists = () => this.intake.asUnavailable(this.tokens.exists(token));
       const refused = await this.failedAuth.retryAfter(request.ip, exists);
       if (refused !== null) throw rateLimitExceeded(refused);
     }
-    const app = await this.intake.available(this.tokens.find(token));
+    const app = await this.intake.asUnavailable(this.tokens.find(token));
     if (app) return app;
     const exceeded = await this.failedAuth.record(request.ip);
     throw exceeded === null

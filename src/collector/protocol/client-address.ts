@@ -17,8 +17,8 @@ const HEADERS = [
 const MAX_HOPS = 32;
 
 /**
- * The address of the client as the logged headers tell it: the first public one, else the first at all, else null.
- * Headers can be made up by the client; what the application was told is what is shown.
+ * The address of the client according to the logged headers: the first public one, else the first one, else null.
+ * Clients can forge these headers; the service shows what the application received.
  */
 export function findClientAddress(headers: readonly Header[]): string | null {
   const claimed = HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));
@@ -31,7 +31,7 @@ function parseAddresses(name: string, value: string | null): string[] {
   return hops.map((hop) => parseAddress(hop.trim())).filter((address) => address !== null);
 }
 
-/** What stands behind `for=` in a hop of `Forwarded` (RFC 7239, section 5.2). */
+/** The value of `for=` in a hop of `Forwarded` (RFC 7239, section 5.2). */
 function parseForParameter(hop: string): string {
   return /(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(hop)?.[1] ?? '';
 }

@@ -25,12 +25,12 @@ const MAX_STEP = 128;
 
 const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 
-/** What the errors of a message have in common. */
+/** Context shared by the errors of a message. */
 export type ErrorContext = Pick<ErrorRecord, 'env' | 'timestamp'>;
 
 /**
- * The errors that a `sync` reports as `validation_errors` or `server_errors`. One without a method, a path or a number that
- * can be read is left out; of the others each member that cannot be read.
+ * The errors that a `sync` reports as `validation_errors` or `server_errors`. An error without a valid method, path or
+ * count is left out; of the others, invalid members are left out.
  */
 export function readErrors(
   source: JsonObject,
@@ -76,7 +76,7 @@ function readError(
   };
 }
 
-/** The steps of the path to a value, names and indexes; some libraries send it as one text. */
+/** The path to a value, as names and indexes; some libraries send it as one string. */
 function readLocation(value: unknown, name: string, reader: LenientReader): string[] {
   if (isAbsent(value)) return [];
   const steps: unknown[] = Array.isArray(value) ? value.slice(0, MAX_STEPS) : [value];

@@ -7,7 +7,7 @@ import {
 } from '../../ingestion/formats/decoders.js';
 
 const MAX_KEY = 2 ** 31;
-/** An integer as it is written; the libraries' JavaScript makes `NaN` of a time it does not know. */
+/** An integer literal; the JavaScript library writes `NaN` for an unknown time. */
 const KEY = /^(?:0|[1-9]\d{0,9})$/;
 const keyDecoder = createDecoder(`must be an integer from 0 to ${MAX_KEY}`, (key) =>
   typeof key === 'string' && KEY.test(key) && Number(key) <= MAX_KEY ? Number(key) : undefined,
@@ -31,7 +31,7 @@ const HISTOGRAMS: Readonly<Record<string, Histogram>> = {
 };
 
 /**
- * The histograms of a count: objects of numbers of requests by key. An entry that cannot be read is left out.
+ * The histograms of a count: objects of numbers of requests by key. An invalid entry is left out.
  *
  * @param readMember a member of the count by its name
  */

@@ -8,11 +8,11 @@ import {
 import { responseTimeDecoder } from '../../ingestion/formats/request-decoders.js';
 
 const camelNames = new Map<string, string>();
-/** Seconds since the Unix epoch that the store's times can hold with room to spare: the years 1970 to 2099. */
+/** Valid seconds since the Unix epoch: the years 1970 to 2099, well within the store's range. */
 const timeDecoder = createNumberDecoder(0, Date.UTC(2100, 0, 1) / 1000);
 const durationDecoder = createNumberDecoder(0, Number.MAX_SAFE_INTEGER);
 
-/** A member by its name in snake case; libraries of other languages spell it so, those of JavaScript in camel case. */
+/** A member by its name in snake case; JavaScript libraries use camel case, the others snake case. */
 export function getField(source: JsonObject, name: string): unknown {
   return source[name] ?? source[toCamelCase(name)];
 }

@@ -30,7 +30,7 @@ export function parseJsonMessage(
   return { ...message, instanceUuid };
 }
 
-/** A message that says nothing yet. */
+/** An empty message. */
 export function createMessage(uuid: string, env: string): Message {
   return {
     uuid,
@@ -52,8 +52,8 @@ export function createMessage(uuid: string, env: string): Message {
 }
 
 /**
- * Members and items that a message may have. What a parser makes of eight million bytes is hundreds of megabytes where they
- * are `{},{},{}`; a message of 20,000 counts with their distributions has a million.
+ * Largest number of members and items of a message. Eight million bytes of `{},{},{}` become hundreds of megabytes when
+ * parsed; a message of 20,000 counts with their distributions has a million values.
  */
 const MAX_VALUES = 1_500_000;
 const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
@@ -69,7 +69,7 @@ function parseJsonObject(body: Buffer): JsonObject {
   }
 }
 
-/** Whether a JSON text may have more values. It needs no parser, and so counts the characters within strings as well. */
+/** Whether a JSON text may have more values. It does not parse, so it also counts characters within strings. */
 export function hasMoreValues(text: string, max: number): boolean {
   if (text.length <= max) return false;
   let values = 0;

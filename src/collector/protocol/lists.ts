@@ -1,14 +1,14 @@
 import { InvalidRecordError, LenientReader, isAbsent } from '../../ingestion/formats/decoders.js';
 
-/** Entries of a list that are looked at: an application has some hundred endpoints and consumers a minute. */
+/** Largest number of entries that are read: an application has some hundred endpoints and consumers a minute. */
 export const MAX_ENTRIES = 20_000;
 
-/** What was rejected of a message whose rest was accepted: entries, and optional members of accepted entries. */
+/** Rejected parts of an accepted message: entries, and optional members of accepted entries. */
 export class RejectedEntries {
   count = 0;
   /** Why the first one was rejected. */
   reason?: string;
-  /** How many by the field that was wrong; the fields' names are the protocol's. */
+  /** Counts by invalid field, named as in the protocol. */
   readonly byField = new Map<string, number>();
   /** How many optional members were left out, by name: they do not count as entries. */
   readonly members = new Map<string, number>();
@@ -30,20 +30,20 @@ export class RejectedEntries {
   }
 }
 
-/** The field that a reason begins with, without line numbers and indexes: `requests[].method`. */
+/** The field at the beginning of a reason, without line numbers and indexes: `requests[].method`. */
 export function rejectedField(reason: string): string {
   const [field = ''] = reason.replace(/^line \d+: /, '').split(':', 1);
   return field.replaceAll(/\[\d+\]/g, '[]');
 }
 
-/** Reads one entry of a list; the reader reads its optional members. Throws a Rejection when it cannot be read. */
+/** Parses one entry of a list; the reader reads its optional members. Throws an InvalidRecordError for an invalid entry. */
 export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientReader) => T;
 
 /**
- * The entries of a list that can be decoded; the others are added to `rejected`, so that one does not cost the others. A
+ * The valid entries of a list; invalid ones are added to `rejected` and do not affect the others. A
  * list that is missing or null is empty.
  *
- * @throws InvalidRecordError when it is no list
+ * @throws InvalidRecordError if it is not a list
  */
 export function parseList<T>(
   value: unknown,

@@ -55,7 +55,7 @@ describe('parseLogFile', () => {
   it.each([
     ['no JSON at all', Buffer.from('hello\nworld\n')],
     ['gzip that is damaged from the start', Buffer.concat([Buffer.from([0x1f, 0x8b]), Buffer.alloc(50, 7)])],
-  ])('refuses %s for good', async (_, bytes) => {
+  ])('rejects %s for good', async (_, bytes) => {
     await expect(parse(bytes)).rejects.toThrow(/^body: /);
   });
 

@@ -5,25 +5,24 @@ import type { Message, MessageContext } from '../message.js';
 import { createMessage } from './json-message.js';
 import { parseLogItem } from './log-item.parser.js';
 
-/** More than a library logs in an hour: it drops what comes faster than 100 a second, and a file is sent each minute. */
+/** More than a library sends: it logs at most 100 requests a second and sends a file each minute. */
 const MAX_LINES = 20_000;
 /** Two bodies, 1,000 log messages and a stack at their limits, and spans. */
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
-/** Small enough that what gzip makes of it, up to a thousand times as much, can be looked at before it is too much. */
+/** Small, because gzip can expand it a thousand times before the next check of the limit. */
 const SLICE_BYTES = 4 * 1024;
 
-/** The file has more bytes, unpacked, than it may have. */
+/** The decompressed file exceeds the limit. */
 export class LogFileTooLarge extends Error {
   override readonly name = 'LogFileTooLarge';
 }
 
 /**
- * Reads a `log` file: NDJSON, as a rule in gzip. Lines that cannot be decoded are rejected, and so is what follows the
- * damage in a damaged file, or the last line that is allowed: a library would send it again for ever, and lose what else it
- * has.
+ * Reads a `log` file: NDJSON, as a rule in gzip. Invalid lines are rejected, and so is the rest of a damaged file
+ * or of a file with too many lines. A 4xx would make a library retry the file forever and lose its other data.
  *
- * @param maxBytes of the file unpacked
- * @throws InvalidRecordError when it is no log file: not one line is JSON; LogFileTooLarge
+ * @param maxBytes of the decompressed file
+ * @throws InvalidRecordError if no line is JSON; LogFileTooLarge
  */
 export async function parseLogFile(
   bytes: Buffer,
@@ -55,7 +54,7 @@ export async function parseLogFile(
 
 class LogFileReader {
   readonly message: Message;
-  /** Whether a line was JSON, be it a request or not. */
+  /** Whether a line was JSON, also if it was not a valid request. */
   isReadable = false;
 
   constructor(
@@ -96,7 +95,7 @@ function* slices(bytes: Buffer): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) yield bytes.subarray(at, at + SLICE_BYTES);
 }
 
-/** zlib names what is wrong with its input by codes of its own. */
+/** Error codes of zlib for invalid input. */
 function isDamage(error: unknown): boolean {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && code.startsWith('Z_');

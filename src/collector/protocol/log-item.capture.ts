@@ -24,7 +24,7 @@ import {
 import { truncate } from '../../ingestion/formats/text.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
-/** Where the client libraries cut, in characters, bytes and entries. */
+/** Limits of the client libraries, in characters, bytes and entries. */
 const MAX_MESSAGE = 2_048;
 const MAX_STACKTRACE = 65_536;
 const MAX_LOGS = 1_000;
@@ -33,8 +33,8 @@ const MAX_BODY = 100_000;
 const BODY_TOO_LARGE = '<body too large>';
 
 /**
- * What a logged request captured, in the shape of Request Details, as far as it can be read. A log record or a span that
- * lacks something required is left out.
+ * The captured data of a logged request, in the shape of Request Details; invalid parts are left out. A log record or a span
+ * without a required member is left out.
  */
 export function readItemCapture(
   item: JsonObject,

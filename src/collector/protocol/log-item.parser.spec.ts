@@ -160,7 +160,7 @@ describe('parseLogItem', () => {
     [{ response: { statusCode: 0 } }, 'response.status_code: must be an integer from 100 to 999'],
     [{ item: { response: {} } }, 'response.status_code: must be an integer from 100 to 999'],
     [{ request: { method: 'GE T' } }, 'request.method: must be a letter'],
-  ])('refuses %j', (parts, reason) => {
+  ])('rejects %j', (parts, reason) => {
     const parsed = parseLogItem(buildLine(parts), CONTEXT);
     expect(parsed).toEqual({ isJson: true, reason: expect.stringContaining(reason) });
   });
@@ -352,7 +352,7 @@ describe('parseLogItem', () => {
     expect(parseLogItem(line, CONTEXT)).toEqual({ reason, isJson: true });
   });
 
-  it('never throws, whatever the line', () => {
+  it('never throws for any line', () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -28,25 +28,25 @@ import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
 import { hasMoreValues } from './json-message.js';
 import { readItemCapture } from './log-item.capture.js';
 
-/** Values that an item may have: 1,000 log messages and as many spans have some 30,000. */
+/** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */
 const MAX_VALUES = 300_000;
 
-/** A logged request and the names of the members that were left out, or the one-line reason for which the line is none. */
+/** A logged request and the names of the members that were left out, or the one-line reason why the line is invalid. */
 export type LogItem =
   | { readonly record: RequestRecord; readonly ignored: readonly string[] }
   | { readonly reason: string; readonly isJson: boolean };
 
 /**
  * Reads one line of a `log` file: a request as a client library logged it, in camel case or in snake case. `uuid` and the
- * request's `timestamp`, `method`, `url` and `status_code` are required; any other member that cannot be read is left
- * out. Masked values are kept as they are. Never throws.
+ * request's `timestamp`, `method`, `url` and `status_code` are required; any other invalid member is left
+ * out. Masked values stay unchanged. Never throws.
  */
 export function parseLogItem(line: string, context: MessageContext): LogItem {
   if (hasMoreValues(line, MAX_VALUES))
     return { reason: `item: must have at most ${MAX_VALUES} values`, isJson: true };
   let item: unknown;
   try {
-    // Only spans have numbers whose digits count, and reading them is slower.
+    // Only spans have numbers beyond 2^53, and exact parsing is slower.
     item = line.includes('"spans"') ? parseExact(line) : parseJson(line);
     const reader = new LenientReader();
     return { record: readRecord(decodeObject(item, 'item'), context, reader), ignored: reader.ignored };

@@ -21,10 +21,10 @@ const MAX_VERSIONS = 100;
 const MAX_VERSION = 128;
 
 /**
- * `startup`: what an application says of itself when it begins. Its endpoints are registered, its framework is learned from
- * `client` (`js:express`), and the versions of its packages are kept.
+ * `startup`: the report of an application at its start. Its endpoints are registered, its framework is derived from
+ * `client` (`js:express`), and the versions of its packages are stored.
  *
- * @throws InvalidRecordError when it can never be accepted
+ * @throws InvalidRecordError if the message is invalid
  */
 export function parseStartup(body: Buffer, context: MessageContext): Message {
   return parseJsonMessage(body, context, decodeStartup);
@@ -62,7 +62,7 @@ function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partia
   };
 }
 
-/** Versions by package, as far as they can be read. */
+/** Versions by package, without invalid ones. */
 function readVersions(value: unknown, reader: LenientReader): Record<string, string> {
   const versions: [string, string][] = [];
   for (const [name, version] of Object.entries(reader.read(value, 'versions', objectDecoder) ?? {})) {
@@ -75,7 +75,7 @@ function readVersions(value: unknown, reader: LenientReader): Record<string, str
   return Object.fromEntries(versions);
 }
 
-/** Of `js:express` the part behind the language; null when there is none. */
+/** The part of `js:express` after the language; null if there is none. */
 function parseFramework(client: string): string | null {
   const name = client.slice(client.indexOf(':') + 1).trim();
   return name === '' ? null : truncate(name, MAX_FRAMEWORK);

@@ -378,7 +378,7 @@ describe('parseSync', () => {
     },
   );
 
-  it('refuses more values than it can parse, before it parses them', () => {
+  it('rejects more values than it can parse, before it parses them', () => {
     const body = Buffer.from(`{"requests":[${'{},'.repeat(1_000_000)}{}]}`);
     expect(() => parseSync(body, CONTEXT)).toThrow('body: must have at most 1500000 values');
   });
@@ -397,11 +397,11 @@ describe('parseSync', () => {
     [{ timestamp: Date.UTC(2025, 9, 20) / 1000 }, 'timestamp: older than the 13 months'],
     [{ timestamp: NOW / 1000 + 90_000 }, 'timestamp: more than a day in the future'],
     [{ requests: {} }, 'requests: must be an array'],
-  ])('refuses %j for good', (members, reason) => {
+  ])('rejects %j for good', (members, reason) => {
     expect(() => sync(members)).toThrow(reason);
   });
 
-  it.each(['', '{', 'null', '[]', '7', '"a"'])('refuses the body %p for good', (body) => {
+  it.each(['', '{', 'null', '[]', '7', '"a"'])('rejects the body %p for good', (body) => {
     expect(() => parseSync(Buffer.from(body), CONTEXT)).toThrow('body: must be ');
   });
 });

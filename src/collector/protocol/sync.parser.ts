@@ -40,13 +40,13 @@ const listDecoder = createDecoder('must be an array', (value) => (Array.isArray(
 const METHODS = new Set(METHOD_NAMES);
 
 /**
- * `sync`: what an application counted since its last one, the errors among it, what the process uses, and the names and
- * groups of consumers it met.
+ * `sync`: counts of requests since the last sync, errors, resource usage of the process, and the names and
+ * groups of consumers.
  *
- * The counts belong to the message's `timestamp`, which a late one brings along. A count without a method, a path or a number
- * of requests that can be read is rejected and does not cost the others; anything else that cannot be read is left out.
+ * The counts belong to the message's `timestamp`, also in a late message. A count without a valid method, path or number
+ * of requests is rejected, and the others are accepted; all other invalid members are left out.
  *
- * @throws InvalidRecordError when it can never be accepted
+ * @throws InvalidRecordError if the message is invalid
  */
 export function parseSync(body: Buffer, context: MessageContext): Message {
   return parseJsonMessage(body, context, decodeSync);
@@ -121,9 +121,9 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
  * Consumer, method and path of a count.
  *
  * The JavaScript library joins them and the status by `|` and splits the text again when it sends it. A `|` in the consumer
- * or in the path shifts what is behind it, and the status, which is no number then, arrives as null. The consumer
+ * or in the path shifts the following members, and the status, which is not a number then, arrives as null. The consumer
  * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
- * undone but for the path, which is lost; of more, only that requests were made can be told.
+ * repaired except for the path, which is lost; with more, only the number of requests is known.
  */
 function decodeCountKey(source: JsonObject, name: string, reader: LenientReader): CountKey {
   const readText = (member: string) =>
@@ -141,12 +141,12 @@ function decodeCountKey(source: JsonObject, name: string, reader: LenientReader)
     consumer: readCountConsumer(source.consumer, reader),
     method: decodeMethod(method, `${name}.method`),
     path: path === '' ? null : normalizeRoutePattern(path),
-    // What is left of a path with a `|` in it must not become an endpoint.
+    // The rest of a path with a `|` must not become an endpoint.
     ...(!hasStatus && { registersPath: false }),
   };
 }
 
-/** The libraries write an empty text where a request had no consumer. */
+/** The libraries send an empty string for a request without a consumer. */
 function readCountConsumer(value: unknown, reader: LenientReader): ConsumerRecord | null {
   const isBlank = typeof value === 'string' && value.trim() === '';
   return isBlank ? null : readConsumer(value, 'requests[].consumer', reader);

@@ -1,15 +1,15 @@
 import type { Predicate } from '../../clickhouse/predicates.js';
 import type { Filter, FilterField, FilterOperator } from './filter.js';
 
-/** Where the values of a field are in the store. */
+/** The expression of a field in the store. */
 export interface FilterColumn {
   /** An expression of columns. */
   readonly sql: string;
-  /** The condition that holds where a record has no value; without one there always is. */
+  /** The condition for a record without a value; absent if every record has one. */
   readonly isNull?: string;
 }
 
-/** Operators that hold wherever another one does not, records without a value included. */
+/** Negative operators, which also match records without a value. */
 const NEGATED: Partial<Readonly<Record<FilterOperator, FilterOperator>>> = {
   neq: 'eq',
   not_in: 'in',
@@ -31,7 +31,7 @@ const SYMBOLS: Partial<Readonly<Record<FilterOperator, string>>> = {
   ilike: 'ILIKE',
 };
 
-/** Whether the filter holds where another operator does not, and that operator. */
+/** Whether the operator is negative, and its positive counterpart. */
 export function splitNegation(op: FilterOperator): { op: FilterOperator; isNegated: boolean } {
   const positive = NEGATED[op];
   return { op: positive ?? op, isNegated: positive !== undefined };
@@ -81,8 +81,8 @@ function comparePresent(
 }
 
 /**
- * A pattern in which `\\` takes the meaning from any character behind it, as the engine reads it: there only `%`, `_` and `\\`
- * can be escaped. Runs of `%` become one, since each costs time.
+ * Converts a pattern in which `\\` escapes any character to the engine's syntax, which only escapes `%`, `_` and `\\`.
+ * Runs of `%` become one, because each costs time.
  */
 export function toEnginePattern(pattern: string): string {
   return pattern.replace(/\\(.)|%+/gsu, (token, escaped?: string) => {

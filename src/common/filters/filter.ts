@@ -65,7 +65,7 @@ const ALIASES = {
   value: ['value', 'val'],
 } as const;
 
-/** What a field of records can be compared with, and how. */
+/** Type and operators of a filter field. */
 export interface FilterField {
   readonly operators: readonly FilterOperator[];
   /** The type of its values in the store. */
@@ -82,7 +82,7 @@ export interface FilterField {
     op: FilterOperator,
     value: FilterScalar | readonly FilterScalar[],
   ) => ConstraintViolation | undefined;
-  /** Reads one value; of a list each item. */
+  /** Parses one value, or each item of a list. */
   readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
 }
 
@@ -93,7 +93,7 @@ export type FilterFields<Name extends string = string> = Readonly<Record<Name, F
 export interface Filter<Name extends string = string> {
   readonly field: Name;
   readonly op: FilterOperator;
-  /** A list for `in` and `not_in`; none for operators that compare with nothing. */
+  /** A list for `in` and `not_in`; absent for operators without a value. */
   readonly value?: FilterScalar | readonly FilterScalar[];
   /** The name of the value in a field that holds values by name; of a header in lower case (ASCII). */
   readonly key?: string;
@@ -101,7 +101,7 @@ export interface Filter<Name extends string = string> {
   readonly event_name?: string;
 }
 
-/** A field of text. @param normalize brings a value into the form in which the store has it */
+/** A field of text. @param normalize converts a value to its form in the store */
 export function textFilter(
   operators: readonly FilterOperator[],
   normalize = (text: string) => text,
@@ -350,7 +350,7 @@ function filterSchema(fields: FilterFields): SchemaObject {
           }),
           ...(hasEvents && { event_name: { type: 'string', description: 'Name of the event' } }),
           value: {
-            description: 'A list for `in` and `not_in`; left out for `is_null` and `is_not_null`',
+            description: 'A list for `in` and `not_in`; absent for `is_null` and `is_not_null`',
             anyOf: [schema, list],
           },
         },

@@ -14,7 +14,7 @@ export class FileAnswer {
   constructor(
     readonly format: FileFormat,
     readonly body: Buffer | FileStream,
-    /** Headers beside its type. */
+    /** Headers in addition to the content type. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}
 
@@ -23,7 +23,7 @@ export class FileAnswer {
   }
 }
 
-/** The format that the `Accept` header prefers; the default where it says nothing of any of them. */
+/** The preferred format of the `Accept` header; the default if it accepts none of them explicitly. */
 export const AcceptedFormat = createParamDecorator((_: unknown, context: ExecutionContext): FileFormat => {
   const accepted = context.switchToHttp().getRequest<Request>().accepts(Object.values(MEDIA_TYPES));
   return FILE_FORMATS.find((format) => MEDIA_TYPES[format] === accepted) ?? 'ndjson';

@@ -10,7 +10,7 @@ export type FileFormat = keyof typeof MEDIA_TYPES;
 
 export const FILE_FORMATS = Object.keys(MEDIA_TYPES) as FileFormat[];
 
-/** Whether columns have types of their own in the format; in the others all is text. */
+/** Whether the format has typed columns; in the others all values are text. */
 export function isTyped(format: FileFormat): boolean {
   return format === 'arrow' || format === 'parquet';
 }

@@ -13,7 +13,7 @@ import type { FileFormat } from './file-format.js';
 /**
  * Makes one file of several of the same columns, without looking at their values.
  *
- * Whatever was given out so far is no whole file: the end of each file is kept back until the next one is there, so that a
+ * The output so far is never a whole file: the end of each file is kept back until the next one is there, so that a
  * reader notices a file that breaks off between two of them.
  */
 export interface FileJoiner {

@@ -145,7 +145,7 @@ describe('parseExact', () => {
     );
   });
 
-  it('refuses and takes what such a parser does, of texts that are almost JSON', () => {
+  it('rejects and takes what such a parser does, of texts that are almost JSON', () => {
     const edit = fc.tuple(fc.nat(), fc.nat(2), fc.constantFrom(...Array.from('"\\[]{},:-+.eE019x \n\u0001')));
     fc.assert(
       fc.property(json, fc.array(edit, { minLength: 1, maxLength: 3 }), (text, edits) => {

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { LosslessNumber, stringify } from 'lossless-json';
 import { parseJson } from './parse-json.js';
 
-/** Text that may hold a number whose digits count: a long one, or any in a span's free-form attributes. */
+/** Matches text that may contain a number whose digits matter: a long one, or any in a span's free-form attributes. */
 const DIGITS_COUNT = /\d{16}|"attributes"/;
 /** RFC 8259, section 6. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 /** Less than `stringifyExact` can write: its recursion ended between 2,600 and 6,500 levels, as warm as its code was. */
 const MAX_DEPTH = 2_000;
-/** What stands before the digits in a wrapper. Each process has its own, so that no text can hold a wrapper. */
+/** Prefix of the digits in a wrapper. It is random per process, so that input cannot contain a wrapper. */
 const WRAPPER = randomBytes(6).toString('base64url');
 
 const QUOTE = '"'.charCodeAt(0);
@@ -19,13 +19,13 @@ const [OPENING_BRACKET, CLOSING_BRACKET] = ['['.charCodeAt(0), ']'.charCodeAt(0)
 const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
 
 /**
- * Reads JSON. A number that would not be written again as it stands, such as `1735689600050000001`, `1.0` or
- * `1e3`, becomes a `LosslessNumber` where its digits count; every other number is a number.
+ * Parses JSON. A number that `JSON.stringify` would write differently, such as `1735689600050000001`, `1.0` or
+ * `1e3`, becomes a `LosslessNumber` where its digits matter; every other number is a number.
  *
- * `JSON.parse` reads all of it, with the digits of such numbers in arrays of text, which are taken out afterwards. A
+ * `JSON.parse` parses the text with such numbers wrapped in arrays of strings, which are replaced afterwards. A
  * parser in JavaScript took five times as long.
  *
- * @throws SyntaxError when it is not JSON, RangeError when it is nested too deeply
+ * @throws SyntaxError if it is not JSON, RangeError if it is nested too deeply
  */
 export function parseExact(text: string): unknown {
   if (!DIGITS_COUNT.test(text)) return parseJson(text);
@@ -35,7 +35,7 @@ export function parseExact(text: string): unknown {
 }
 
 /**
- * Writes what `parseExact` read, each number as it stood.
+ * Serializes the result of `parseExact`, with each number unchanged.
  *
  * @throws RangeError when it is nested too deeply
  */
@@ -44,8 +44,8 @@ export function stringifyExact(value: unknown): string {
 }
 
 /**
- * The text with each number that `JSON.parse` would change in a wrapper. It is JSON if and only if the text is: an
- * array may stand where a number may, and nowhere else. The text itself when there is no such number.
+ * The text with a wrapper around each number that `JSON.parse` would change. It is JSON if and only if the text is, because
+ * arrays are allowed exactly where numbers are. Returns the text itself if there is no such number.
  */
 function wrap(text: string): string {
   let wrapped = '';
@@ -58,7 +58,7 @@ function wrap(text: string): string {
     else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
     else if ((code >= ZERO && code <= NINE) || code === MINUS) {
       const number = numberAt(text, at);
-      // A minus alone is no JSON, as `JSON.parse` will say.
+      // A minus alone is invalid; `JSON.parse` will report it.
       if (number === undefined) break;
       const end = at + number.length;
       if (String(Number(number)) !== number) {
@@ -71,7 +71,7 @@ function wrap(text: string): string {
   return done === 0 ? text : wrapped + text.slice(done);
 }
 
-/** Where the string that begins at `at` ends: its quote, or the end of the text. */
+/** End of the string that begins at `at`: its quote, or the end of the text. */
 function closingQuote(text: string, at: number): number {
   let end = at + 1;
   for (let code = text.charCodeAt(end); code !== QUOTE && end < text.length; code = text.charCodeAt(end))

@@ -87,7 +87,7 @@ describe('parseTimestamp', () => {
     ['2025-05-14T10:11:12ZZ', extra],
     ['2025-05-14T10:11:12Z ', extra],
     ['2025-05-14T10:11:12[Europe/Berlin]', extra],
-  ])('refuses %j: %s', (text, why) => {
+  ])('rejects %j: %s', (text, why) => {
     expect(parseTimestamp(text)).toEqual({ kind: 'invalid', why });
   });
 
@@ -107,7 +107,7 @@ describe('parseTimestamp', () => {
     );
   });
 
-  it('takes an offset off whatever form it is written in', () => {
+  it('applies an offset in every form', () => {
     const parts = fc.record({
       hours: fc.integer({ min: 0, max: 23 }),
       minutes: fc.integer({ min: 0, max: 59 }),

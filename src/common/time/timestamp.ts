@@ -7,14 +7,14 @@ export type Timestamp =
   /** Written without one: the milliseconds since the Unix epoch at which a clock in UTC shows this local time. */
   | { readonly kind: 'local'; readonly wallMs: number };
 
-/** Text that is no timestamp, and the reason in the words that pydantic has for it. */
+/** An invalid timestamp, and pydantic's reason for it. */
 export interface InvalidTimestamp {
   readonly kind: 'invalid';
   readonly why: string;
 }
 
 const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
-// A `+` that nobody escaped in a URL arrives as a space, so a space is a sign too.
+// An unescaped `+` in a URL arrives as a space, so a space is a sign too.
 const OFFSET = String.raw`([Zz]|[+\- ]\d{2}(?::?\d{2})?)`;
 const SHAPE = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})(?:[Tt ]${TIME}${OFFSET}?)?$`);
 
@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
 const CYCLE_YEARS = 400;
 const CYCLE_MS = 146_097 * 86_400_000;
 
-/** Reads the text of one timestamp; nothing may stand around it. */
+/** Parses a timestamp without surrounding text. */
 export function parseTimestamp(text: string): Timestamp | InvalidTimestamp {
   const parts = SHAPE.exec(text);
   const wallMs = parts ? wallTime(parts) : undefined;
@@ -95,7 +95,7 @@ const DATE_PARTS: readonly (readonly [shape: RegExp, otherwise: string])[] = [
   [/^.{5}(?:0[1-9]|1[0-2])/s, 'month value is outside expected range of 1-12'],
 ];
 
-/** pydantic tries the text as a date last and gives that attempt's reason, also where the time is what is wrong. */
+/** pydantic tries the text as a date last and reports the reason of that attempt, also if the time is invalid. */
 function whyInvalid(text: string): string {
   if (Buffer.byteLength(text) < 'YYYY-MM-DD'.length) return 'input is too short';
   const broken = DATE_PARTS.find(([shape]) => !shape.test(text));

@@ -4,7 +4,7 @@ export interface Window {
   readonly end: number;
 }
 
-/** What a client said of its window, and what stands in for what it left out; milliseconds throughout. */
+/** The window of a request and its defaults, in milliseconds. */
 export interface WindowRequest {
   readonly start?: number | undefined;
   readonly end?: number | undefined;
@@ -15,8 +15,8 @@ export interface WindowRequest {
 }
 
 /**
- * The window that a request means, cut to what is retained (docs/contract.md#windows). A window that ends before
- * `retainedFrom` is no error: it comes out with `start >= end`, and holds nothing.
+ * The window of a request, cut to the retention (docs/contract.md#windows). A window that ends before
+ * `retainedFrom` is not an error: the result has `start >= end` and is empty.
  */
 export function resolveWindow(request: WindowRequest & { readonly retainedFrom: number }): Window {
   const { start, end } = withDefaults(request);
@@ -24,15 +24,15 @@ export function resolveWindow(request: WindowRequest & { readonly retainedFrom: 
 }
 
 /**
- * Whether the window, defaults filled in, starts before it ends; if not, the request is a 422
- * (docs/contract.md#validation). Judged before the cut to the retention, which may leave an honest window empty.
+ * Whether the window with defaults starts before it ends; if not, the request is a 422
+ * (docs/contract.md#validation). Checked before the cut to the retention, which may leave a valid window empty.
  */
 export function startsBeforeEnd(request: WindowRequest): boolean {
   const { start, end } = withDefaults(request);
   return start < end;
 }
 
-/** The default start counts back from now, also where another end was given (docs/contract.md#windows). */
+/** The default start counts back from now, also if `end` was sent (docs/contract.md#windows). */
 function withDefaults({ start, end, now, defaultSpanMs }: WindowRequest): Window {
   return { start: start ?? now - defaultSpanMs, end: end ?? now };
 }

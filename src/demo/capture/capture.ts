@@ -14,8 +14,8 @@ export function withCapture(request: DemoRequest): RequestRecord {
 }
 
 /**
- * Of most requests what client libraries capture unless told otherwise: response headers, and the exception behind a
- * 500. Of one in thirty, and more where it is worth a look, everything (docs/contract.md#captures).
+ * Most requests have the default captures of client libraries: response headers, and the exception of a
+ * 500. One in thirty, and more of the interesting ones, have everything (docs/contract.md#captures).
  */
 export function createCapture(request: DemoRequest): string {
   if (request.excluded_from_logs) return '';

@@ -18,26 +18,30 @@ const tar = Buffer.concat([
 
 describe('explainUnreadable', () => {
   it.each([
-    ['zstd', hex('28b52ffd'), 'it is compressed with zstd; unpack it first, with zstd -d'],
+    ['zstd', hex('28b52ffd'), 'it is compressed with zstd; decompress it first, with zstd -d'],
     [
       'zstd behind a frame to skip',
       hex('512a4d1804000000'),
-      'it is compressed with zstd; unpack it first, with zstd -d',
+      'it is compressed with zstd; decompress it first, with zstd -d',
     ],
-    ['xz', hex('fd377a585a00'), 'it is compressed with xz; unpack it first, with xz -d'],
-    ['bzip2', hex('425a6839314159265359'), 'it is compressed with bzip2; unpack it first, with bzip2 -d'],
-    ['lz4', hex('04224d18'), 'it is compressed with lz4; unpack it first, with lz4 -d'],
-    ['compress', hex('1f9d90'), 'it is compressed with compress; unpack it first, with uncompress'],
-    ['lzip', hex('4c5a495001'), 'it is compressed with lzip; unpack it first, with lzip -d'],
-    ['gzip in gzip', gzipSync('a'), 'it is compressed with gzip, twice; unpack it first, with gunzip'],
-    ['ZIP', hex('504b0304'), 'it is a ZIP archive; unpack it first, with unzip, and import the files in it'],
-    ['7z', hex('377abcaf271c'), 'it is a 7z archive; unpack it first, with 7z x, and import the files in it'],
+    ['xz', hex('fd377a585a00'), 'it is compressed with xz; decompress it first, with xz -d'],
+    ['bzip2', hex('425a6839314159265359'), 'it is compressed with bzip2; decompress it first, with bzip2 -d'],
+    ['lz4', hex('04224d18'), 'it is compressed with lz4; decompress it first, with lz4 -d'],
+    ['compress', hex('1f9d90'), 'it is compressed with compress; decompress it first, with uncompress'],
+    ['lzip', hex('4c5a495001'), 'it is compressed with lzip; decompress it first, with lzip -d'],
+    ['gzip in gzip', gzipSync('a'), 'it is compressed with gzip, twice; decompress it first, with gunzip'],
+    ['ZIP', hex('504b0304'), 'it is a ZIP archive; extract it first, with unzip, and import the files in it'],
+    [
+      '7z',
+      hex('377abcaf271c'),
+      'it is a 7z archive; extract it first, with 7z x, and import the files in it',
+    ],
     [
       'RAR',
       hex('526172211a07'),
-      'it is a RAR archive; unpack it first, with unrar x, and import the files in it',
+      'it is a RAR archive; extract it first, with unrar x, and import the files in it',
     ],
-    ['tar', tar, 'it is a tar archive; unpack it first, with tar -xf, and import the files in it'],
+    ['tar', tar, 'it is a tar archive; extract it first, with tar -xf, and import the files in it'],
     [
       'UTF-16 with a mark',
       Buffer.from(`\uFEFF${TEXT}`, 'utf16le'),

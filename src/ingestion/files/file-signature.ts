@@ -3,17 +3,17 @@ import { isGzip } from './gunzip.js';
 /** Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
 export const SIGNATURE_BYTES = 512;
 
-/** What a file is when it is no text that can be read line by line, and how to make it such text. */
+/** A file format that cannot be read line by line, and how to convert it. */
 interface Signature {
   readonly is: string;
   readonly cure: string;
   readonly matches: (head: Buffer) => boolean;
 }
 
-/** How much of the beginning is looked at. */
+/** Number of bytes at the beginning that are checked. */
 const MAX_HEAD = 4_096;
 const READABLE = 'only NDJSON and access logs can be imported';
-/** Share of control characters from which on bytes are no text: random bytes have a tenth, text has next to none. */
+/** From this share of control characters on, bytes are not text: random bytes have a tenth, text has almost none. */
 const MAX_CONTROL_SHARE = 0.05;
 
 /** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
@@ -46,8 +46,8 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /**
- * Why a file cannot be read line by line, and what to do, as one clause; undefined when it can be. `head` is its
- * beginning, unpacked if it is gzip: at least `SIGNATURE_BYTES`, or all of it.
+ * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head` is its
+ * beginning, decompressed if it is gzip: at least `SIGNATURE_BYTES`, or the whole file.
  */
 export function explainUnreadable(head: Buffer): string | undefined {
   const bytes = head.subarray(0, MAX_HEAD);
@@ -56,11 +56,15 @@ export function explainUnreadable(head: Buffer): string | undefined {
 }
 
 function packed(name: string, command: string, matches: Signature['matches']): Signature {
-  return { is: `it is compressed with ${name}`, cure: `unpack it first, with ${command}`, matches };
+  return { is: `it is compressed with ${name}`, cure: `decompress it first, with ${command}`, matches };
 }
 
 function archive(is: string, command: string, matches: Signature['matches']): Signature {
-  return { is: `it is ${is}`, cure: `unpack it first, with ${command}, and import the files in it`, matches };
+  return {
+    is: `it is ${is}`,
+    cure: `extract it first, with ${command}, and import the files in it`,
+    matches,
+  };
 }
 
 function encoded(name: string, matches: Signature['matches']): Signature {
@@ -82,7 +86,7 @@ function isZstd(head: Buffer): boolean {
   return first === 0xfd2fb528 || (first & 0xfffffff0) === 0x184d2a50;
 }
 
-/** Whether of each four bytes those at the places given are NUL as a rule, and the others are not. */
+/** Whether most groups of four bytes have NUL at the given positions and not at the others. */
 function hasNulsAt(head: Buffer, places: readonly number[]): boolean {
   const share = (place: number) =>
     head.filter((byte, index) => byte === 0 && index % 4 === place).length / Math.floor(head.length / 4);
@@ -92,7 +96,7 @@ function hasNulsAt(head: Buffer, places: readonly number[]): boolean {
   );
 }
 
-/** Whether there are more control characters than in text. Holes of NUL at the beginning come from rotating a log. */
+/** Whether there are more control characters than in text. Log rotation can leave NUL bytes at the beginning. */
 function isBinary(head: Buffer): boolean {
   const start = head.findIndex((byte) => byte !== 0);
   if (start === -1) return false;

@@ -9,8 +9,8 @@ export function isGzip(bytes: Buffer): boolean {
 }
 
 /**
- * The bytes that gzip says it unpacks to (RFC 1952, section 2.3.1), of the last member where there are several. An estimate:
- * a sender can write anything.
+ * The decompressed size according to gzip's trailer (RFC 1952, section 2.3.1), of the last member if there are several. An
+ * estimate, because a sender can forge it.
  */
 export function readUnpackedSize(bytes: Buffer): number {
   return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
@@ -24,8 +24,8 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Unpacks gzip, also of several members one after another. What could be unpacked of truncated or damaged input is
- * given before the error is thrown; a pipe would drop what it still holds. Of damaged input the last 16 KiB before
+ * Decompresses gzip, also with several members. Of truncated or damaged input, the readable part is
+ * yielded before the error is thrown; a pipe would drop its buffered data. With damaged input, the last 16 KiB before
  * the damage may be missing.
  */
 export async function* gunzip(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
@@ -60,7 +60,7 @@ function step(stream: Gunzip, start: (done: () => void) => void): Promise<Error 
 }
 
 function finish(stream: Gunzip, done: () => void) {
-  // Padding behind the last member ends the stream early, and it ends only once.
+  // Padding after the last member ends the stream early, and it ends only once.
   if (stream.readableEnded) done();
   else stream.once('end', done).end();
 }

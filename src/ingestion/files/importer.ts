@@ -11,53 +11,53 @@ import { RejectedLineGroups } from './rejected-lines.js';
 
 export interface ImportOptions extends ParseOptions {
   appId: number;
-  /** Environment of the requests that name none. */
+  /** Environment of requests without one. */
   env: string;
-  /** Where the lines come from: part of the identity of the requests that bring none. Empty for none. */
+  /** Name of the source: part of the identity of requests without a UUID. Empty for none. */
   source: string;
-  /** Not given: that of the first line that is a request. */
+  /** By default, the format of the first valid line. */
   format?: RequestFormat | undefined;
   now: number;
 }
 
-/** How an import went: `read` is `imported` + `duplicates` + `rejected`. */
+/** Counts of an import: `read` is `imported` + `duplicates` + `rejected`. */
 export interface ImportSummary {
   /** Lines that are not blank. */
   read: number;
   imported: number;
-  /** Requests that the store had already. */
+  /** Requests that were already in the store. */
   duplicates: number;
   rejected: number;
   /** Those of the imported that are in the request logs as well. */
   logged: number;
   /**
-   * By name, how often an optional member could not be read and was left out of its request, duplicates included. Not
-   * there when all could be read.
+   * Number of invalid optional members by name, which were left out of their requests, including duplicates. Absent if
+   * there were none.
    */
   ignored_members?: Record<string, number>;
-  /** By kind of name, requests counted under `*` because the app has as many names as it may have. Not there when none is. */
+  /** By kind of name, requests counted under `*` because the app is at its limit. Absent if there are none. */
   over_limits?: Record<string, number>;
 }
 
 /**
- * Rows of one insert. Twice what one look-up asks for: 5,000 took as many look-ups, and 5 % more processor time a line.
- * 9,000 took a tenth less again, and 40 MB more.
+ * Rows of one insert: twice the size of a lookup. 5,000 needed as many lookups, and 5 % more processor time a line.
+ * 9,000 needed a tenth less, and 40 MB more.
  */
 const BATCH_ROWS = 6_000;
 /** Characters of the rows of one insert, about; one row may have more. */
 const BATCH_CHARACTERS = 4 * 1024 * 1024;
-/** Batches on their way: while one waits for the engine, the next is looked up and the one after it is read. */
+/** Batches in flight: while one waits for the engine, the next is looked up and the one after it is read. */
 const MAX_IN_FLIGHT = 2;
 /**
- * A batch that was full with fewer rows is on its way alone: two at once of lines of 90 KB peaked at 680 to 790 MB, one at 640 to 700.
+ * A batch that is full with fewer rows is sent alone: two at once with lines of 90 KB peaked at 680 to 790 MB, one at 640 to 700.
  */
 const FEW_ROWS = 1_000;
 
 /**
- * Brings the lines of a source into the store. A line that cannot be read is counted and reported, and stops nothing.
+ * Imports the lines of a source. Invalid lines are skipped and reported; the import continues.
  *
- * Identities come from the lines, never from when or in what pieces they were read, so that a second import of the same
- * lines, whole or after a crash, finds what is there.
+ * Identities depend only on the lines, not on time or chunks, so a second import of the same
+ * lines, complete or after a crash, finds the requests in the store.
  */
 export class Importer {
   readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
@@ -82,7 +82,7 @@ export class Importer {
     this.retention = getTrafficRetention(options.now);
   }
 
-  /** Takes lines as they come; what fills a batch is written while the next ones are read. */
+  /** Adds lines; a full batch is written while the next lines are read. */
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
       const outcome = this.parseLine(line);
@@ -136,7 +136,7 @@ export class Importer {
     const most = records.length < FEW_ROWS ? 1 : MAX_IN_FLIGHT;
     while (this.writing.length >= most) await this.writing.shift();
     const writing = this.write(records);
-    // Failures are told where they are awaited: at a later batch or at the end.
+    // The failure is thrown where the promise is awaited: at a later batch or at the end.
     writing.catch(() => undefined);
     this.writing.push(writing);
   }
@@ -158,7 +158,7 @@ export class Importer {
   }
 }
 
-/** The latest time in a source, or undefined when none of its lines is a request. */
+/** The latest time in a source; undefined if no line is valid. */
 export async function latestTimestamp(
   batches: AsyncIterable<readonly SourceLine[]>,
   format?: RequestFormat,

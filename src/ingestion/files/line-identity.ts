@@ -1,20 +1,20 @@
 import { hash } from 'node:crypto';
 
 /**
- * How many different lines back a line is at least recognized as one that occurred before. Equal lines have equal times,
- * so in a log in order of time they stand closer to each other than that.
+ * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times, so in a log
+ * that is ordered by time they are closer to each other.
  */
 export const REMEMBERED_LINES = 65_536;
-/** Digits in hex of as much of a hash as a number holds exactly. */
+/** Hex digits of a hash that fit exactly into a number. */
 const KEY_DIGITS = 13;
 const VARIANTS = '89ab';
 
 /**
- * Gives each line of one import its identity, for requests that bring no UUID of their own: a UUID made of environment,
- * source, text, and how often the same text occurred before. The number of the line is no part of it, so that a log that
- * lost its first lines has the identities that it had.
+ * The identity of each line of an import, for requests without a UUID: a UUID made of environment,
+ * source, text, and how often the same text occurred before. The line number is not part of it, so that a log whose
+ * first lines were deleted keeps its identities.
  *
- * Memory is bounded. Of two equal lines with more than `REMEMBERED_LINES` other ones between them, the second may get the
+ * Memory is bounded. If more than `REMEMBERED_LINES` other lines lie between two equal lines, the second may get the
  * identity of the first.
  */
 export class LineIdentities {
@@ -41,7 +41,7 @@ export class LineIdentities {
     return toUuid(occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`));
   }
 
-  /** How often the key was counted before. */
+  /** The previous count of the key. */
   private count(key: number): number {
     const slot = this.recent.findSlot(key);
     const before = this.recent.countAt(slot) || this.older.countAt(this.older.findSlot(key));
@@ -67,7 +67,7 @@ class Occurrences {
     this.pairs = new Float64Array(2 * slots);
   }
 
-  /** Where the key and its count are, or are to be put. */
+  /** The slot of the key and its count, or a free slot for it. */
   findSlot(key: number): number {
     const { pairs } = this;
     const last = pairs.length - 2;

@@ -84,7 +84,7 @@ describe('LineSource', () => {
     expect(await read(content)).toEqual({ texts, error: undefined });
   });
 
-  it('gives every whole line of gzip data that was cut off, and not the broken one; then says so', async () => {
+  it('returns every complete line of gzip data that was cut off, and not the broken one; then says so', async () => {
     const { texts, error } = await read(GZIP.subarray(0, -5_000));
     expect(texts.length).toBeGreaterThan(4_000);
     expect(texts).toEqual(LINES.slice(0, texts.length));
@@ -94,7 +94,7 @@ describe('LineSource', () => {
     });
   });
 
-  it('gives good lines of gzip data before damage; then says so', async () => {
+  it('returns valid lines of gzip data before damage; then says so', async () => {
     const damaged = Buffer.from(GZIP);
     damaged.fill(0xff, GZIP.length - 20_000, GZIP.length - 19_900);
     const { texts, error } = await read(damaged);
@@ -119,7 +119,7 @@ describe('LineSource', () => {
     });
   });
 
-  it('skips a line beyond the limit, in gzip too, whatever it unpacks to', async () => {
+  it('skips a line beyond the limit, also in gzip', async () => {
     const bomb = gzipSync(
       Buffer.concat([Buffer.from('a\n'), Buffer.alloc(40_000_000, 'x'), Buffer.from('\nb\n')]),
     );
@@ -131,14 +131,14 @@ describe('LineSource', () => {
     [
       'zstd',
       Buffer.from('28b52ffd04000900', 'hex'),
-      'it is compressed with zstd; unpack it first, with zstd -d',
+      'it is compressed with zstd; decompress it first, with zstd -d',
     ],
     [
       'UTF-16',
       Buffer.from('\uFEFFa\nb\n', 'utf16le'),
       'it is text in UTF-16; convert it first, with iconv -f UTF-16 -t UTF-8',
     ],
-    ['a tar archive', TAR, 'it is a tar archive; unpack it first, with tar -xf, and import the files in it'],
+    ['a tar archive', TAR, 'it is a tar archive; extract it first, with tar -xf, and import the files in it'],
     [
       'a JSON array',
       Buffer.from('[{"a":1}]'),

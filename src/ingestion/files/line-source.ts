@@ -4,24 +4,24 @@ import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
 
-/** Longest line that is read, in bytes; a longer one is reported and skipped. */
+/** Longest line in bytes; a longer one is reported and skipped. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** The file name that stands for standard input. */
 const STANDARD_INPUT = '-';
 const BATCH = 1_000;
 /**
- * A read costs the thread 0.1 ms, whatever its size. Small enough that what gzip makes of it, up to a thousand times as
- * much, stays small too; four times as much raised the peak of an import by 18 MB.
+ * A read costs the thread 0.1 ms at any size. The size is small because gzip can expand it a thousand times;
+ * four times the size raised the peak memory of an import by 18 MB.
  */
 const READ_BYTES = 64 * 1024;
 
-/** The source could not be read, or not to its end; `message` is one line that says why. */
+/** The source could not be read completely; `message` is one line with the reason. */
 export class LineSourceError extends Error {
   override readonly name = 'LineSourceError';
 }
 
-/** The bytes are no text; `message` says what they are and what to do. */
+/** The source is not text; `message` names its format and what to do. */
 class NotTextError extends Error {}
 
 /** The lines of a file or of standard input, plain or gzip, in batches and in bounded memory. Read it once. */
@@ -31,7 +31,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   private constructor(
     private readonly label: string,
     private readonly input: Readable,
-    /** Size of the file as it lies on the disk; null when it is not known, as for standard input. */
+    /** Size of the file on disk; null if unknown, as for standard input. */
     readonly totalBytes: number | null,
     private readonly maxLineBytes: number,
   ) {}
@@ -39,7 +39,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   /**
    * Opens a file, or standard input for `-`.
    *
-   * @throws LineSourceError when it is not there or cannot be read
+   * @throws LineSourceError if it does not exist or cannot be read
    */
   static async open(file: string, maxLineBytes = MAX_LINE_BYTES): Promise<LineSource> {
     if (file === STANDARD_INPUT) return LineSource.from(process.stdin, maxLineBytes);
@@ -52,17 +52,17 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     }
   }
 
-  /** The lines of any stream of bytes, as standard input is one. */
+  /** The lines of a stream of bytes, for example standard input. */
   static from(input: Readable, maxLineBytes = MAX_LINE_BYTES): LineSource {
     return new LineSource('standard input', input, null, maxLineBytes);
   }
 
-  /** Bytes taken from the source so far: those of the gzip file, not of what it holds. */
+  /** Bytes read from the source so far; for gzip, compressed bytes. */
   get bytesRead(): number {
     return this.read;
   }
 
-  /** Gives every whole line that can be read; then throws LineSourceError when the source broke off. */
+  /** Yields every complete line; then throws LineSourceError if the source is truncated. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
     const splitter = new LineSplitter(this.maxLineBytes);
     try {
@@ -100,7 +100,7 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
   throw Object.assign(new Error('is a directory'), { code: 'EISDIR' });
 }
 
-/** Enough of the beginning to know what it is: two bytes, which a pipe may bring one by one. */
+/** The first two bytes, which identify gzip; a pipe may deliver them one by one. */
 async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
   let head = Buffer.alloc(0);
   while (head.length < 2) {
@@ -117,8 +117,8 @@ async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerat
 }
 
 /**
- * The same bytes, once enough of them have come to see that they are text. Where the source breaks off before, what has
- * come is given before the error.
+ * Passes the bytes on once the first of them have been checked to be text. If the source ends early, the received bytes are
+ * yielded before the error.
  *
  * @throws NotTextError
  */

@@ -55,7 +55,7 @@ describe('LineSplitter', () => {
     expect(split([bytes]).map(({ text }) => text)).toEqual(['a\uFFFDb', '\uFFFD']);
   });
 
-  it('gives the same lines however the bytes are cut, those of a naive split', () => {
+  it('returns the same lines however the bytes are cut, those of a naive split', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'ü', '💥', ' ', '\r', '\n', '\n') });
     fc.assert(
       fc.property(text, fc.array(fc.nat(), { maxLength: 8 }), (content, cuts) => {

@@ -1,6 +1,6 @@
 /** One line of a source that is not blank. */
 export interface SourceLine {
-  /** Its place among all lines of the source, blank ones included, from 1. */
+  /** Its number in the source from 1, counting blank lines. */
   readonly number: number;
   /** Without its line end; null when the line is longer than the limit. */
   readonly text: string | null;
@@ -10,16 +10,16 @@ const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped as it
- * comes, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become U+FFFD.
+ * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped while it
+ * is read, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become U+FFFD.
  */
 export class LineSplitter {
   private number = 0;
-  /** The beginning of a line whose end has not come yet. */
+  /** The beginning of an incomplete line. */
   private pieces: Buffer[] = [];
   private length = 0;
 
-  /** @param maxLines blank lines count; what follows the last one is not looked at */
+  /** @param maxLines including blank lines; the rest is ignored */
   constructor(
     private readonly maxLineBytes: number,
     private readonly maxLines = Infinity,

@@ -1,5 +1,5 @@
 const LINES_SHOWN = 5;
-/** Reasons are few: they name members and rules, and nothing of a line. */
+/** Reasons are few, because they contain member names and rules but no text of a line. */
 const MAX_REASONS = 1_000;
 const OTHER_REASONS = 'other reasons';
 
@@ -7,7 +7,7 @@ const OTHER_REASONS = 'other reasons';
 export interface RejectedLines {
   readonly reason: string;
   count: number;
-  /** The numbers of the first of them. */
+  /** The first line numbers. */
   readonly first: number[];
 }
 
@@ -23,7 +23,7 @@ export class RejectedLineGroups {
     if (group.first.length < LINES_SHOWN) group.first.push(number);
   }
 
-  /** All groups, the one of most lines first. */
+  /** All groups, largest first. */
   list(): RejectedLines[] {
     return [...this.groups.values()].sort((one, other) => other.count - one.count);
   }

@@ -215,7 +215,7 @@ describe('parseCombinedLine', () => {
     expect(new Date(parseRecord(line({ time })).timestamp).toISOString()).toBe(expected);
   });
 
-  it('moves the time as told', () => {
+  it('shifts the time', () => {
     expect(parseRecord(line({}), { shiftMs: 86_400_000 }).timestamp).toBe(Date.UTC(2015, 4, 18, 10, 5, 3));
   });
 
@@ -242,7 +242,7 @@ describe('parseCombinedLine', () => {
     '2015-05-17T10:05:03+00:00',
     '',
   ])('rejects the time %p', (time) => {
-    const reason = 'time: must read like 17/May/2015:10:05:03 +0000, from 1970 to 2099';
+    const reason = 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099';
     expect(parseCombinedLine(line({ time }))).toEqual({ reason });
   });
 
@@ -270,16 +270,16 @@ describe('parseCombinedLine', () => {
   it.each([
     ['-', 'request: there is none'],
     ['', 'request: there is none'],
-    ['GET', 'request: must read METHOD target HTTP/version'],
-    ['GET ', 'request: must read METHOD target HTTP/version'],
-    ['GET  HTTP/1.1', 'request: must read METHOD target HTTP/version'],
-    [' /a HTTP/1.1', 'request: must read METHOD target HTTP/version'],
-    ['/a HTTP/1.1', 'request: must read METHOD target HTTP/version'],
-    ['GET /a b', 'request: must read METHOD target HTTP/version'],
-    ['hello world', 'request: must read METHOD target HTTP/version'],
-    ['\\x16\\x03\\x01\\x02\\x00\\x01', 'request: must read METHOD target HTTP/version'],
-    ['G=T /a HTTP/1.1', 'request: must read METHOD target HTTP/version'],
-    [`${'A'.repeat(33)} /a HTTP/1.1`, 'request: must read METHOD target HTTP/version'],
+    ['GET', 'request: must have the form METHOD target HTTP/version'],
+    ['GET ', 'request: must have the form METHOD target HTTP/version'],
+    ['GET  HTTP/1.1', 'request: must have the form METHOD target HTTP/version'],
+    [' /a HTTP/1.1', 'request: must have the form METHOD target HTTP/version'],
+    ['/a HTTP/1.1', 'request: must have the form METHOD target HTTP/version'],
+    ['GET /a b', 'request: must have the form METHOD target HTTP/version'],
+    ['hello world', 'request: must have the form METHOD target HTTP/version'],
+    ['\\x16\\x03\\x01\\x02\\x00\\x01', 'request: must have the form METHOD target HTTP/version'],
+    ['G=T /a HTTP/1.1', 'request: must have the form METHOD target HTTP/version'],
+    [`${'A'.repeat(33)} /a HTTP/1.1`, 'request: must have the form METHOD target HTTP/version'],
     ['GET /a HTTP/1.1\\', 'request: its quote is not closed'],
     [`GET /${'a'.repeat(65_536)} HTTP/1.1`, 'url: must have 1 to 65536 characters'],
   ])('rejects the request %.40p', (request, reason) => {

@@ -16,45 +16,45 @@ import { isStorable, readTwoDigits, toEpochMs } from './timestamps.js';
 
 /** The time, up to the quote that opens the request. A user name may have brackets as well. */
 const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
-/** Where the time begins in what `TIME` finds, and how long all of it is. */
+/** Offset of the time within a match of `TIME`, and the length of the match. */
 const [TIME_AT, TIME_LENGTH] = [2, 31];
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 const VIRTUAL_HOST = /^([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
 const QUOTED = / "/y;
-/** A field behind the user agent: in quotes, without them, or `name="value"`. */
+/** A field after the user agent: quoted, unquoted, or `name="value"`. */
 const FURTHER_FIELD = / +(?:"((?:[^"\\]|\\.)*)"|([^\s"]+(?:"[^"]*")?))/y;
-/** How much of what stands behind the user agent is read for further fields. */
+/** Characters after the user agent that are searched for further fields. */
 const MAX_FURTHER = 4_096;
 /** A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik does. */
 const RESPONSE_TIME = /^(?:(?:rt|request_time)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
 /** More than any chain of proxies has. */
 const MAX_HOPS = 32;
-/** Runs of escaped bytes, or any other escape; a run is bounded because V8 keeps a state for each turn. */
+/** Runs of escaped bytes, or any other escape; a run is bounded because V8 keeps a state for each repetition. */
 const ESCAPES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}|\\(.)/gs;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
 /** A byte of the target may be written in four characters; twice that leaves room for method and protocol. */
 const MAX_REQUEST = 8 * MAX_URL;
 
 const NOT_ITS_FORM = { reason: 'line: must begin with host, identity, user, [time] and "request"' };
-const WRONG_TIME = { reason: 'time: must read like 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
+const WRONG_TIME = { reason: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
 
-/** A quoted text as it stands, escapes and all, and where the line goes on behind it. */
+/** A quoted text with its escapes, and the offset after it. */
 interface Quoted {
   readonly text: string;
   readonly end: number;
 }
 
-/** Who sent the request, and to which host: the fields before the time. */
+/** The fields before the time: client and virtual host. */
 interface Client {
   readonly host: string;
   readonly user: string;
-  /** Scheme and virtual host; undefined when the line does not name one. */
+  /** Scheme and virtual host; undefined if the line has none. */
   readonly origin: string | undefined;
 }
 
-/** What stands behind the size. */
+/** The fields after the size. */
 interface Fields {
   referer: string | null;
   userAgent: string | null;
@@ -72,11 +72,11 @@ interface Fields {
  *
  * Referer and user agent become request headers. Of what follows them, a time becomes the response time (`0.004`,
  * `rt=0.004`, `request_time=0.004`, `12ms`), and the first public address in the first quoted field, where proxies are
- * logged, becomes the client's address if the host is none that is public. Microseconds of Apache's `%D` cannot be told
+ * logged, becomes the client's address if the host is not a public address. Microseconds of Apache's `%D` cannot be distinguished
  * from other numbers. A host that is a name gives no client address. The URL is the request target behind the virtual
  * host or `baseUrl`, or alone where neither is known.
  *
- * A last field whose quote stays open breaks nothing. Takes time in proportion to the line. Never throws.
+ * An unclosed quote in the last field is accepted. Runs in linear time. Never throws.
  */
 export function parseCombinedLine(line: string, options: ParseOptions = {}): LineResult {
   const timeAt = line.search(TIME);
@@ -111,19 +111,19 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
     url,
     status_code,
     request_size_bytes: null,
-    // A hyphen is how the format writes that no bytes were sent.
+    // A hyphen means that no bytes were sent.
     response_size_bytes: reader.read(size === '-' ? 0 : Number(size), 'response_size_bytes', sizeDecoder),
     response_time_ms: reader.read(fields.responseTimeMs, 'response_time_ms', responseTimeDecoder),
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
-    // What is excluded from the logs has no capture.
+    // Requests that are excluded from the logs have no capture.
     captured_json: excluded_from_logs ? '' : captureHeaders(fields),
   };
   return { record, ignored: reader.ignored };
 }
 
-/** Whether a line has the form of an access log but for its time. */
+/** Whether a line has the form of an access log, except for its time. */
 function hasOtherTime(line: string): boolean {
   const closing = line.indexOf('] "');
   const opening = closing === -1 ? -1 : line.lastIndexOf(' [', closing);
@@ -148,7 +148,7 @@ function splitFields(text: string, count: number): string[] | null {
 }
 
 function readClient(text: string): Client | null {
-  // Identity and user, as a rule, stand behind the client.
+  // Usually identity and user follow the client.
   const [first, second = '', rest = ''] = splitFields(text, 3) ?? [];
   if (first === undefined) return null;
   const [, host, port] = VIRTUAL_HOST.exec(first) ?? [];
@@ -193,7 +193,8 @@ function readTarget(
   const methodEnd = request.indexOf(' ');
   const method = normalizeMethod(request.slice(0, Math.max(methodEnd, 0)));
   const target = targetFrom(request.slice(methodEnd + 1));
-  if (method === null || target === '') return { reason: 'request: must read METHOD target HTTP/version' };
+  if (method === null || target === '')
+    return { reason: 'request: must have the form METHOD target HTTP/version' };
   return isLongerThan(target, MAX_URL) ? tooLong : { method, url: toFullUrl(target, baseUrl) };
 }
 

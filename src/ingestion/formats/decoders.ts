@@ -1,11 +1,11 @@
 import { type LosslessNumber, isLosslessNumber } from 'lossless-json';
 import { sanitize } from './text.js';
 
-/** What came in cannot be taken; `message` names the field and the rule it broke, in one line. */
+/** The input is invalid; `message` is one line with the field and the violated rule. */
 export class InvalidRecordError extends Error {
   override readonly name = 'InvalidRecordError';
 
-  /** Without a stack, which takes ten times as long to make: a message can have thousands of wrong entries. */
+  /** Without a stack trace, which would take ten times as long: a message can have thousands of invalid entries. */
   constructor(message: string) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -15,9 +15,9 @@ export class InvalidRecordError extends Error {
 }
 
 /**
- * Why reading a line or a message failed, in one line that begins with `what` or with the member that is wrong.
+ * Why parsing a line or a message failed, in one line that begins with `what` or with the invalid member.
  *
- * @throws the error itself when it is a fault of ours
+ * @throws the error itself if it is a bug
  */
 export function explainFailure(error: unknown, what: string): string {
   if (error instanceof InvalidRecordError) return error.message;
@@ -28,9 +28,9 @@ export function explainFailure(error: unknown, what: string): string {
 
 /** Reads one kind of value. Neither function throws. */
 export interface Decoder<T> {
-  /** The value as it is stored; undefined when it breaks the rule. */
+  /** The value as it is stored; undefined if it violates the rule. */
   readonly decode: (value: unknown) => T | undefined;
-  /** The rule that such a value breaks, as an error message says it: `must be a string`. */
+  /** The rule that such a value violates, as text of an error message: `must be a string`. */
   readonly ruleFor: (value: unknown) => string;
 }
 
@@ -47,14 +47,14 @@ export function isAbsent(value: unknown): value is null | undefined {
 }
 
 /**
- * Reads the optional members of one request. A member that cannot be read is left out and named in `ignored`: it costs
- * neither the request nor its other members, and it can be reported.
+ * Reads the optional members of one request. An invalid member is left out and named in `ignored`; the request and its other
+ * members are not affected.
  */
 export class LenientReader {
-  /** Names of the members that were left out, one entry for each time. */
+  /** Names of the members that were left out, with repetitions. */
   readonly ignored: string[] = [];
 
-  /** The value of a member; null when the member is absent or cannot be read. */
+  /** The value of a member; null if it is absent or invalid. */
   read<T>(value: unknown, name: string, decoder: Decoder<T>): T | null {
     if (isAbsent(value)) return null;
     const decoded = decoder.decode(value);
@@ -62,7 +62,7 @@ export class LenientReader {
     return decoded ?? null;
   }
 
-  /** The items of a list that can be read; none when the member is absent or no list. */
+  /** The valid items of a list; none if the member is absent or not a list. */
   readList<T>(value: unknown, name: string, decodeItem: (item: unknown) => T | undefined): T[] {
     if (isAbsent(value)) return [];
     if (!Array.isArray(value)) {
@@ -84,7 +84,7 @@ export function createDecoder<T>(rule: string, decode: (value: unknown) => T | u
   return { decode, ruleFor: () => rule };
 }
 
-/** A decoder of texts that keep a rule. */
+/** A decoder of strings with a rule. */
 export function createTextDecoder<T>(rule: string, decode: (text: string) => T | undefined): Decoder<T> {
   return {
     decode: (value) => (typeof value === 'string' ? decode(sanitize(value)) : undefined),
@@ -96,7 +96,7 @@ export const textDecoder = createDecoder('must be a string', (value) =>
   typeof value === 'string' ? sanitize(value) : undefined,
 );
 
-/** Text, or a number, whose digits are the text. */
+/** A string, or a number as its digits. */
 export const textOrNumberDecoder = createDecoder('must be a string', (value) =>
   isNumber(value) ? value.toString() : textDecoder.decode(value),
 );
@@ -142,7 +142,7 @@ export const nanosecondsDecoder = createDecoder(`must be an integer from 0 to ${
   return nanoseconds !== undefined && nanoseconds <= MAX_INT64 ? nanoseconds : undefined;
 });
 
-/** The decoder as one that throws an InvalidRecordError for what cannot be decoded. */
+/** A variant of the decoder that throws an InvalidRecordError for an invalid value. */
 export function toStrictDecoder<T>(decoder: Decoder<T>): StrictDecoder<T> {
   return (value, name) => {
     const decoded = decoder.decode(value);

@@ -1,6 +1,6 @@
 import type { JsonObject } from './decoders.js';
 
-/** Logs in JSON that the import does not read, and members by any of which one is known. */
+/** JSON logs that cannot be imported, and members that identify them. */
 const JSON_LOGS: readonly (readonly [name: string, members: readonly string[]])[] = [
   ['Traefik', ['DownstreamStatus', 'RequestMethod']],
   ['Cloudflare', ['ClientRequestMethod', 'EdgeResponseStatus', 'EdgeStartTimestamp']],
@@ -15,7 +15,7 @@ const JSON_LOGS: readonly (readonly [name: string, members: readonly string[]])[
   ['HTTP Archive', ['log']],
 ];
 
-/** The software whose log the members of a JSON line are; undefined when none is known. */
+/** The software that writes JSON lines with these members; undefined if unknown. */
 export function recognizeJsonLog(line: JsonObject): string | undefined {
   const hasMember = (name: string) => Object.hasOwn(line, name);
   return JSON_LOGS.find(([, members]) => members.some(hasMember))?.[0];

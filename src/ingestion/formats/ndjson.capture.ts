@@ -44,14 +44,14 @@ export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) 
 );
 
 /**
- * The captured part of a request in the shape of Request Details, as far as it can be read. Its times are moved by
- * `shiftMs`, so that they stay with the request's. A log record or a span that lacks something required is left out.
+ * The captured data of a request in the shape of Request Details; invalid parts are left out. Its times are shifted by
+ * `shiftMs`, like the request's. A log record or a span without a required member is left out.
  */
 export function readCapture(source: JsonObject, shiftMs: number, reader: LenientReader): Capture {
   const { request_headers, response_headers, request_body_json, response_body_json } = source;
   const { trace_id, exception, logs, spans } = source;
   const texts = request_headers ?? response_headers ?? request_body_json ?? response_body_json;
-  // Most lines have nothing: `??` goes on as long as a member is absent.
+  // Fast path: most lines have no captured data.
   if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return EMPTY_CAPTURE;
   const shiftNs = BigInt(shiftMs) * 1_000_000n;
   return {
@@ -125,7 +125,7 @@ function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): Captu
   };
 }
 
-/** Nanoseconds from one time to another; clocks of two machines can make a span end before it starts: no time then. */
+/** Nanoseconds from one time to another; 0 if a span ends before it starts, because of different clocks. */
 export function computeDuration(start: bigint, end: bigint): bigint {
   return end > start ? end - start : 0n;
 }

@@ -48,17 +48,17 @@ const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
 
 /**
  * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
- * `status_code` are required; every other member may be missing or `null`, one that cannot be read is left out, and
- * members not known are ignored. What is missing is made: `path` from the URL (a `path` of `null` says that no route
+ * `status_code` are required; every other member may be missing or `null`, invalid ones are left out, and
+ * unknown members are ignored. Missing values are derived: `path` from the URL (a `path` of `null` means that no route
  * matched), the country from `client_ip`, a span's duration from its times.
  *
- * A `path` is a pattern as the API gives it and is stored as it stands. Beyond Request Details the line may have
- * `consumer` as an object of `identifier`, `name` and `group`, and `user_agent`, else found among the request headers,
- * for the health-check rule. A text that is too long is cut in `path` and in the consumer's; a URL that is too long
+ * A `path` is a pattern as in the API and is stored unchanged. In addition to Request Details, the line may have
+ * `consumer` as an object of `identifier`, `name` and `group`, and `user_agent` (by default that of the request headers)
+ * for the health-check rule. Texts of `path` and of the consumer are truncated; a URL that is too long
  * rejects the line. Never throws.
  */
 export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineResult {
-  // Before parsing, which makes an error with a stack trace of a line that is no JSON.
+  // Before parsing, because a syntax error with its stack trace is slow.
   if (!line.trimStart().startsWith('{')) return NOT_AN_OBJECT;
   try {
     return readRequest(parseExact(line) as JsonObject, options);
@@ -111,7 +111,7 @@ function readUserAgent(value: unknown, { request_headers }: Capture, reader: Len
   return reader.read(value, 'user_agent', textDecoder) ?? getHeader(request_headers, 'user-agent');
 }
 
-/** Why an object is no request: it is JSON of another kind, or which of the required members cannot be read. */
+/** Why an object is not a request: it is another kind of JSON, or a required member is invalid. */
 function findReason(source: JsonObject): string {
   const names = Object.keys(REQUIRED) as (keyof typeof REQUIRED)[];
   const isForeign = names.filter((name) => isAbsent(source[name])).length > 1;

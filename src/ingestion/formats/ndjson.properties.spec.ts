@@ -154,7 +154,7 @@ describe('a line as the API gives it', () => {
     );
   });
 
-  it('is a record or a reason of one line, whatever stands in it', () => {
+  it('returns a record or a one-line reason for any line', () => {
     const names = fc.constantFrom(
       ...Object.keys(LEAST),
       ...'path env consumer request_uuid client_ip logs spans trace_id exception request_headers'.split(' '),

@@ -1,26 +1,26 @@
 import type { RequestRecord } from '../request-record.js';
 
-/** A request as its line gives it; what it does not say of itself, its importer knows. */
+/** A request as parsed from its line; the importer adds the rest. */
 export type ParsedRequest = Omit<RequestRecord, 'request_uuid' | 'env'> & {
   request_uuid: string | null;
   env: string | null;
 };
 
-/** A line's request with the names of its optional members that could not be read, or the one-line reason for which it is none. */
+/** A line's request with the names of its invalid optional members, or the one-line reason why the line is invalid. */
 export type LineResult =
   { readonly record: ParsedRequest; readonly ignored: readonly string[] } | { readonly reason: string };
 
-/** What is said about all lines of a source. */
+/** Options for all lines of a source. */
 export interface ParseOptions {
-  /** Whole milliseconds by which all times of a request are moved, those captured with it included; 0 when not given. */
+  /** Whole milliseconds by which all times of a request are shifted, including captured ones; default 0. */
   shiftMs?: number | undefined;
-  /** Scheme, host, port and leading path of the app, which complete a URL that is a path alone. */
+  /** Scheme, host, port and leading path of the app: the base of URLs that are only a path. */
   baseUrl?: string | undefined;
-  /** The field of an access log that names the consumer; none does when not given. */
+  /** The access log field with the consumer; by default none. */
   consumerFrom?: 'user' | undefined;
 }
 
-/** The URL of a request target behind the base URL; any other URL, and `*`, as it stands. */
+/** Resolves a request target with the base URL; other URLs, and `*`, stay unchanged. */
 export function toFullUrl(url: string, baseUrl: string | undefined): string {
   return baseUrl !== undefined && url.startsWith('/') ? baseUrl + url : url;
 }

@@ -1,19 +1,19 @@
 import { convertRouteSyntax } from './route-syntax.js';
 import { sanitize, truncate } from './text.js';
 
-/** Code points of a path pattern: what the `path` filter can be asked for (docs/contract.md#limits). */
+/** Code points of a path pattern: the limit of the `path` filter (docs/contract.md#limits). */
 export const MAX_PATH = 1024;
 
 const PARAMETER = '{id}';
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 const NUMBER = /^\d+$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** From 16 digits on: 64-bit identifiers, object IDs and digests, yet no word (`decade`, `facade`). */
+/** From 16 digits on: 64-bit identifiers, object IDs and digests, but not words (`decade`, `facade`). */
 const LONG_HEX = /^[0-9a-f]{16,}$/i;
 
 /**
- * The path of a URL as it was written: no decoding, no normalization. Takes what a log or a client may hold:
- * origin form (`/a?b`), absolute form (`http://host/a`), `*`, and text that is no URL at all.
+ * The path of a URL, without decoding or normalization. Accepts all texts of logs and clients:
+ * origin form (`/a?b`), absolute form (`http://host/a`), `*`, and text that is not a URL.
  */
 export function extractPathname(url: string): string {
   const target = url.replace(AUTHORITY, '');
@@ -23,7 +23,7 @@ export function extractPathname(url: string): string {
 }
 
 /**
- * A path pattern for a request that came without one: the path of its URL, in which segments that are a number, a
+ * The path pattern of a request without one: the path of its URL, in which segments that are a number, a
  * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. Never throws.
  */
 export function inferPathPattern(url: string): string {

@@ -40,10 +40,10 @@ describe('the access log of our own', () => {
   it('gives its 29 requests and a reason for each of the 7 lines that are none', async () => {
     const { read, records, rejected } = await readAll(fileAt('test/fixtures/access_small.log'));
     expect(rejected).toEqual({
-      22: 'request: must read METHOD target HTTP/version',
+      22: 'request: must have the form METHOD target HTTP/version',
       23: 'request: there is none',
       24: 'line: must begin with host, identity, user, [time] and "request"',
-      28: 'time: must read like 17/May/2015:10:05:03 +0000, from 1970 to 2099',
+      28: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099',
       29: 'line: status and size must follow the request',
       31: 'line: must begin with host, identity, user, [time] and "request"',
       38: 'request: its quote is not closed',

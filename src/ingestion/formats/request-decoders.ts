@@ -13,26 +13,26 @@ import {
 } from './decoders.js';
 import { MAX_URL, METHOD_RULE, isLongerThan, normalizeMethod, trimAndTruncate } from './text.js';
 
-/** Longest texts of a consumer, in code points; the public client libraries cut there too. */
+/** Longest texts of a consumer, in code points, as in the public client libraries. */
 const MAX_IDENTIFIER = 128;
 const MAX_NAME = 64;
-/** The store keeps response times in 32 bits. */
+/** Response times have 32 bits in the store. */
 const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
 /** 16 TiB: no request or response is larger, and a million of that size still have an exact sum. */
 const MAX_MESSAGE_BYTES = 2 ** 44;
 
-/** Three digits, as the filter allows: Node sends all of them, those above 599 as well. */
+/** Three digits, as in the filter: Node can send all of them, also above 599. */
 export const statusCodeDecoder = createIntegerDecoder(100, 999);
 /** Bytes of one request or one response. */
 export const sizeDecoder = createIntegerDecoder(0, MAX_MESSAGE_BYTES);
-/** Bytes of so many requests or responses together. */
+/** Total bytes of several requests or responses. */
 export function createSizeSumDecoder(requests: number): Decoder<number> {
   return createIntegerDecoder(0, Math.min(requests * MAX_MESSAGE_BYTES, Number.MAX_SAFE_INTEGER));
 }
 /** Milliseconds, rounded. */
 export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS);
 
-/** A URL, whole: one that is too long cannot be read. */
+/** A URL; one that is too long is invalid, not truncated. */
 export const urlDecoder = createTextDecoder(`must have 1 to ${MAX_URL} characters`, (url) =>
   url === '' || isLongerThan(url, MAX_URL) ? undefined : url,
 );
@@ -52,7 +52,7 @@ export const envDecoder = createTextDecoder(
   (env) => (/^[\w-]{1,32}$/.test(env) ? env : undefined),
 );
 
-/** A consumer's identifier: trimmed, cut, not empty. */
+/** A consumer's identifier: trimmed, truncated, not empty. */
 export const identifierDecoder = createTextDecoder(
   'must not be empty',
   (text) => trimAndTruncate(text, MAX_IDENTIFIER) || undefined,
@@ -63,7 +63,7 @@ const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
   identifierDecoder.decode(textOrNumberDecoder.decode(value)),
 );
 
-/** The name of a consumer or of a group: trimmed, cut, empty for none. */
+/** The name of a consumer or of a group: trimmed, truncated, empty for none. */
 export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndTruncate(text, MAX_NAME));
 
 export const decodeStatusCode = toStrictDecoder(statusCodeDecoder);
@@ -73,8 +73,8 @@ export const decodeUuid = toStrictDecoder(uuidDecoder);
 export const decodeEnv = toStrictDecoder(envDecoder);
 
 /**
- * A consumer, as far as it can be read: its identifier, which may be a number, or an object of `identifier`, `name` and
- * `group`. A name or a group that cannot be read is left out; without an identifier there is no consumer.
+ * A consumer: its identifier, which may be a number, or an object of `identifier`, `name` and
+ * `group`. An invalid name or group is left out; without an identifier there is no consumer.
  */
 export function readConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord | null {
   const source = objectDecoder.decode(value);

@@ -12,12 +12,12 @@ const IN_ARRAY =
   'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it';
 
 /**
- * Reads the lines of one source. Where its format is not given, the first line that is a request decides it: until then
- * a line that begins with a brace is read as NDJSON and any other as one of an access log, so that a comment or a damaged
- * line at the beginning costs itself alone.
+ * Parses the lines of one source. By default the first valid line decides the format: until then
+ * a line that begins with a brace is parsed as NDJSON and any other as an access log, so that a comment or a damaged
+ * line at the beginning does not decide it.
  */
 export class LineParser {
-  /** How the first line begins that is not a comment. */
+  /** The beginning of the first line that is not a comment. */
   private opening: string | undefined;
 
   constructor(
@@ -25,7 +25,7 @@ export class LineParser {
     private readonly options: ParseOptions = {},
   ) {}
 
-  /** The request of a line that is not blank, or the reason for which it is none. Never throws. */
+  /** The request of a line that is not blank, or the reason why the line is invalid. Never throws. */
   parse(line: string): LineResult {
     if (this.format !== undefined) return PARSERS[this.format](line, this.options);
     const beginning = line.trimStart().charAt(0);
@@ -36,7 +36,7 @@ export class LineParser {
     return result;
   }
 
-  /** Why a line is no request in a source of which no line was one so far. */
+  /** Why a line is invalid in a source without a valid line so far. */
   private explain(line: string, beginning: string, reason: string): string {
     if (COMMENT.test(line)) return 'line: is a comment';
     this.opening ??= beginning;

@@ -1,22 +1,22 @@
-/** What a rule made of the characters from where it was asked up to `end`. */
+/** The output of a rule for the characters up to `end`. */
 interface Piece {
   readonly text: string;
   readonly end: number;
 }
 type Rule = (path: string, at: number) => Piece | undefined;
 
-/** `{id}`, `{id:int}`, `{id:[0-9]+}`, `{id?}`, `{id=1}`, `{*rest}`: all that stands between the braces. */
+/** `{id}`, `{id:int}`, `{id:[0-9]+}`, `{id?}`, `{id=1}`, `{*rest}`: the text between the braces. */
 const NAMED = /^\*{0,2}([A-Za-z_$][\w.$-]*)\??(?:[:=][^]*)?$/;
-/** What makes braces an optional part of an Express 5 path, `{/:id}` or `{.:format}`. */
+/** Braces that are an optional part of an Express 5 path: `{/:id}` or `{.:format}`. */
 const OPTIONAL_PART = /^\/|(?:^|[^\w(?]):[A-Za-z_]/;
-/** What makes braces behind a parameter its regular expression, as Hono writes `:id{[0-9]+}`. */
+/** Braces after a parameter that are its regular expression, as in Hono's `:id{[0-9]+}`. */
 const EXPRESSION = /[[\]\\+*()|^$]/;
 const COLON_NAME = /:([A-Za-z_$][\w$]*)/y;
 const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
-/** A colon behind one of these is part of a name, as in `/v1/users:batchGet`. */
+/** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
-/** What no rule begins with. */
+/** Characters with which no rule begins. */
 const PLAIN = /[^{:<[]+/y;
 
 const RULES = new Map<string, Rule>([
@@ -29,7 +29,7 @@ const RULES = new Map<string, Rule>([
 /**
  * A route in the spelling of the common frameworks with each parameter as its name in braces: `/users/:id`,
  * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}` all become `/users/{id}`. Optional parts
- * are taken as present, wildcards and everything else stay as they are.
+ * are kept, wildcards and everything else stay unchanged.
  */
 export function convertRouteSyntax(path: string): string {
   let text = '';
@@ -42,7 +42,7 @@ export function convertRouteSyntax(path: string): string {
   return text;
 }
 
-/** What stands for itself: all up to where the next rule may begin, and at least one character. */
+/** Literal text up to the next possible rule, at least one character. */
 function plain(path: string, at: number): Piece {
   PLAIN.lastIndex = at + 1;
   const end = PLAIN.test(path) ? PLAIN.lastIndex : at + 1;
@@ -73,7 +73,7 @@ function afterModifiers(path: string, at: number): number {
   return /[?*+]/.test(path.charAt(end)) ? end + 1 : end;
 }
 
-/** Just past the bracket that closes the one at `at`; undefined when none opens there or it stays open. */
+/** The offset after the bracket that closes the one at `at`; undefined if there is none or it is unclosed. */
 function closing(path: string, at: number, open: string, close: string): number | undefined {
   let depth = 0;
   for (let i = at; i < path.length; i++) {

@@ -7,23 +7,23 @@ import {
 import { parseTimestamp, resolveTimestamp } from '../../common/time/timestamp.js';
 import { createDecoder } from './decoders.js';
 
-/** What the store's times can hold with room to spare: the years 1970 to 2099. */
+/** Valid times: the years 1970 to 2099, well within the store's range. */
 const END_MS = Date.UTC(2100, 0, 1);
 const BEYOND_MILLISECONDS = /[.,]\d{3}(\d{1,3})/;
-/** The form in which the API gives the times of requests. */
+/** The format of request times in the API. */
 const API_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ZERO = '0'.charCodeAt(0);
 
 /**
- * Milliseconds since the Unix epoch of an ISO 8601 date and time as the API takes them (docs/contract.md#timestamps),
- * cut to the millisecond, UTC where it has no offset. Null for any other text and for years before 1970 or after 2099.
+ * Milliseconds since the Unix epoch of an ISO 8601 date and time as in the API (docs/contract.md#timestamps),
+ * truncated to the millisecond, UTC without an offset. Null for any other text and for years before 1970 or after 2099.
  */
 export function parseIngestTimestamp(text: string): number | null {
   const epochMs = API_FORM.test(text) ? readApiForm(text) : readTimestamp(text);
   return isStorable(epochMs) ? epochMs : null;
 }
 
-/** Digit by digit, which takes a quarter of the time: nearly every line of NDJSON has this form. */
+/** Fast path, digit by digit, in a quarter of the time: nearly every line of NDJSON has this form. */
 function readApiForm(text: string): number {
   const year = readTwoDigits(text, 0) * 100 + readTwoDigits(text, 2);
   const [month, day] = [readTwoDigits(text, 5), readTwoDigits(text, 8)];
@@ -36,7 +36,7 @@ function readTimestamp(text: string): number {
   return timestamp.kind === 'invalid' ? NaN : resolveTimestamp(timestamp);
 }
 
-/** The number that two digits of a text are. */
+/** The number of two digits at an offset. */
 export function readTwoDigits(text: string, at: number): number {
   return (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
 }
@@ -60,7 +60,7 @@ export function toEpochMs(
   return date.getUTCDate() === day && date.getUTCMonth() === month - 1 ? epochMs : NaN;
 }
 
-/** Whether the store's times can hold it, in milliseconds since the Unix epoch. */
+/** Whether the time, in milliseconds since the Unix epoch, is in the valid range. */
 export function isStorable(epochMs: number): boolean {
   return epochMs >= 0 && epochMs < END_MS;
 }
@@ -82,7 +82,7 @@ export const microsecondsDecoder = createDecoder(timestampDecoder.ruleFor(''), (
 /** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
 const MAX_AHEAD_MS = 24 * 3_600_000;
 
-/** Since when data is kept, in milliseconds since the Unix epoch, and the same in words. */
+/** Start of the retention in milliseconds since the Unix epoch, and its description. */
 export interface Retention {
   from: number;
   description: string;
@@ -98,7 +98,7 @@ export const getLogsRetention = (now: number): Retention => ({
   description: `the ${LOG_RETENTION_DAYS} days for which request logs are kept`,
 });
 
-/** Why data of that time cannot be kept, or undefined when it can; in milliseconds since the Unix epoch. */
+/** Why data of that time (milliseconds since the Unix epoch) is rejected; undefined if it is accepted. */
 export function checkRetention(timestamp: number, retention: Retention, now: number): string | undefined {
   if (timestamp < retention.from) return `timestamp: older than ${retention.description}`;
   if (timestamp > now + MAX_AHEAD_MS) return 'timestamp: more than a day in the future';

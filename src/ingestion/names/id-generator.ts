@@ -1,20 +1,20 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 
-/** Tables whose rows are named by the monitored applications and have an ID of their own. */
+/** Tables of names that monitored applications use; each row has an ID. */
 export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'consumer_groups_v1';
 
-/** IDs fit in a signed 32-bit integer: public clients store them so (docs/contract.md#ids). */
+/** IDs fit in a signed 32-bit integer, because public clients store them so (docs/contract.md#ids). */
 const MAX_ID = 2 ** 31 - 1;
 
-/** Gives names their IDs: small integers, ascending, never reused, one sequence for each table. */
+/** Assigns IDs to names: small integers, ascending, never reused, one sequence per table. */
 export interface IdGenerator {
-  /** Whether other processes get IDs as well, so that a name may have been given its ID elsewhere. */
+  /** Whether other processes assign IDs too, so that a name may already have an ID from another process. */
   readonly isShared: boolean;
-  /** The IDs of names of an app that have none in the store, in their order. */
+  /** IDs for names of an app that have none in the store, in order. */
   allocate(table: NameTableName, appId: number, names: readonly string[]): Promise<number[]>;
 }
 
-/** The highest ID in a table; 0 when there is none. */
+/** The highest ID in a table; 0 if it is empty. */
 export async function findHighestId(store: ClickHouse, table: string): Promise<number> {
   // The table's name comes from a fixed list, never from outside.
   const [row] = await store.rows<{ id: number }>('ids.highest', `SELECT max(id) AS id FROM ${table}`);
@@ -27,7 +27,7 @@ export function requireId(table: string, id: number): number {
   return id;
 }
 
-/** Gives IDs in a process that is the only one to write names. */
+/** Assigns IDs if this process is the only writer of names. */
 export class SequenceIdGenerator implements IdGenerator {
   readonly isShared = false;
   private readonly last = new Map<NameTableName, Promise<number>>();

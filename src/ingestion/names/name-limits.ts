@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 import { CachedLookup } from '../../common/cached-lookup.js';
 import type { NameLimits } from '../../config/name-limits.js';
 
-/** No framework and no client library can spell an endpoint or an environment so. */
+/** Not a valid name of an endpoint or environment in any framework or client library. */
 export const OVERFLOW_NAME = '*';
 
 /** Changed limits take effect within this time. */
@@ -12,7 +12,7 @@ SELECT nullIf(endpoints, 0) AS endpoints, nullIf(consumers, 0) AS consumers,
   nullIf(consumer_groups, 0) AS consumer_groups, nullIf(environments, 0) AS environments
 FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32}`;
 
-/** The limits of each app: those of `app set-limits`, and the configured ones where there are none. */
+/** The limits of each app: those of `app set-limits`, otherwise the configured ones. */
 export class NameLimitsLookup {
   private readonly cache = new CachedLookup<NameLimits>(REMEMBERED_MS);
 

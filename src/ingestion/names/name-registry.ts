@@ -7,24 +7,24 @@ import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
 import { RedisIdGenerator } from './redis-id-generator.js';
 
-/** The IDs behind the names of one request; 0 where it has no endpoint or consumer. */
+/** The IDs of one request's names; 0 without an endpoint or consumer. */
 export interface RequestIds {
   app_env_id: number;
   endpoint_id: number;
   consumer_id: number;
 }
 
-/** A record, with the names under which it is kept, and the IDs behind them. */
+/** A record with the names that it is stored under and their IDs. */
 export interface WithIds<R> {
   record: R;
   ids: RequestIds;
-  /** The kinds of names that are beyond the app's limits; the record counts under `*` there. */
+  /** The kinds of names beyond the app's limits; the record counts under `*` for them. */
   overflow?: (keyof NameLimits)[];
 }
 
-/** What names the environment, the endpoint and the consumer of a request. */
+/** The names of a request's environment, endpoint and consumer. */
 export type DimensionNames = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
-  /** False: the path has the endpoint of that name where there is one, and makes none. */
+  /** False: an existing endpoint is used, but none is created. */
   registersPath?: boolean;
 };
 
@@ -43,7 +43,7 @@ interface BatchConsumer {
 
 interface BatchNames {
   envs: Map<string, NewName>;
-  /** Endpoints that records name, and those of them that may be registered, each with the first record that may. */
+  /** Endpoints of the records, and those that may be registered, with the first record that may register each. */
   endpoints: Set<string>;
   newEndpoints: Map<string, NewName & { index: number }>;
   groups: Map<string, NewName>;
@@ -52,19 +52,19 @@ interface BatchNames {
 
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
-/** By what makes writers agree: Redis, else the store itself. */
+/** Keyed by what the writers share: Redis, else the store. */
 const shared = new WeakMap<ClickHouse | RedisCoordinator, NameRegistry>();
 
 /**
  * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
- * registered as they are met. Names are looked up in the store when they are needed and remembered within bounds.
+ * registered at their first use. Names are looked up in the store when needed and cached within bounds.
  */
 export class NameRegistry {
   private readonly envs: NameTable;
   private readonly endpoints: NameTable;
   private readonly groups: NameTable;
   private readonly consumers: NameTable<ConsumerRow>;
-  /** By app, the end of the work in progress. */
+  /** By app, the tail of its queue of work. */
   private readonly tails = new Map<number, Promise<void>>();
 
   constructor(
@@ -97,10 +97,10 @@ export class NameRegistry {
   }
 
   /**
-   * The one that all writers of this process to the store share.
+   * The registry that all writers of this process share for one store.
    *
-   * @param redis on which this process agrees with others that write names; null where it is the only one
-   * @param limits of apps that have none of their own
+   * @param redis coordinates processes that write names; null if this is the only one
+   * @param limits for apps without their own limits
    */
   static getShared(store: ClickHouse, redis: RedisCoordinator | null, limits = DEFAULT_LIMITS): NameRegistry {
     const known = shared.get(redis ?? store);
@@ -114,7 +114,7 @@ export class NameRegistry {
   /** Each record of an app with its IDs, in order. New names are in the store before this resolves. */
   resolve<R extends DimensionNames>(appId: number, records: readonly R[]): Promise<WithIds<R>[]> {
     if (records.length === 0) return Promise.resolve([]);
-    // One after another: two that met the same new name would each give it an ID.
+    // One after another: concurrent calls with the same new name would each assign it an ID.
     const before = this.tails.get(appId) ?? Promise.resolve();
     const resolved = before.then(() => this.resolveExclusive(appId, records));
     const tail = resolved.then(ignore, ignore).then(() => {
@@ -147,7 +147,7 @@ export class NameRegistry {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
-      // The order of the records decides, never the batch that they share: a later one registers no path for an earlier one.
+      // By the order of the records, not by batch: a later record registers no path for an earlier one.
       const isRegistered = known.has(key) || (batchNames.newEndpoints.get(key)?.index ?? Infinity) <= index;
       const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
@@ -280,5 +280,5 @@ function endpointKey(method: string, path: string): string {
 }
 
 function ignore(): void {
-  // The outcome is its caller's.
+  // Its caller handles the error.
 }

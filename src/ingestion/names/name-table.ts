@@ -5,7 +5,7 @@ import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator
 /** A name in the store. */
 export interface NameRow {
   id: number;
-  /** Set where this stands for all names beyond the app's limit. */
+  /** Set if this row stands for all names beyond the app's limit. */
   isOverflow?: true;
 }
 
@@ -15,7 +15,7 @@ export interface NewName {
   members: Readonly<Record<string, string | number>>;
   /** Milliseconds since the Unix epoch. */
   seenAt: number;
-  /** Whether more is said of it than that it is there. */
+  /** Whether the row has more than the name. */
   isDescribed?: boolean;
 }
 
@@ -23,20 +23,20 @@ interface NameTableSpec {
   table: NameTableName;
   /** What identifies a name within its app, in SQL. */
   key: string;
-  /** Columns of `Row` beside the ID, in SQL. */
+  /** Columns of `Row` except the ID, in SQL. */
   columns?: readonly string[];
   /** The name under which all names beyond the limit are counted. */
   overflow: { key: string; members: NewName['members'] };
-  /** Names of all apps that are remembered. */
+  /** Number of cached names of all apps. */
   cached: number;
 }
 
 /**
- * The version of a row that only says that the name is there. Two processes may both write it: whatever was said of
- * the name in between, an endpoint's mark or a consumer's group, is newer.
+ * The version of a row with only the name. Two processes may both write it: a change in between, such as an endpoint's mark
+ * or a consumer's group, has a newer version and wins.
  */
 const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
-/** Characters of the names of one look-up: the engine reads statements of 256 KiB, and a server parameters of 128 KiB. */
+/** Characters of the names of one lookup: the engine accepts statements of 256 KiB, and a server parameters of 128 KiB. */
 const LOOKUP_CHARACTERS = 24_000;
 
 /** One kind of names, of all apps. */
@@ -61,7 +61,7 @@ WHERE app_id = {app_id:UInt32} AND ${key} IN {keys:Array(String)}`;
 SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND ${key} != {overflow:String}`;
   }
 
-  /** The rows of those of an app's names that are registered, by key. */
+  /** The rows of an app's registered names, by key. */
   async lookup(appId: number, keys: Iterable<string>): Promise<Map<string, Row>> {
     const found = new Map<string, Row>();
     const unknown: string[] = [];
@@ -78,8 +78,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     return found;
   }
 
-  /**
-   * Registers names of an app that are not there, in their order; those beyond the limit become the overflow's.
+  /*     * Registers missing names of an app, in order; those beyond the limit get the overflow name.
    *
    * @param toRow the row of a registered name, as `lookup` would give it
    */
@@ -103,7 +102,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     return registered;
   }
 
-  /** Writes what is newly known of registered names. */
+  /** Writes changes of registered names. */
   async update(appId: number, rows: readonly { key: string; row: Row; members: object }[]): Promise<void> {
     if (rows.length === 0) return;
     const texts = rows.map(({ row, members }) => JSON.stringify({ app_id: appId, id: row.id, ...members }));

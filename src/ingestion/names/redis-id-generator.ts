@@ -3,15 +3,15 @@ import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 import { type IdGenerator, type NameTableName, findHighestId, requireId } from './id-generator.js';
 
 /**
- * How long Redis remembers which ID a name was given. By then the name is in the store, where it is looked up first; so Redis
+ * TTL of a name's ID in Redis. By then the name is in the store, which is queried first, so Redis
  * does not grow with the names of all apps.
  */
 const REMEMBERED_SECONDS = 3_600;
 
-/** Gives IDs to any number of processes that write to one store: a name has one ID, whichever process asks for it. */
+/** Assigns IDs for several processes that write to one store: a name gets the same ID in all of them. */
 export class RedisIdGenerator implements IdGenerator {
   readonly isShared = true;
-  /** Tables whose highest ID this process has given to Redis: another may have written without it before. */
+  /** Tables whose highest ID this process has sent to Redis, because other processes may have written without Redis before. */
   private readonly initialised = new Set<NameTableName>();
 
   constructor(
@@ -19,7 +19,7 @@ export class RedisIdGenerator implements IdGenerator {
     private readonly redis: RedisCoordinator,
   ) {}
 
-  /** @throws StoreUnavailable when Redis cannot give them: an ID is never guessed */
+  /** @throws StoreUnavailable if Redis is unavailable; an ID is never guessed */
   async allocate(table: NameTableName, appId: number, names: readonly string[]): Promise<number[]> {
     // Commands are executed in the order in which they are sent.
     const ids = await Promise.all(names.map((name) => this.request(table, appId, name)));
@@ -28,7 +28,7 @@ export class RedisIdGenerator implements IdGenerator {
     return ids.map((id) => requireId(table, id));
   }
 
-  /** 0 where Redis does not know the last ID. */
+  /** 0 if Redis has no counter. */
   private request(table: NameTableName, appId: number, name: string): Promise<number> {
     return this.initialised.has(table) ? this.call(table, appId, name) : Promise.resolve(0);
   }

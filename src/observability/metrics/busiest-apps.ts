@@ -4,8 +4,8 @@ const WINDOW_MS = 60_000;
 const SHOWN = 20;
 
 /**
- * What each app asked of the process in the last whole minute, for the twenty that asked most: which app is busy can be
- * seen, and the number of series has a bound however many apps there are.
+ * Requests per app in the last whole minute, for the twenty busiest apps, so that the number of series is bounded for any
+ * number of apps.
  */
 export class BusiestApps {
   private windowEndsAt = Date.now() + WINDOW_MS;
@@ -28,7 +28,7 @@ export class BusiestApps {
   private turnWindow(): void {
     const late = Date.now() - this.windowEndsAt;
     if (late < 0) return;
-    // Nothing was counted in the last whole minute when the one before has no successor.
+    // Without a later minute, nothing was counted in the last whole minute.
     this.counted = late < WINDOW_MS ? this.counting : new Map<number, number>();
     this.counting = new Map();
     this.windowEndsAt = Date.now() + WINDOW_MS - (late % WINDOW_MS);

@@ -3,7 +3,7 @@ import { getValue, parseExposition } from '../../../test/setup/exposition.js';
 import { Counter, Gauge, Histogram } from './instruments.js';
 
 describe('the text of metrics', () => {
-  it('is what Prometheus reads, and gives the labels back, whatever they are', () => {
+  it('is readable for Prometheus, with any label values', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (help, value) => {
         const counter = new Counter({

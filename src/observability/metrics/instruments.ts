@@ -1,18 +1,17 @@
 /**
- * The three kinds of metrics in Prometheus' text format, version 0.0.4. Written out here because the packages that do so
- * are deprecated (prom-client) or do not run on Node 20 (its successor, @prometheus-io/client): names, labels and text are
- * the same as theirs.
+ * The three kinds of metrics in Prometheus' text format, version 0.0.4. Why they are not a package's:
+ * docs/decisions/0013-metrics.md.
  */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** What one metric is called and means; `labels` are the names of what tells its series apart. */
+/** Name, help and label names of a metric. */
 export interface MetricSpec {
   name: string;
   help: string;
   labels?: readonly string[];
 }
 
-/** Values of labels, in the order in which the metric names them. Each must be one of few. */
+/** Values of labels, in the order of their names. Each label must have few values. */
 export type LabelValues = readonly (string | number)[];
 
 export interface Sample {
@@ -20,7 +19,7 @@ export interface Sample {
   value: number;
 }
 
-/** Something that `/metrics` shows. */
+/** A metric in `/metrics`. */
 export interface Metric {
   text(): string;
 }
@@ -34,7 +33,7 @@ class Series<S> {
     private readonly create: () => S,
   ) {}
 
-  /** The state of the series with these values, made when it is new. */
+  /** The state of the series with these values, created at its first use. */
   get(values: LabelValues): S {
     const key = values.length === 1 ? String(values[0]) : values.join('\n');
     let series = this.all.get(key);
@@ -54,7 +53,7 @@ export class Counter implements Metric {
 
   constructor(private readonly spec: MetricSpec) {
     this.series = new Series(spec.labels ?? [], () => ({ total: 0 }));
-    // Without labels there is one series, which is 0 before anything happened.
+    // Without labels there is one series, which starts at 0.
     if (!spec.labels) this.series.get([]);
   }
 
@@ -68,7 +67,7 @@ export class Counter implements Metric {
   }
 }
 
-/** Numbers that are read when somebody asks. */
+/** Values that are read at each scrape. */
 export class Gauge implements Metric {
   constructor(
     private readonly spec: MetricSpec,
@@ -85,7 +84,7 @@ export class Gauge implements Metric {
   }
 }
 
-/** How often which values came, by the least of some bounds that they do not pass, and their sum. */
+/** A histogram: counts by upper bound, and the sum. */
 export class Histogram implements Metric {
   private readonly series: Series<{ counts: number[]; sum: number }>;
 

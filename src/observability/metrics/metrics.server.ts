@@ -6,11 +6,11 @@ import { listen } from '../../http/listen.js';
 import { CONTENT_TYPE } from './instruments.js';
 import type { Metrics } from './metrics.js';
 
-/** Serves `GET /metrics` on a port of its own, so that what faces clients never shows it. */
+/** Serves `GET /metrics` on a separate port, so that clients of the API cannot read it. */
 export class MetricsServer {
   private constructor(private readonly server: Server) {}
 
-  /** @throws ConfigError or Error, in one line, when the address or the port cannot be had. */
+  /** @throws ConfigError or Error, in one line, if the address or the port is not available */
   static async listen(metrics: Metrics, port: number, host: string): Promise<MetricsServer> {
     const server = createServer({ requireHostHeader: false }, (request, response) => {
       const isServed = request.method === 'GET' && request.url?.split('?', 1)[0] === '/metrics';
@@ -21,7 +21,7 @@ export class MetricsServer {
     });
     server.on('clientError', handleClientError);
     await listen(server, 'METRICS_PORT', port, host);
-    // Nobody lives for their metrics: a start that fails later still ends.
+    // The metrics server does not keep the process alive if the start fails later.
     server.unref();
     return new MetricsServer(server);
   }

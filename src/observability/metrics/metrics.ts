@@ -6,26 +6,26 @@ import { ProcessMetrics } from './process-metrics.js';
 
 const PREFIX = 'request_analytics_';
 
-/** From an answer out of the cache to the longest query allowed by default. */
+/** From a cached response to the longest query allowed by default. */
 const BOUNDS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const BOUNDS_MESSAGES = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
 
 /** Other methods come from clients, who can make up any number of them. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** How a query of the store ended. */
+/** Outcome of a query. */
 export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
-/** What a limit counts: requests of an API key, messages of a client ID, invalid keys of an address. */
+/** The limits: requests of an API key, messages of a client ID, invalid keys of an address. */
 export type Limit = 'api_key' | 'client_id' | 'auth_failure';
 
-/** What became of a message of a client library. */
+/** Outcome of a message of a client library. */
 export type MessageOutcome =
   'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'unavailable' | 'failed';
 
 /**
- * What the process tells Prometheus. Every label takes one of few values, which are in this code or in the routes: never
- * what a client sends, no key, no URL, no team; the IDs of apps are those of the twenty busiest.
+ * The metrics of the process. Every label has few values, from this code or the routes: never client
+ * input, keys, URLs or teams. App IDs are those of the twenty busiest apps.
  */
 export class Metrics {
   private readonly process = new ProcessMetrics();
@@ -59,7 +59,7 @@ export class Metrics {
   });
   private readonly decisions = this.counter({
     name: 'rate_limit_decisions_total',
-    help: 'Requests, messages and invalid keys that a limit let pass or refused',
+    help: 'Requests, messages and invalid credentials that a rate limit allowed or refused',
     labels: ['limit', 'decision'],
   });
   private readonly messages = this.counter({
@@ -69,7 +69,7 @@ export class Metrics {
   });
   private readonly rejections = this.counter({
     name: 'collector_rejected_total',
-    help: 'Messages, entries of accepted messages and optional members of accepted entries that were left out, by field',
+    help: 'Rejected messages, entries of accepted messages and optional members of accepted entries, by field',
     labels: ['kind', 'what', 'field'],
   });
   private readonly commits = this.histogram(
@@ -86,7 +86,7 @@ export class Metrics {
   );
   private readonly droppedConnections = this.counter({
     name: 'http_dropped_connections_total',
-    help: 'Connections closed at once because the port had as many as it may',
+    help: 'Connections closed because the port was at its limit',
   });
   private readonly apiRequests = new BusiestApps();
   private readonly collectorMessages = new BusiestApps();
@@ -98,13 +98,14 @@ export class Metrics {
       () => [{ values: [PRODUCT_VERSION, process.versions.node], value: 1 }],
     );
     this.gauge(
-      { name: 'log_dropped_lines', help: 'Log lines dropped because nothing read the output' },
+      { name: 'log_dropped_lines_total', help: 'Log lines dropped because nothing read the output' },
       () => [{ value: countDroppedLines() }],
+      'counter',
     );
     this.gauge(
       {
         name: 'busiest_apps_requests',
-        help: 'Requests to the API in the last whole minute, of the twenty apps that had most',
+        help: 'Requests to the API in the last whole minute, for the twenty busiest apps',
         labels: ['app_id'],
       },
       () => this.apiRequests.samples(),
@@ -112,7 +113,7 @@ export class Metrics {
     this.gauge(
       {
         name: 'busiest_apps_messages',
-        help: 'Messages to the collector in the last whole minute, of the twenty apps that sent most',
+        help: 'Messages to the collector in the last whole minute, for the twenty busiest apps',
         labels: ['app_id'],
       },
       () => this.collectorMessages.samples(),
@@ -131,7 +132,7 @@ export class Metrics {
     this.requests.observe([METHODS.has(method) ? method : 'other', route, status], seconds);
   }
 
-  /** One request that was about an app: a read of the API, or a message to the collector. */
+  /** One request for an app: a read of the API, or a message to the collector. */
   countApp(appId: number, server: 'api' | 'collector'): void {
     (server === 'api' ? this.apiRequests : this.collectorMessages).add(appId);
   }
@@ -165,17 +166,17 @@ export class Metrics {
     this.batches.observe([], messages);
   }
 
-  /** A counter that may have to do without Redis; there is one for the API and one for the collector. */
+  /** A counter with a fallback; there is one for the API and one for the collector. */
   registerFallbackGauge(isFallback: () => boolean): void {
     this.fallbacks.push(isFallback);
   }
 
-  /** Numbers that are read when they are asked for. */
-  gauge(spec: MetricSpec, read: () => readonly Sample[]): void {
-    this.add(new Gauge(withPrefix(spec), read));
+  /** Numbers that are read when they are asked for; a counter is one that only grows. */
+  gauge(spec: MetricSpec, read: () => readonly Sample[], kind?: 'gauge' | 'counter'): void {
+    this.add(new Gauge(withPrefix(spec), read, kind));
   }
 
-  /** All of it, as `/metrics` shows it. */
+  /** The text of `/metrics`. */
   text(): string {
     return this.all.map((metric) => metric.text()).join('');
   }

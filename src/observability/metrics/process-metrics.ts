@@ -6,13 +6,15 @@ import {
   monitorEventLoopDelay,
   performance,
 } from 'node:perf_hooks';
-import { Counter, Gauge, type Metric } from './instruments.js';
+import { getHeapSpaceStatistics } from 'node:v8';
+import { Gauge, Histogram, type Metric, type Sample } from './instruments.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
 const EVENT_LOOP_RESOLUTION_MS = 20;
+const COLLECTION_BOUNDS_SECONDS = [0.001, 0.01, 0.1, 1, 2, 5];
 
-/** What Node tells of a garbage collection. */
+/** Node's performance entry of a garbage collection. */
 interface CollectionEntry extends PerformanceEntry {
   detail?: { kind?: number };
 }
@@ -24,25 +26,26 @@ const COLLECTIONS: Readonly<Record<number, string>> = {
   [constants.NODE_PERFORMANCE_GC_WEAKCB]: 'weakcb',
 };
 
-/** Processor, memory, event loop and garbage collection of this process, by the names that Prometheus' clients use. */
+/**
+ * Processor, memory, event loop and garbage collection of this process, under the names of the default metrics of
+ * Prometheus' client for Node, so that the usual dashboards for Node work.
+ */
 export class ProcessMetrics {
   readonly all: readonly Metric[];
   private readonly eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
   private readonly collections: PerformanceObserver;
 
   constructor() {
-    const pauses = new Counter({
-      name: 'nodejs_gc_pause_seconds_total',
-      help: 'Time spent in garbage collection',
-      labels: ['kind'],
-    });
+    const name = 'nodejs_gc_duration_seconds';
+    const help = 'Time of garbage collections';
+    const pauses = new Histogram({ name, help, labels: ['kind'] }, COLLECTION_BOUNDS_SECONDS);
     this.collections = new PerformanceObserver((list) => {
       for (const entry of list.getEntries() as CollectionEntry[])
-        pauses.add([COLLECTIONS[entry.detail?.kind ?? 0] ?? 'other'], entry.duration / 1000);
+        pauses.observe([COLLECTIONS[entry.detail?.kind ?? 0] ?? 'other'], entry.duration / 1000);
     });
     this.collections.observe({ entryTypes: ['gc'] });
     this.eventLoop.enable();
-    this.all = [...processor(), ...memory(), this.eventLoopDelay(), pauses];
+    this.all = [...processor(), ...memory(), ...this.eventLoopDelay(), pauses];
   }
 
   close() {
@@ -50,76 +53,93 @@ export class ProcessMetrics {
     this.collections.disconnect();
   }
 
-  private eventLoopDelay(): Metric {
-    const spec = {
-      name: 'nodejs_eventloop_lag_seconds',
-      help: 'How late timers were since the last time this was read',
-      labels: ['quantile'],
-    };
-    return new Gauge(spec, () => {
-      const { eventLoop } = this;
-      // Of a timer that is due every 20 ms, only what comes on top is lag.
-      const lag = (nanoseconds: number) =>
-        Math.max(0, nanoseconds / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000);
-      const samples = [0.5, 0.9, 0.99].map((quantile) => ({
-        values: [quantile],
-        value: eventLoop.count === 0 ? 0 : lag(eventLoop.percentile(quantile * 100)),
-      }));
-      samples.push({ values: [1], value: eventLoop.count === 0 ? 0 : lag(eventLoop.max) });
-      eventLoop.reset();
-      return samples;
-    });
+  /** How late timers were since the metrics were read last. */
+  private eventLoopDelay(): Metric[] {
+    const { eventLoop } = this;
+    // Of a timer that is due every 20 ms, only what comes on top is lag.
+    const lag = (name: string, what: string, read: () => number) =>
+      gauge(`nodejs_eventloop_lag_${name}`, `Lag of the event loop since the last scrape: ${what}`, () =>
+        eventLoop.count === 0 ? 0 : Math.max(0, read() / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000),
+      );
+    return [
+      lag('seconds', 'mean', () => eventLoop.mean),
+      lag('p50_seconds', 'median', () => eventLoop.percentile(50)),
+      lag('p90_seconds', 'percentile 90', () => eventLoop.percentile(90)),
+      lag('p99_seconds', 'percentile 99', () => eventLoop.percentile(99)),
+      // The last one to be read begins the next interval.
+      lag('max_seconds', 'longest', () => {
+        const { max } = eventLoop;
+        eventLoop.reset();
+        return max;
+      }),
+    ];
   }
 }
 
 function processor(): Metric[] {
-  const cpu = { name: 'process_cpu_seconds_total', help: 'Processor time of this process, user and system' };
-  const start = {
-    name: 'process_start_time_seconds',
-    help: 'When this process started, since the Unix epoch',
-  };
+  const cpu = (name: string, help: string, read: (usage: NodeJS.CpuUsage) => number) =>
+    gauge(name, help, () => read(process.cpuUsage()) / MICROSECONDS, 'counter');
+  const [major = '', minor = '', patch = ''] = process.versions.node.split('.');
   return [
-    new Gauge(
-      cpu,
-      () => {
-        const { user, system } = process.cpuUsage();
-        return [{ value: (user + system) / MICROSECONDS }];
-      },
-      'counter',
+    cpu('process_cpu_user_seconds_total', 'Processor time of this process, user', ({ user }) => user),
+    cpu('process_cpu_system_seconds_total', 'Processor time of this process, system', ({ system }) => system),
+    cpu('process_cpu_seconds_total', 'Processor time, user and system', ({ user, system }) => user + system),
+    gauge(
+      'process_start_time_seconds',
+      'When this process started, since the Unix epoch',
+      () => performance.timeOrigin / 1000,
     ),
-    new Gauge(start, () => [{ value: performance.timeOrigin / 1000 }]),
+    gauges(
+      'nodejs_version_info',
+      'Always 1; the labels name the version',
+      ['version', 'major', 'minor', 'patch'],
+      () => [{ values: [process.version, major, minor, patch], value: 1 }],
+    ),
+    gauges('process_open_fds', 'Open files and connections (Linux)', [], countOpenFiles),
   ];
 }
 
 function memory(): Metric[] {
-  const resident = {
-    name: 'process_resident_memory_bytes',
-    help: 'Memory in use, the embedded engine included',
-  };
-  const heap = {
-    name: 'nodejs_memory_bytes',
-    help: 'Memory of Node: heap in use, heap reserved, and buffers outside of it',
-    labels: ['kind'],
-  };
-  const files = { name: 'process_open_fds', help: 'Open files and connections (Linux)' };
+  const space = (
+    name: 'space_size' | 'space_used_size' | 'space_available_size',
+    metric: string,
+    what: string,
+  ) =>
+    gauges(metric, `Heap of Node by space: ${what}`, ['space'], () =>
+      getHeapSpaceStatistics().map((one) => ({
+        values: [one.space_name.replace(/_space$/, '')],
+        value: one[name],
+      })),
+    );
   return [
-    new Gauge(resident, () => [{ value: process.memoryUsage.rss() }]),
-    new Gauge(heap, () => {
-      const { heapUsed, heapTotal, external } = process.memoryUsage();
-      return [
-        { values: ['heap_used'], value: heapUsed },
-        { values: ['heap_total'], value: heapTotal },
-        { values: ['external'], value: external },
-      ];
-    }),
-    new Gauge(files, () => openFiles().map((value) => ({ value }))),
+    gauge('process_resident_memory_bytes', 'Memory in use, the embedded engine included', () =>
+      process.memoryUsage.rss(),
+    ),
+    gauge('nodejs_heap_size_total_bytes', 'Heap of Node: reserved', () => process.memoryUsage().heapTotal),
+    gauge('nodejs_heap_size_used_bytes', 'Heap of Node: in use', () => process.memoryUsage().heapUsed),
+    gauge(
+      'nodejs_external_memory_bytes',
+      'Buffers of Node outside of its heap',
+      () => process.memoryUsage().external,
+    ),
+    space('space_size', 'nodejs_heap_space_size_total_bytes', 'reserved'),
+    space('space_used_size', 'nodejs_heap_space_size_used_bytes', 'in use'),
+    space('space_available_size', 'nodejs_heap_space_size_available_bytes', 'free'),
   ];
 }
 
+function gauge(name: string, help: string, read: () => number, kind?: 'gauge' | 'counter'): Metric {
+  return new Gauge({ name, help }, () => [{ value: read() }], kind);
+}
+
+function gauges(name: string, help: string, labels: readonly string[], read: () => Sample[]): Metric {
+  return new Gauge({ name, help, labels }, read);
+}
+
 /** None where the system does not tell. */
-function openFiles(): number[] {
+function countOpenFiles(): Sample[] {
   try {
-    return [readdirSync('/proc/self/fd').length];
+    return [{ value: readdirSync('/proc/self/fd').length }];
   } catch {
     return [];
   }

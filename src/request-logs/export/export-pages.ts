@@ -1,6 +1,7 @@
 import type { AppScope } from '../../apps/apps.service.js';
 import { exceedsLimits } from '../../clickhouse/clickhouse.errors.js';
 import type { FileJoiner } from '../../common/formats/file-joiner.js';
+import { RequestContext } from '../../common/request-context.js';
 import type { RowKey, Sample } from './export-body.fields.js';
 import { type ExportQuery, type ExportRange, isCheap } from './export-statement.js';
 import type { ExportRepository } from './export.repository.js';
@@ -27,7 +28,7 @@ export interface ExportPart {
 
 /**
  * Reads an export in pages. The key at which a page ends is found first, by the filters that need columns alone; so pages
- * meet without a gap whatever else filters choose, each reads a bounded number of records, and each is whole before any of it
+ * meet without a gap for all filters, each reads a bounded number of records, and each is whole before any of it
  * is given out.
  */
 export class ExportPages {
@@ -104,7 +105,7 @@ export class ExportPages {
       try {
         result = await ask({ after, last });
       } catch (error) {
-        this.scope.signal?.throwIfAborted();
+        RequestContext.current?.signal?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;
         candidates = Math.ceil(candidates / SHRINKAGE);
         continue;

@@ -1,4 +1,4 @@
-import { type Predicate, and } from '../../clickhouse/predicates.js';
+import { type Predicate, and, endpointIn, envIn, notExcluded } from '../../clickhouse/predicates.js';
 import type { Parameters } from '../../clickhouse/query-parameters.js';
 import {
   type FilterColumn,
@@ -110,7 +110,8 @@ const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
 };
 
 /** Columns of the logs that rows are made of. */
-const STORED = 'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record';
+const STORED =
+  'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record_json';
 
 /** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
 const IN_RANGE = `app_id = {app_id:UInt32}
@@ -120,12 +121,6 @@ const KEY = (which: 'after' | 'last') =>
   `(fromUnixTimestamp64Milli({${which}_timestamp:Int64}, 'UTC'), {${which}_uuid:UUID})`;
 const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
 const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
-
-/** The names of an app that fulfil a condition, as IDs. */
-const ENV_IDS = (id: string, condition: string) =>
-  `(SELECT ${id} FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
-const ENDPOINT_IDS = (id: string, condition: string) =>
-  `(SELECT ${id} FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND ${condition})`;
 
 /** Filters on these are compared as columns, and where they ask for equality their index of terms is asked first. */
 const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
@@ -151,12 +146,8 @@ function toCondition(filter: ExportFilter, index: number): Predicate {
     const isNull = { sql: field === 'path' ? 'endpoint_id = 0' : 'false', params: {} };
     return isNegated ? not(isNull) : isNull;
   }
-  const { sql, params } = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
-  const found = {
-    sql:
-      field === 'env' ? `app_env_id IN ${ENV_IDS('id', sql)}` : `endpoint_id IN ${ENDPOINT_IDS('id', sql)}`,
-    params,
-  };
+  const named = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
   return isNegated ? not(found) : found;
 }
 
@@ -174,25 +165,28 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
       const terms = values.map((one) => `${appId}${INDEXED[field]}${one}`);
       if (op === 'eq') all.push(...terms);
       else if (terms.length > 0)
-        return { sql: `hasAnyTokens(terms, {${param}:Array(String)})`, params: { [param]: terms } };
+        return { sql: `hasAnyTokens(filter_terms, {${param}:Array(String)})`, params: { [param]: terms } };
       return undefined;
     }
     if ((field !== 'env' && field !== 'path') || values.length === 0) return undefined;
     const ids =
       field === 'env'
-        ? ENV_IDS(`groupUniqArray(concat(app_id, 'v', id))`, `name IN {${param}:Array(String)}`)
-        : ENDPOINT_IDS(`groupUniqArray(concat(app_id, 'e', id))`, `path IN {${param}:Array(String)}`);
-    return { sql: `hasAnyTokens(terms, ${ids})`, params: { [param]: values } };
+        ? `groupUniqArray(concat(app_id, 'v', id)) FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name`
+        : `groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path`;
+    return {
+      sql: `hasAnyTokens(filter_terms, (SELECT ${ids} IN {${param}:Array(String)}))`,
+      params: { [param]: values },
+    };
   });
   return [
     all.length > 0
-      ? { sql: 'hasAllTokens(terms, {all_terms:Array(String)})', params: { all_terms: all } }
+      ? { sql: 'hasAllTokens(filter_terms, {all_terms:Array(String)})', params: { all_terms: all } }
       : undefined,
     ...others,
   ];
 }
 
-/** The rows of a range that fulfil what can be judged by columns: as a WHERE. */
+/** The rows of a range that match the filters on columns: as a WHERE. */
 function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRange): Predicate {
   const { filters, window, excludedEndpointIds, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
@@ -206,16 +200,14 @@ function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRa
     hashBelow === undefined
       ? undefined
       : { sql: 'cityHash64(request_uuid) < {hash_below:UInt64}', params: { hash_below: hashBelow } },
-    excludedEndpointIds.length === 0
-      ? undefined
-      : { sql: 'endpoint_id NOT IN {excluded:Array(UInt32)}', params: { excluded: excludedEndpointIds } },
+    notExcluded(excludedEndpointIds),
   );
   const start = Math.max(window.start, after?.timestamp ?? -Infinity);
   const end = Math.min(window.end, (last?.timestamp ?? Infinity) + 1);
   return { sql: `${IN_RANGE}${sql}`, params: { ...params, start, end } };
 }
 
-/** The key of the row that is `count`th behind `after`, of those that can be judged by columns. */
+/** The key of the row that is `count`th behind `after`, of those that match the filters on columns. */
 export function findKey(
   appId: number,
   query: ExportQuery,
@@ -275,7 +267,7 @@ const IN_ORDER = (limit: number | undefined) => `ORDER BY timestamp, request_uui
   LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}`;
 
 const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",',
-    substring(record, 1, length(record) - 1), ',', substring(if(capture = '', {empty_capture:String}, capture), 2))`;
+    substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 function selectWhole(appId: number, query: ExportQuery, range: ExportRange, limit: number | undefined) {
   const { from, members, params } = readRows(appId, query, range, ['trace_id']);
@@ -311,10 +303,10 @@ function readRows(
   const [ofRecord, ofCapture] = [typesOf('record', RECORD), typesOf('capture', CAPTURE)];
   const members = [
     ...(ofRecord.length > 0
-      ? [`JSONExtract(concat('{', record), 'Tuple(${ofRecord.join(', ')})') AS record_members`]
+      ? [`JSONExtract(concat('{', record_json), 'Tuple(${ofRecord.join(', ')})') AS record_members`]
       : []),
     ...(ofCapture.length > 0
-      ? [`JSONExtract(capture, 'Tuple(${ofCapture.join(', ')})') AS capture_members`]
+      ? [`JSONExtract(captured_json, 'Tuple(${ofCapture.join(', ')})') AS capture_members`]
       : []),
   ].map((member) => `,\n    ${member}`);
   const logs = `(
@@ -323,7 +315,7 @@ function readRows(
   ) AS logs`;
   const captures = `
   LEFT ANY JOIN (
-    SELECT timestamp, request_uuid, capture FROM request_details_v1
+    SELECT timestamp, request_uuid, captured_json FROM request_details_v1
     WHERE ${IN_RANGE}
       AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${chosen.sql})
   ) AS details USING (timestamp, request_uuid)`;

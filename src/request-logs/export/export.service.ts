@@ -5,11 +5,12 @@ import type { Account } from '../../common/account.js';
 import { FileAnswer } from '../../common/formats/file-answer.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
 import { type FileJoiner, createJoiner } from '../../common/formats/file-joiner.js';
+import { RequestContext } from '../../common/request-context.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import { Config } from '../../config/config.js';
 import { rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
-import type { RowKey, Sample } from './export-body.fields.js';
-import { ExportPages } from './export-pages.js';
+import type { Sample } from './export-body.fields.js';
+import { type ExportPart, ExportPages } from './export-pages.js';
 import type { ExportQuery } from './export-statement.js';
 import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
 import { ExportRepository } from './export.repository.js';
@@ -51,7 +52,7 @@ export class ExportService {
     const chunks = this.read(account.keyIdentifier, scope, query, { sample, limit, after }, joiner);
     const first = chunks.next();
     // Also of an answer that was never begun.
-    scope.signal?.addEventListener('abort', () => void chunks.return());
+    RequestContext.current?.signal?.addEventListener('abort', () => void chunks.return());
     await Promise.race([first, pause(HEADERS_WITHIN_MS, undefined, { ref: false })]);
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
     return new FileAnswer(query.format, { chunks: resume(first, chunks), trailers });
@@ -61,18 +62,14 @@ export class ExportService {
     key: string,
     scope: AppScope,
     query: ExportQuery,
-    {
-      sample,
-      limit,
-      after,
-    }: { sample?: Sample | undefined; limit?: number | undefined; after?: RowKey | undefined },
+    { sample, ...part }: ExportPart & { sample?: Sample | undefined },
     joiner: FileJoiner,
   ): AsyncGenerator<Buffer, void, undefined> {
     this.begin(key);
     try {
       const pages = new ExportPages(this.repository, scope);
       const hashBelow = sample && (await pages.toHashBound(query, sample));
-      yield* pages.read({ ...query, hashBelow }, { limit, after }, joiner);
+      yield* pages.read({ ...query, hashBelow }, part, joiner);
     } finally {
       this.end(key);
     }

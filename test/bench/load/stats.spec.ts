@@ -1,7 +1,7 @@
 import { computeStats, median } from './stats.js';
 
 describe('computeStats', () => {
-  it('sums up whatever order the samples come in', () => {
+  it('summarizes samples in any order', () => {
     const took = Array.from({ length: 101 }, (_, index) => (index * 37) % 101);
     expect(computeStats(took)).toEqual({ samples: 101, p50: 50, p95: 95, mean: 50 });
   });

@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * List Apps
-         * @description Lists the team's apps with their environments, by ID. There are no pages.
+         * @description Lists the team's apps with their environments, by ID, without pagination.
          */
         get: operations["listApps"];
         put?: never;
@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * List Endpoints
-         * @description Lists the API endpoints of one app, by path and then method. There are no pages.
+         * @description Lists the API endpoints of one app, by path and then method, without pagination.
          */
         get: operations["listEndpoints"];
         put?: never;
@@ -117,7 +117,7 @@ export interface paths {
         };
         /**
          * Get Request Details
-         * @description Returns one request with all that was captured of it.
+         * @description Returns one request with all captured data.
          */
         get: operations["getRequestDetails"];
         put?: never;
@@ -137,7 +137,7 @@ export interface paths {
         };
         /**
          * Get Traffic
-         * @description Returns aggregated traffic of one app in pages, per hour or per day of a timezone, oldest period first. Excluded endpoints are left out, and so are periods without requests.
+         * @description Returns aggregated traffic of one app in pages, per hour or per day of a timezone, oldest period first. Excluded endpoints and periods without requests are left out.
          */
         get: operations["getTraffic"];
         put?: never;
@@ -159,7 +159,7 @@ export interface paths {
         put?: never;
         /**
          * Query Metrics
-         * @description Returns aggregated metrics of one app: counts, errors, sizes and response times, by period and by the fields to group by, oldest period first. Excluded endpoints are left out, and so are groups without requests. All rows come in one answer, at most 1,000,000.
+         * @description Returns aggregated metrics of one app: counts, errors, sizes and response times, by period and by the fields to group by, oldest period first. Excluded endpoints and groups without requests are left out. One response has all rows, at most 1,000,000.
          */
         post: operations["queryMetrics"];
         delete?: never;
@@ -308,7 +308,7 @@ export interface components {
              */
             identifier: string;
             /**
-             * @description Consumer name; the identifier where no name was given
+             * @description Consumer name; the identifier if no name was given
              * @example Bob
              */
             name: string;
@@ -322,7 +322,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Time of the consumer's most recent request; the creation time of one that made none
+             * @description Time of the consumer's most recent request; the creation time if there was none
              * @example 2026-11-20T14:05:09.123Z
              */
             last_request_at: string | null;
@@ -439,7 +439,7 @@ export interface components {
             stacktrace: string;
             /** @description ID of the event in an external error tracker */
             tracker_event_id: string | null;
-            /** @description The same, by its older name */
+            /** @description Same value as `tracker_event_id` */
             sentry_event_id: string | null;
         };
         LogEntry: {
@@ -455,7 +455,7 @@ export interface components {
              */
             message: string;
             /**
-             * @description Log level as the application gave it
+             * @description Log level as the application sent it
              * @example INFO
              */
             level: string;
@@ -480,7 +480,7 @@ export interface components {
              */
             name: string;
             /**
-             * @description Span kind; `INTERNAL` where none was given
+             * @description Span kind; `INTERNAL` if unknown
              * @enum {string}
              */
             kind: "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
@@ -500,7 +500,7 @@ export interface components {
              */
             duration_ns: number;
             /**
-             * @description Span status; `UNSET` where none was given
+             * @description Span status; `UNSET` if unknown
              * @enum {string}
              */
             status: "UNSET" | "OK" | "ERROR";
@@ -553,12 +553,12 @@ export interface components {
              */
             status_code: number;
             /**
-             * @description Size of the request in bytes; 0 where it is not known
+             * @description Size of the request in bytes; 0 if unknown
              * @example 0
              */
             request_size_bytes: number;
             /**
-             * @description Size of the response in bytes; 0 where it is not known
+             * @description Size of the response in bytes; 0 if unknown
              * @example 512
              */
             response_size_bytes: number;
@@ -602,16 +602,16 @@ export interface components {
              *     ]
              */
             response_headers: string[][];
-            /** @description Request body as captured, masked values and all */
+            /** @description Request body as captured, with masked values */
             request_body_json: string | null;
-            /** @description Response body as captured, masked values and all */
+            /** @description Response body as captured, with masked values */
             response_body_json: string | null;
             /**
              * @description Trace ID
              * @example 4bf92f3577b34da6a3ce929d0e0e4736
              */
             trace_id: string | null;
-            /** @description The unhandled exception behind a 500 response, if there was one */
+            /** @description The unhandled exception that caused a 500 response, if any */
             exception: components["schemas"]["RequestException"] | null;
             /** @description Application log entries of this request */
             logs: components["schemas"]["LogEntry"][];
@@ -804,7 +804,7 @@ export interface components {
              */
             path?: string | null;
             /**
-             * @description Status code; null where it is not known
+             * @description Status code; null if unknown
              * @example 200
              */
             status_code?: number | null;
@@ -814,7 +814,7 @@ export interface components {
              */
             requests?: number;
             /**
-             * @description Requests a minute; in the running period of its minutes until now
+             * @description Requests per minute; in the current period, per minute until now
              * @example 21.4
              */
             requests_per_minute?: number;
@@ -829,42 +829,42 @@ export interface components {
              */
             bytes_sent?: number;
             /**
-             * @description 4xx that are not expected of their endpoint; null where no status is known
+             * @description 4xx except expected errors of the endpoint; null if no status is known
              * @example 12
              */
             client_errors?: number | null;
             /**
-             * @description 5xx; null where no status is known
+             * @description 5xx; null if no status is known
              * @example 3
              */
             server_errors?: number | null;
             /**
-             * @description Share of client and server errors in the requests whose status is known; null without any
+             * @description Share of client and server errors among requests with a known status; null if there are none
              * @example 0.0117
              */
             error_rate?: number | null;
             /**
-             * @description Response time in milliseconds within which 50 % of the requests were answered; null where no time is known
+             * @description Response time in milliseconds, 50th percentile; null if no time is known
              * @example 31
              */
             response_time_p50?: number | null;
             /**
-             * @description Response time in milliseconds within which 75 % of the requests were answered; null where no time is known
+             * @description Response time in milliseconds, 75th percentile; null if no time is known
              * @example 64
              */
             response_time_p75?: number | null;
             /**
-             * @description Response time in milliseconds within which 90 % of the requests were answered; null where no time is known
+             * @description Response time in milliseconds, 90th percentile; null if no time is known
              * @example 120
              */
             response_time_p90?: number | null;
             /**
-             * @description Response time in milliseconds within which 95 % of the requests were answered; null where no time is known
+             * @description Response time in milliseconds, 95th percentile; null if no time is known
              * @example 190
              */
             response_time_p95?: number | null;
             /**
-             * @description Response time in milliseconds within which 99 % of the requests were answered; null where no time is known
+             * @description Response time in milliseconds, 99th percentile; null if no time is known
              * @example 610
              */
             response_time_p99?: number | null;
@@ -980,7 +980,7 @@ export interface components {
              */
             msg: string;
             /**
-             * @description The value as it was sent: a text, in the body any JSON; null when there was none
+             * @description The value as it was sent: a string, or any JSON value in the body; null if absent
              * @example 0
              */
             input: string | number | boolean | unknown[] | {
@@ -997,12 +997,12 @@ export interface components {
             };
         };
         ValidationErrorBody: {
-            /** @description Every fault of the request, those of the path first */
+            /** @description All validation errors of the request, path parameters first */
             detail: components["schemas"]["ValidationError"][];
         };
     };
     responses: {
-        /** @description No API key, or not a valid one */
+        /** @description Missing or invalid API key */
         Unauthorized: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1052,7 +1052,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Invalid parameters or body: every fault of the request, those of the path first */
+        /** @description Invalid parameters or body: all errors of the request, path parameters first */
         UnprocessableEntity: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1109,7 +1109,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description Anything else */
+        /** @description Internal error */
         InternalServerError: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1160,7 +1160,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
-        /** @description The query ran past its time limit */
+        /** @description The query exceeded its time limit */
         GatewayTimeout: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1190,7 +1190,7 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description The request's ID: the caller's own `X-Request-Id`, or a new UUID
+         * @description The request's ID: the client's `X-Request-Id`, or a new UUID
          * @example 5f0c7a52-0f0e-4c3c-9c55-9a0d6c7c1f8e
          */
         "X-Request-Id": string;
@@ -1386,9 +1386,9 @@ export interface operations {
                 consumer_id?: number;
                 /** @description HTTP methods, comma-separated */
                 method?: string;
-                /** @description Path pattern; `*` is any run of characters */
+                /** @description Path pattern; `*` matches any characters */
                 path?: string;
-                /** @description Status codes and classes of codes, comma-separated */
+                /** @description Status codes and classes, comma-separated */
                 status_code?: string;
                 /** @description Start of the window, inclusive (ISO 8601; UTC without an offset). Default: 24 hours before now. */
                 start?: string;
@@ -1441,7 +1441,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
         requestBody: {
             content: {
                 "application/json": {
@@ -1497,35 +1497,35 @@ export interface operations {
                         field: "timestamp";
                         /** @enum {string} */
                         op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "request_uuid";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "trace_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "env" | "method" | "path" | "url" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "consumer_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     } | {
                         /** @enum {string} */
@@ -1534,21 +1534,21 @@ export interface operations {
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "exists" | "not_exists";
                         /** @description Name of the header, without regard to case */
                         key: string;
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "request_size_bytes" | "status_code" | "response_time_ms" | "response_size_bytes";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     } | {
                         /** @enum {string} */
                         field: "sentry_event_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     })[];
                     /**
@@ -1578,7 +1578,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1608,7 +1608,7 @@ export interface operations {
     getRequestDetails: {
         parameters: {
             query?: {
-                /** @description Whether the answer has the consumer's ID as well */
+                /** @description Whether the response includes the consumer's ID */
                 include_consumer_id?: boolean;
             };
             header?: never;
@@ -1656,7 +1656,7 @@ export interface operations {
                 start?: string;
                 /** @description End of the window: periods that begin before it belong to the result (ISO 8601; in `timezone` without an offset). Default: now. */
                 end?: string;
-                /** @description Grouping of the records. Its older name `intervals` (`hours`, `days`) is read where it is left out. */
+                /** @description Grouping of the records. If it is absent, the older parameter `intervals` (`hours`, `days`) is read. */
                 interval?: "hour" | "day";
                 /** @description IANA timezone of the periods, and of `start` and `end` when given without an offset */
                 timezone?: string;
@@ -1707,12 +1707,12 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
         requestBody: {
             content: {
                 "application/json": {
                     /**
-                     * @description Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
                      * @enum {string}
                      */
@@ -1728,7 +1728,7 @@ export interface operations {
                      */
                     until?: string;
                     /**
-                     * @description What each row tells
+                     * @description Metrics of each row
                      * @example [
                      *       "requests",
                      *       "error_rate",
@@ -1743,7 +1743,7 @@ export interface operations {
                      */
                     interval?: "month" | "day" | "hour" | "minute";
                     /**
-                     * @description A row for each combination of their values, beside the period
+                     * @description Fields to group by, in addition to the period
                      * @default []
                      * @example [
                      *       "method",
@@ -1752,7 +1752,7 @@ export interface operations {
                      */
                     group_by?: ("env" | "consumer_id" | "method" | "path" | "status_code")[];
                     /**
-                     * @description Only requests for which all of these hold
+                     * @description Only requests that match all of these filters
                      * @default []
                      * @example [
                      *       {
@@ -1767,14 +1767,14 @@ export interface operations {
                         field: "env" | "method" | "path";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "consumer_id" | "status_code";
                         /** @enum {string} */
                         op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     })[];
                     /**
@@ -1793,7 +1793,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];

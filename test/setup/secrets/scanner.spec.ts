@@ -23,7 +23,7 @@ describe('the search for secrets', () => {
       expect(found[0]?.text).not.toContain(forbidden);
   });
 
-  it('finds what has the form of a key, whoever made it up', () => {
+  it('finds all text in the form of a key', () => {
     expect(scanner.find(`Api-Key: ${createApiKey()}`)).toMatchObject([
       { what: 'what has the form of a key' },
     ]);
