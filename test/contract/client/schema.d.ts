@@ -1831,7 +1831,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What is asked for. Other members are ignored; null says the same as no value. */
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
         requestBody: {
             content: {
                 "application/json": {
@@ -1886,56 +1886,56 @@ export interface operations {
                         field: "trace_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "span_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "start_time_ns" | "end_time_ns" | "duration_ns";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
                     } | {
                         /** @enum {string} */
                         field: "parent_span_id";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "env" | "scope_name" | "scope_version";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "name";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
                         field: "kind";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER") | ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER")[];
                     } | {
                         /** @enum {string} */
                         field: "status";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: ("UNSET" | "OK" | "ERROR") | ("UNSET" | "OK" | "ERROR")[];
                     } | {
                         /** @enum {string} */
@@ -1944,7 +1944,7 @@ export interface operations {
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
                         /** @description Key of the attribute */
                         key: string;
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: (string | number | boolean) | (string | number | boolean)[];
                     } | {
                         /** @enum {string} */
@@ -1955,7 +1955,7 @@ export interface operations {
                         key?: string;
                         /** @description Name of the event */
                         event_name?: string;
-                        /** @description A list for `in` and `not_in`; left out for `is_null` and `is_not_null` */
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: (string | number | boolean) | (string | number | boolean)[];
                     })[];
                     /**
@@ -1986,7 +1986,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Success: a file in the format that was asked for. One JSON object a line by default. */
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
