@@ -1,5 +1,5 @@
--- With these an application's OpenTelemetry SDK sends to its app. The token itself is never stored: its public identifier
--- and the SHA-256 of the whole token are.
+-- Tokens with which OpenTelemetry SDKs and client libraries send data of an app. Stored are the public identifier and the SHA-256
+-- of the whole token, never the token itself.
 CREATE TABLE IF NOT EXISTS write_tokens_v1
 (
     identifier   String,

@@ -1,4 +1,4 @@
--- Door for spans, whichever way they come. IDs are lower-case hex there; no parent and no ID are empty.
+-- Landing table for spans of all protocols. IDs are lower-case hex; an empty parent is none.
 CREATE TABLE IF NOT EXISTS logged_spans
 (
     app_id         UInt32,
@@ -18,8 +18,8 @@ CREATE TABLE IF NOT EXISTS logged_spans
 )
 ENGINE = Null;
 -- statement
--- Spans in the order in which Query Traces returns them. Those of one trace are found by the index, within the time of a
--- request. The same span may come twice, in other messages: of several the reader takes one.
+-- Spans in the order of Query Traces. The index finds those of one trace. A span that was sent in several messages has several
+-- rows; queries return one of them.
 CREATE TABLE IF NOT EXISTS spans_v1
 (
     app_id         UInt32,
@@ -32,8 +32,8 @@ CREATE TABLE IF NOT EXISTS spans_v1
     name           LowCardinality(String),
     kind           Enum8('UNSPECIFIED' = 0, 'INTERNAL' = 1, 'SERVER' = 2, 'CLIENT' = 3, 'PRODUCER' = 4, 'CONSUMER' = 5),
     status         Enum8('UNSET' = 0, 'OK' = 1, 'ERROR' = 2),
-    scope_name     LowCardinality(String) COMMENT 'empty: not given',
-    scope_version  LowCardinality(String) COMMENT 'empty: not given',
+    scope_name     LowCardinality(String) COMMENT 'empty: absent',
+    scope_version  LowCardinality(String) COMMENT 'empty: absent',
     attributes     String CODEC(ZSTD(1)),
     events         String CODEC(ZSTD(1)),
     INDEX ix_trace trace_id TYPE bloom_filter(0.001) GRANULARITY 1
@@ -63,7 +63,7 @@ SELECT
     events
 FROM logged_spans;
 -- statement
--- Door for log records that applications send apart from their requests.
+-- Landing table for log records that applications send apart from their requests.
 CREATE TABLE IF NOT EXISTS logged_messages
 (
     app_id         UInt32,
@@ -71,7 +71,7 @@ CREATE TABLE IF NOT EXISTS logged_messages
     timestamp_ns   Int64,
     trace_id       String,
     span_id        String,
-    server_span_id String COMMENT 'the span of the request, where the sender says so',
+    server_span_id String COMMENT 'the span of the request, if the sender names it',
     level          String,
     message        String,
     logger         String,
@@ -80,7 +80,7 @@ CREATE TABLE IF NOT EXISTS logged_messages
 )
 ENGINE = Null;
 -- statement
--- Log records of traces: Get Request Details reads those of one trace.
+-- Log records of traces. Get Request Details reads those of one trace.
 CREATE TABLE IF NOT EXISTS application_logs_v1
 (
     app_id         UInt32,
@@ -88,12 +88,12 @@ CREATE TABLE IF NOT EXISTS application_logs_v1
     timestamp_ns   Int64 CODEC(Delta(8), ZSTD(1)),
     app_env_id     UInt32 CODEC(ZSTD(1)),
     span_id        FixedString(8) COMMENT 'all zeros: none',
-    server_span_id FixedString(8) COMMENT 'all zeros: not given',
+    server_span_id FixedString(8) COMMENT 'all zeros: absent',
     level          LowCardinality(String),
     message        String CODEC(ZSTD(1)),
-    logger         LowCardinality(String) COMMENT 'empty: not given',
-    file           LowCardinality(String) COMMENT 'empty: not given',
-    line           UInt32 COMMENT '0: not given' CODEC(ZSTD(1))
+    logger         LowCardinality(String) COMMENT 'empty: absent',
+    file           LowCardinality(String) COMMENT 'empty: absent',
+    line           UInt32 COMMENT '0: absent' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toStartOfInterval(toDateTime(intDiv(timestamp_ns, 1000000000), 'UTC'), INTERVAL 3 DAY)

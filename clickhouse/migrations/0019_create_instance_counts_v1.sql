@@ -1,6 +1,6 @@
--- An application with an OpenTelemetry SDK says twice how many requests it had: by its spans, which may be sampled, and by the
--- metric of their durations, which is complete. Of each instance one of the two is counted, never both.
--- What an instance is counted by, decided once: by the metric where it sends one, else by spans after some time without.
+-- OpenTelemetry SDKs report requests twice: as spans, which may be sampled, and in the metric of durations, which is complete.
+-- Each instance is counted by one of the two. The decision is made once: by the metric if the instance sends one, by spans if none
+-- arrives within a delay.
 CREATE TABLE IF NOT EXISTS counted_instances_v1
 (
     app_id        UInt32,
@@ -14,7 +14,7 @@ ORDER BY (app_id, instance_uuid)
 TTL toDateTime(decided_at) + INTERVAL 13 MONTH
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- statement
--- Counts of spans of instances that are not decided yet, as the door `request_counts` takes them.
+-- Counts of spans of undecided instances, as rows of the landing table `request_counts`.
 CREATE TABLE IF NOT EXISTS pending_counts_v1
 (
     app_id         UInt32,
@@ -36,7 +36,7 @@ ORDER BY (app_id, instance_uuid, received_at)
 TTL toDateTime(received_at) + INTERVAL 3 DAY
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- statement
--- What each cumulative stream of a metric said last: the next point counts by what it has more.
+-- The last point of each cumulative stream of a metric; the next point counts by its difference from it.
 CREATE TABLE IF NOT EXISTS metric_streams_v1
 (
     app_id    UInt32,
@@ -51,3 +51,17 @@ PARTITION BY app_id % 16
 ORDER BY (app_id, stream)
 TTL toDateTime(intDiv(time_ns, 1000000000), 'UTC') + INTERVAL 40 DAY
 SETTINGS non_replicated_deduplication_window = 10000;
+-- statement
+-- Largest errors of response times that were counted from histograms, by day: their buckets may be wider than the bins.
+CREATE TABLE IF NOT EXISTS percentile_accuracy_v1
+(
+    app_id            UInt32,
+    day               Date,
+    relative_error    SimpleAggregateFunction(max, Float32) COMMENT 'as a part of the value',
+    absolute_error_ms SimpleAggregateFunction(max, Float32)
+)
+ENGINE = AggregatingMergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (app_id, day)
+TTL day + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;

@@ -181,7 +181,7 @@ export class AdminService {
     return { identifier, revoked: true };
   }
 
-  /** Makes a write token of an app. The store gets its hash alone: this answer is the only time the token is seen. */
+  /** Creates a write token of an app. Only its hash is stored, so the result is the only place where the token is shown. */
   async createWriteToken(
     appId: number,
     { name = '', token = createWriteToken() }: { name?: string; token?: string } = {},
@@ -190,7 +190,7 @@ export class AdminService {
     const identifier = findTokenIdentifier(token);
     if (identifier === undefined) throw new AdminError('A write token is apt_ and 24 letters or digits');
     if ((await this.findTokenApp(identifier)) !== undefined)
-      throw new AdminError(`There is a write token ${identifier} already`);
+      throw new AdminError(`Write token ${identifier} exists already`);
     const row = {
       identifier,
       app_id: appId,
@@ -208,14 +208,14 @@ export class AdminService {
     return this.store.rows<WriteTokenRow>('write_tokens.list', WRITE_TOKENS, { app_id: appId });
   }
 
-  /** Revokes for good; revoking again changes nothing. Collectors learn it within 10 seconds. */
+  /** Revokes a token permanently; revoking it again changes nothing. Collectors reject it within 10 seconds. */
   async revokeWriteToken(
     appId: number,
     identifier: string,
   ): Promise<{ identifier: string; app_id: number; revoked: true }> {
     await this.requireApp(appId);
     if ((await this.findTokenApp(identifier)) !== appId)
-      throw new AdminError(`App ${appId} has no write token of that identifier`);
+      throw new AdminError(`App ${appId} has no write token with that identifier`);
     const name = 'write_tokens.revoke';
     await this.store.command(REVOKE_WRITE_TOKEN, { identifier }, { name, operation: 'INSERT' });
     return { identifier, app_id: appId, revoked: true };

@@ -8,13 +8,13 @@ export function createWriteToken(): string {
   return `apt_${randomText(24)}`;
 }
 
-/** The public part of a token; undefined when the text does not have a token's form. */
+/** The identifier of a token; undefined if the text does not have the form of a token. */
 export function findTokenIdentifier(token: string): string | undefined {
   return FORM.exec(token)?.[1];
 }
 
-/** The public part of a token as somebody typed it, who may have typed all of it. */
-export function describeTokenIdentifier(typed: string): string {
-  if (/^[A-Za-z0-9]{8}$/.test(typed)) return typed;
-  return BEGINNING.exec(typed)?.[1] ?? 'malformed';
+/** The identifier in an argument of the command line, which may be a whole token by mistake. */
+export function describeTokenIdentifier(argument: string): string {
+  if (/^[A-Za-z0-9]{8}$/.test(argument)) return argument;
+  return BEGINNING.exec(argument)?.[1] ?? 'malformed';
 }

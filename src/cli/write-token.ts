@@ -7,12 +7,10 @@ import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
 export function writeTokenCommand(program: Command): void {
-  const token = program
-    .command('write-token')
-    .description("tokens with which an app's OpenTelemetry SDK sends");
+  const token = program.command('write-token').description('tokens of OpenTelemetry SDKs');
   token
     .command('create')
-    .description('create a write token; this is the only time it is shown')
+    .description('create a write token, which is shown only once')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--name <name>', 'what the token is for', '')
     .action(({ app, name }: { app: number; name: string }) =>
@@ -35,19 +33,17 @@ export function writeTokenCommand(program: Command): void {
     );
   token
     .command('revoke')
-    .description('revoke a write token; collectors stop taking it within 10 seconds')
+    .description('revoke a write token; collectors reject it within 10 seconds')
     .requiredOption('--app <id>', 'app ID', id)
-    .argument('<identifier>', "the token's 8 characters behind apt_")
+    .argument('<identifier>', "the token's first 8 characters after apt_")
     .action((identifier: string, { app }: { app: number }) =>
       runAudited(
         'write-token.revoke',
         { app_id: app, token: describeTokenIdentifier(identifier) },
         async () => {
-          // Not repeated: it could be a whole token.
+          // The message does not repeat it, because it may be a whole token.
           if (describeTokenIdentifier(identifier) !== identifier)
-            throw new AdminError(
-              "An identifier is a token's 8 letters or digits behind apt_, and they alone",
-            );
+            throw new AdminError("An identifier is a token's first 8 letters or digits after apt_");
           printResult(await withStore((store) => new AdminService(store).revokeWriteToken(app, identifier)));
           return {};
         },

@@ -58,7 +58,7 @@ export interface FileQuery {
   /** The names of the statement's columns, in their order. The first of them is never null. */
   columns: readonly string[];
   sql: string;
-  /** An expression of the columns that is a row's line of NDJSON, where a column holds JSON text; the engine's own without it. */
+  /** An expression of the columns for a line of NDJSON, for columns with JSON text; by default the engine encodes the row. */
   jsonLine?: string;
   /** Largest number of rows, beyond it `ResultTooLong`; by default only bytes are limited. */
   maxRows?: number;

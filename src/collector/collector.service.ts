@@ -75,7 +75,7 @@ export class CollectorService {
   ): Promise<AckResponse> {
     return this.intake.counted(kind, async () => {
       const app = await this.requireApp(origin.clientId, request.ip);
-      const [message] = await this.intake.take(app, request, {
+      const [message] = await this.intake.receive(app, request, {
         kind,
         env: origin.env,
         maxBytes: this.limits.maxBodyBytes,

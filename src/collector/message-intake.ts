@@ -19,10 +19,10 @@ import { readBody } from './request-body.js';
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** After a body that blocked the thread for longer, the next one of its app waits so many times as long. */
+/** After a body that blocked the event loop for longer, its app pauses for a multiple of that time. */
 const EXPENSIVE_PARSE_MS = 20;
 const PAUSE_FACTOR = 2;
-/** Statuses of a body that no retry can mend. */
+/** Statuses of bodies that must not be sent again. */
 const REJECTED = new Set([400, 413, 422]);
 
 /** A kind of body that the collector accepts. */
@@ -83,9 +83,9 @@ export class MessageIntake {
   /**
    * Reads a body and resolves to its messages once all of them are stored.
    *
-   * @throws ApiError when it is rejected, or cannot be stored now
+   * @throws ApiError if it is rejected, or cannot be stored now
    */
-  async take(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+  async receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
     if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
@@ -125,7 +125,7 @@ export class MessageIntake {
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
-  /** While it is read a body holds its bytes, then what it unpacks to, and once it is parsed what its rows will weigh. */
+  /** A body reserves its bytes while it is read, then its decompressed size, and the size of its rows once it is parsed. */
   private async readMessages(
     app: ClientApp,
     request: Request,
@@ -136,7 +136,7 @@ export class MessageIntake {
       reservation.resize(bytes);
     };
     const body = await readBody(request, maxBytes, reserve);
-    // Before it waits for its turn: what is packed unpacks to many times its size, and one app could have dozens wait.
+    // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
     if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
     const messages = await this.parseInTurn(app, async () => parse(body, reserve));
     reserve(messages.reduce((sum, message) => sum + weighMessage(message), 0));

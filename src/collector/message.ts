@@ -32,19 +32,19 @@ export interface InstanceReport {
   versions: Record<string, string>;
 }
 
-/** A span as the door `logged_spans` takes it. IDs are lower-case hex; no parent is an empty text. */
+/** A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text. */
 export interface SpanRecord {
   trace_id: string;
   span_id: string;
   parent_span_id: string;
   name: string;
-  /** In upper case, as OpenTelemetry names them. */
+  /** OpenTelemetry's names in upper case. */
   kind: string;
   status: string;
-  /** Nanoseconds since the Unix epoch, all digits. */
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
   start_time_ns: string;
   duration_ns: string;
-  /** Empty when they are not given. */
+  /** Empty if absent. */
   scope_name: string;
   scope_version: string;
   /** JSON text of an object. */
@@ -53,13 +53,13 @@ export interface SpanRecord {
   events: string;
 }
 
-/** A log record of a trace as the door `logged_messages` takes it; what is not given is empty, or 0. */
+/** A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0. */
 export interface LogMessage {
   trace_id: string;
   span_id: string;
-  /** The span of the request, where the sender says so. */
+  /** The span of the request, if the sender names it. */
   server_span_id: string;
-  /** Nanoseconds since the Unix epoch, all digits. */
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
   timestamp_ns: string;
   level: string;
   message: string;
@@ -68,25 +68,28 @@ export interface LogMessage {
   line: number;
 }
 
-/** A request that its span alone tells of: it counts where the instance sends no metric of its requests. */
+/** The count of a request by its span; counted only if the instance sends no metric of its requests. */
 export interface SpanCount extends CountRecord {
-  /** Of the logged request, so that the same span in another message does not count again; null where it is not logged. */
+  /** Of the logged request, so that the same span in another message is not counted again; null if it is not logged. */
   request_uuid: string | null;
 }
 
-/** What a point of a metric of requests says; it may be the sum of all since the stream began. */
+/** A data point of a metric of requests: of an interval, or cumulative since the start of its stream. */
 export interface MetricPoint extends DimensionNames {
-  /** 0 when it is not known. */
+  /** 0 if it is unknown. */
   status_code: number;
   measure: Measure;
-  /** How many requests were measured, and the sum of what was: seconds or bytes. */
+  /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
   count: number;
   sum: number;
-  /** How they are spread: n of them in bin k. */
+  /** The distribution of the values: n of them in bin k. */
   bins: [k: number, n: number][];
-  /** What makes the cumulative stream the same again; null where the point counts by itself. */
+  /** How far the middle of a bin can be from its values: a part of the value, and seconds or bytes. */
+  relative_error: number;
+  absolute_error: number;
+  /** Identifies the cumulative stream; null for a point of an interval. */
   stream: string | null;
-  /** End of what is counted, in nanoseconds since the Unix epoch. */
+  /** End of the interval, in nanoseconds since the Unix epoch. */
   time_ns: bigint;
 }
 
@@ -103,7 +106,7 @@ export interface Message {
   logs: RequestRecord[];
   spans: SpanRecord[];
   logMessages: LogMessage[];
-  /** Requests that are counted by their spans, or by the points of metrics. */
+  /** Counts of requests by their spans, and by the points of metrics. */
   spanCounts: SpanCount[];
   points: MetricPoint[];
   errors: ErrorRecord[];

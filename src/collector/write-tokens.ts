@@ -20,7 +20,7 @@ FROM write_tokens_v1 AS t FINAL
 INNER JOIN apps_v1 AS a FINAL ON a.id = t.app_id
 WHERE t.identifier = {identifier:String}`;
 
-/** Apps by write token, remembered for a few seconds: a revocation takes effect within 10 s. */
+/** Apps by write token, cached for a few seconds: a revocation takes effect within 10 s. */
 @Injectable()
 export class WriteTokens {
   private readonly cache: CachedLookup<WriteTokenRow | undefined>;
@@ -33,7 +33,7 @@ export class WriteTokens {
     this.cache = new CachedLookup(cacheTtlMs);
   }
 
-  /** The app of a token; undefined when there is no such token, or it was revoked. */
+  /** The app of a token; undefined if the token is unknown or revoked. */
   async find(token: string): Promise<ClientApp | undefined> {
     const identifier = findTokenIdentifier(token);
     if (identifier === undefined) return undefined;
@@ -43,13 +43,13 @@ export class WriteTokens {
     return { id, team_id, framework, disabled };
   }
 
-  /** Whether a token of this identifier was found lately, without asking the store. */
+  /** Whether the cache has a token with this identifier; does not query the store. */
   isKnown(token: string): boolean {
     const identifier = findTokenIdentifier(token);
     return identifier !== undefined && this.cache.peek(identifier) !== undefined;
   }
 
-  /** Whether there is a token of this identifier, of a list that is at most a second old: a flood costs no query each. */
+  /** Whether a token with this identifier exists, by a list that is cached for a second: a flood of guesses costs one query a second. */
   async exists(token: string): Promise<boolean> {
     const identifier = findTokenIdentifier(token);
     if (identifier === undefined) return false;

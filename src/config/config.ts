@@ -243,7 +243,7 @@ export class Config {
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
       /** Largest OTLP body, compressed or decompressed. */
       maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
-      /** Delay until requests known by their spans alone are counted, in milliseconds; a metric within it counts instead. */
+      /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
       spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,

@@ -21,7 +21,7 @@ import {
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
-  /** @param write sends the body of an answer whose status and headers are set; JSON by default */
+  /** @param write sends the body of a response whose status and headers are set; JSON by default */
   constructor(
     private readonly write = (response: Response, mapped: HttpException): void => {
       response.json(mapped.getResponse());

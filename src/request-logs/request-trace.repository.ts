@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 
-/** A span as it is read of a trace; `attributes` and `events` are JSON text, times have all their digits. */
+/** A span of a trace; `attributes` and `events` are JSON text, times are decimal digits. */
 export interface TraceSpan {
   span_id: string;
   parent_span_id: string;
@@ -27,14 +27,14 @@ export interface TraceLog {
   line: number;
 }
 
-/** More than a page of details can show, less than a trace of a batch job has. */
+/** Enough for details; the trace of a batch job can have many more. */
 const MAX_SPANS = 10_000;
 const MAX_LOGS = 10_000;
-/** How long before the request its trace can begin to tell of it, and how long after it what it started can go on. */
+/** How long before the start of a request spans below it can begin (clocks differ), and how long after it. */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 24 * 3_600_000;
 
-/** The bounds on the time let the primary key skip other days; the index finds the trace in what is left. */
+/** The bounds on the time let the primary key skip other days; the index finds the trace in the rest. */
 const SPANS = `
 SELECT lower(hex(span_id)) AS span_id, lower(hex(parent_span_id)) AS parent_span_id, name, toString(kind) AS kind,
   toString(status) AS status, toString(s.start_time_ns) AS start_time_ns,
@@ -54,7 +54,7 @@ WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:Stri
 ORDER BY l.timestamp_ns
 LIMIT {limit:UInt32}`;
 
-/** What came of a request's trace apart from the request. */
+/** Spans and log records of the trace of a request. */
 @Injectable()
 export class RequestTraceRepository {
   constructor(private readonly store: AppScopedStore) {}

@@ -2,17 +2,17 @@ import { EMPTY_CAPTURE_JSON, formatMicroseconds } from '../ingestion/capture.js'
 import { findRequestUuid } from '../ingestion/server-span.js';
 import type { TraceLog, TraceSpan } from './request-trace.repository.js';
 
-/** As the captures of all requests end that came without logs and spans. */
+/** The end of a capture without logs and spans. */
 const NO_LOGS_NO_SPANS = EMPTY_CAPTURE_JSON.slice(EMPTY_CAPTURE_JSON.indexOf('"logs"'));
 const NO_EXCEPTION = `"exception":null,${NO_LOGS_NO_SPANS}`;
-/** Inside a text of JSON its quotation marks would be escaped. */
+/** It cannot match inside a JSON string, where quotation marks are escaped. */
 const TRACE_ID = /,"trace_id":"([0-9a-f]{32})","exception":/;
 const TIMESTAMP = /^\{"timestamp":"([^"]+)"/;
 const NO_SPAN = '0'.repeat(16);
 const MAX_LOGS = 1_000;
 const NO_PARENTS: readonly TraceSpan[] = [];
 
-/** The trace of a request in which nothing was captured beside it, and its time in milliseconds since the epoch. */
+/** The trace of a request without captured logs and spans, and its time in milliseconds since the epoch. */
 export function findOpenTrace(details: Buffer): { traceId: string; timestamp: number } | undefined {
   if (!details.subarray(-NO_LOGS_NO_SPANS.length).equals(Buffer.from(NO_LOGS_NO_SPANS))) return undefined;
   const text = details.toString();
@@ -24,8 +24,8 @@ export function findOpenTrace(details: Buffer): { traceId: string; timestamp: nu
 }
 
 /**
- * The details with the spans and log records of the request's trace that belong to it: what happened below its span, up to
- * requests that it made of the same app. Where no span is the request's, all of the trace belongs to it.
+ * Adds the spans and log records of the request's trace that belong to the request: those below its span, without other requests
+ * to the same app. If the request has no span, the whole trace belongs to it.
  */
 export function addTrace(
   details: Buffer,
@@ -56,7 +56,7 @@ export function addTrace(
   return Buffer.from(`${head}${members.join(',')}}`);
 }
 
-/** A span and all below it, in their order; a request below it is one of its own. */
+/** A span and the spans below it, in their order, without other requests. */
 function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
   const children = new Map<string, TraceSpan[]>();
   for (const span of spans) {
@@ -65,7 +65,7 @@ function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
     else children.set(span.parent_span_id, [span]);
   }
   const found = new Set([root]);
-  // What is added while it is walked is walked as well; a span that is its own ancestor is there already.
+  // A Set iterates over what is added during the iteration, once each: a cycle of parents ends.
   for (const { span_id } of found)
     for (const child of children.get(span_id) ?? NO_PARENTS) if (child.kind !== 'SERVER') found.add(child);
   return spans.filter((span) => found.has(span));

@@ -9,9 +9,9 @@ import { type SpanRange, type TracesQuery, isCheap } from './traces.statement.js
 
 /** Small, so that the first rows come soon. */
 const FIRST_CANDIDATES = 1_000;
-/** Spans that are read for one page, of which costly filters may take few. */
+/** Largest number of spans that are read for a page; expensive filters may leave few of them. */
 const MAX_CANDIDATES = 400_000;
-/** What a page is to have: larger ones are hardly faster. */
+/** Limits of a page: larger ones are hardly faster. */
 const PAGE_ROWS = 50_000;
 const PAGE_BYTES = 16 * 1024 * 1024;
 const PAGE_MS = 500;
@@ -20,8 +20,8 @@ const GROWTH = 4;
 const HASHES = 2 ** 64;
 
 /**
- * Reads spans in pages. The key at which a page ends is found first, by the filters that are cheap; so pages meet without a gap,
- * each reads a bounded number of spans, and each is whole before any of it is given out.
+ * Reads spans in pages. The last key of a page is found first, with the cheap filters only. So pages have no gaps, each reads a
+ * bounded number of spans, and each is complete before any of it is sent.
  */
 export class SpanPages {
   constructor(
@@ -29,7 +29,7 @@ export class SpanPages {
     private readonly scope: AppScope,
   ) {}
 
-  /** The bytes of one file with all rows behind `after`, so many at most. */
+  /** The bytes of one file with the rows after `after`, at most `limit`. */
   async *read(
     query: TracesQuery,
     { limit = Infinity, after }: { limit?: number | undefined; after?: SpanKey | undefined },

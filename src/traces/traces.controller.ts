@@ -18,11 +18,11 @@ export class TracesController {
     tag: 'Traces',
     summary: 'Query Traces',
     description:
-      'Returns the spans of a window that fulfil the filters, as one file with a row a span, oldest first, ties by ' +
-      '`trace_id` and `span_id`. Excluded endpoints are not left out, and spans may belong to no request log. The file is ' +
-      'sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never ' +
-      'with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and ' +
-      '`X-Complete: true` behind a whole one. A key may run two queries of traces at once.',
+      'Returns the spans of a window that match the filters, as one file with a row for each span, oldest first, ties by ' +
+      '`trace_id` and `span_id`. It includes spans of excluded endpoints, and spans without a request log. The file is ' +
+      'sent as it is read; only `limit` limits its size. If it cannot be completed, the connection is closed without a last ' +
+      'chunk; `after` continues it. Clients that send `TE: trailers` get the trailers `X-Row-Count` and `X-Complete: true` ' +
+      'after a complete file. A key may read two files of traces at once.',
     input: QueryTracesInput,
     row: TraceSpanRow,
   })

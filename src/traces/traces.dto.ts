@@ -19,7 +19,7 @@ export class SpanEvent {
   attributes: Record<string, unknown>;
 }
 
-/** A row of traces: of the optional members those that were asked for. */
+/** A row of traces, with those optional members that the request names. */
 export class TraceSpanRow {
   @ApiProperty({
     type: 'string',

@@ -35,7 +35,7 @@ import { refusedParts } from '../validation/json-list.js';
 import { validateText } from '../validation/text.js';
 import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
-/** The fields of a row, in the order in which they stand in it where none are asked for. */
+/** The fields of a row in their default order. */
 export const SPAN_FIELDS = [
   'trace_id',
   'span_id',
@@ -55,10 +55,10 @@ export const SPAN_FIELDS = [
 
 export type SpanField = (typeof SPAN_FIELDS)[number];
 
-/** Fields of every row, asked for or not; they come first. */
+/** The first fields of every row. */
 export const ALWAYS: readonly SpanField[] = ['trace_id', 'span_id', 'start_time_ns'];
 
-/** The fields where none are asked for, beside those of every row. */
+/** The other fields of a row by default. */
 export const DEFAULT_FIELDS: readonly SpanField[] = [
   'parent_span_id',
   'env',
@@ -69,7 +69,7 @@ export const DEFAULT_FIELDS: readonly SpanField[] = [
   'duration_ns',
 ];
 
-/** The place of a row in the order of rows. */
+/** The key by which rows are ordered. */
 export interface SpanKey {
   readonly start_time_ns: bigint;
   readonly trace_id: string;
@@ -105,7 +105,7 @@ function hexFilter(operators: readonly FilterOperator[], digits: number): Filter
   );
 }
 
-/** One of a few words, exactly as they are written. */
+/** A filter on an enum, whose values are case-sensitive. */
 function wordFilter(words: readonly string[]): FilterField {
   return {
     operators: EQUALITY,
@@ -125,7 +125,7 @@ const nanoseconds: FilterField = {
   readValue: (value) => readInt64(value) ?? valueError('value must be an integer of 64 bits'),
 };
 
-/** Values of attributes have the type that they were sent with; a filter compares those of its value's type. */
+/** Attributes keep the types of their values; a filter matches values of its own type only. */
 const attributeValues = {
   operators: [...TEXT, ...ORDER, ...EXISTENCE],
   type: 'String' as const,
@@ -142,7 +142,7 @@ const attributeValues = {
   checkValue: checkAttributeValue,
 } satisfies FilterField;
 
-/** What spans can be filtered by. */
+/** Filters by field. */
 export const SPAN_FILTERS = {
   trace_id: hexFilter(EQUALITY, 32),
   span_id: hexFilter(EQUALITY, 16),
@@ -167,7 +167,7 @@ const MAX_NAMES = 100;
 export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @LiteralField(FILE_FORMATS, {
     in: 'body',
-    description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
+    description: 'Format of the response. Default: what the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
   })
   format?: FileFormat;
@@ -175,8 +175,8 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @TimestampField({
     in: 'body',
     description:
-      'Start of the window, inclusive: when spans began (ISO 8601; UTC without an offset). It may be left out where a ' +
-      'filter names traces by `eq` or `in`: then all of their spans come, whatever the window is.',
+      'Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on ' +
+      '`trace_id` has the operator `eq` or `in`; then the window has no bounds.',
     examples: ['2026-11-19T00:00:00Z'],
   })
   since?: Timestamp;
@@ -193,7 +193,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
     default: DEFAULT_FIELDS,
     maxItems: MAX_NAMES,
     keepsOrder: true,
-    description: 'Fields of a row behind `trace_id`, `span_id` and `start_time_ns`, which every row has',
+    description: 'Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has',
     examples: [['name', 'duration_ns', 'attributes']],
   })
   fields: readonly SpanField[];
@@ -202,7 +202,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
     in: 'body',
     default: [],
     isExact: true,
-    description: 'Only spans for which all of these hold. Any field can be filtered by, shown or not.',
+    description: 'Filters that a span must all match. They may use fields that are not returned.',
     examples: [[{ field: 'attributes', key: 'http.response.status_code', op: 'gte', value: 500 }]],
   })
   filters: readonly SpanFilter[];
@@ -210,7 +210,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @SampleField({
     in: 'body',
     description:
-      'A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.',
+      'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
     examples: [0.1],
   })
   sample?: Sample;
@@ -218,15 +218,14 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @IntegerField({
     in: 'body',
     ge: 1,
-    description: 'The most rows. Without it, all rows come.',
+    description: 'Maximum number of rows. Default: all rows.',
     examples: [100_000],
   })
   limit?: number;
 
   @SpanKeyField({
     in: 'body',
-    description:
-      'Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.',
+    description: 'Only rows after this one. The last complete row of a truncated response continues it.',
     examples: [
       {
         start_time_ns: 1_763_647_509_123_456_768,

@@ -4,14 +4,14 @@ import type { AppScope } from '../apps/apps.service.js';
 import type { SpanKey } from './traces.input.js';
 import { type SpanRange, type TracesQuery, countRows, findKey, selectRows } from './traces.statement.js';
 
-/** The most bytes of one page: a page is in memory as a whole. */
+/** Largest page in bytes: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 @Injectable()
 export class TracesRepository {
   constructor(private readonly store: AppScopedStore) {}
 
-  /** The key of the row that is `count`th behind `after`, of the rows that cheap filters choose; undefined when there are fewer. */
+  /** The key of the `count`th row after `after` that matches the cheap filters; undefined if there are fewer. */
   async findKey(
     scope: AppScope,
     query: TracesQuery,
@@ -28,7 +28,7 @@ export class TracesRepository {
     return row && { start_time_ns: BigInt(row.start), trace_id: row.trace, span_id: row.span };
   }
 
-  /** How many rows of a range fulfil all filters. */
+  /** The number of rows of a range that match all filters. */
   async count(scope: AppScope, query: TracesQuery, range: SpanRange): Promise<number> {
     const { sql, params } = countRows(query, range);
     const [row] = await this.store.rows<{ rows: number }>(scope, 'traces.count', sql, params);
@@ -36,9 +36,9 @@ export class TracesRepository {
   }
 
   /**
-   * The rows of a range as one file, the first `limit` at most.
+   * The rows of a range as one file, at most `limit`.
    *
-   * @throws an error of which `exceedsLimits` holds, when the range is too large
+   * @throws an error for which `exceedsLimits` is true, if the range is too large
    */
   page(scope: AppScope, query: TracesQuery, range: SpanRange, limit: number | undefined): Promise<Buffer> {
     const { columns, sql, jsonLine, params } = selectRows(query, range, limit);

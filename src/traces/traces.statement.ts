@@ -4,27 +4,26 @@ import type { FilterScalar } from '../common/filters/filter.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
 
-/** What is asked of the spans. */
 export interface TracesQuery {
   readonly format: FileFormat;
   readonly fields: readonly SpanField[];
   readonly filters: readonly SpanFilter[];
-  /** When spans began, in nanoseconds since the epoch. */
+  /** Bounds of the start of spans, in nanoseconds since the epoch. */
   readonly window: { readonly from: bigint; readonly to: bigint };
-  /** Rows are chosen whose IDs have a hash below this; without it all are. */
+  /** Bound of the hashes of a sample's rows; undefined for all rows. */
   readonly hashBelow?: bigint | undefined;
 }
 
-/** A part of the rows: what lies behind `after`, up to and including `last`. */
+/** The rows after `after`, up to and including `last`. */
 export interface SpanRange {
   readonly after: SpanKey | undefined;
   readonly last: SpanKey | undefined;
 }
 
 interface SpanColumn extends FilterColumn {
-  /** Its value in a row, where that is not the one to filter by. */
+  /** The expression of the value in a row, if it differs from the one for filters. */
   readonly shown?: string;
-  /** It is JSON text, which stands in a line of JSON as it is. */
+  /** Whether it is JSON text, which is inserted into a line of JSON unchanged. */
   readonly isJson?: true;
 }
 
@@ -62,15 +61,15 @@ const KEY = (which: 'after' | 'last') =>
 const IN_WINDOW = `s.app_id = {app_id:UInt32}
     AND s.start_time_ns >= {from:Int64} AND s.start_time_ns < {to:Int64}`;
 const IN_ORDER = 'ORDER BY s.start_time_ns, s.trace_id, s.span_id';
-/** The same span may have come in several messages. */
+/** A span that was sent in several messages has several rows. */
 const ONCE = 'LIMIT 1 BY s.start_time_ns, s.trace_id, s.span_id';
 
-/** Whether a filter is on a column that is cheap to read. */
+/** Whether the column of a filter is cheap to read. */
 export function isCheap({ field }: SpanFilter): boolean {
   return field !== 'attributes' && field !== 'events';
 }
 
-/** The key of the row that is `count`th behind `after`, of those that cheap filters choose. */
+/** The key of the `count`th row after `after` that matches the cheap filters. */
 export function findKey(query: TracesQuery, after: SpanKey | undefined, count: number): Predicate {
   const { sql, params } = choose(query, { after, last: undefined }, isCheap);
   return {
@@ -89,7 +88,7 @@ export function countRows(query: TracesQuery, range: SpanRange): Predicate {
   return { sql: `SELECT count() AS rows FROM spans_v1 AS s WHERE ${sql}`, params };
 }
 
-/** The rows of a range in their order, each once, with the columns that were asked for. */
+/** The rows of a range in their order, each once, with the columns of the query. */
 export function selectRows(
   query: TracesQuery,
   range: SpanRange,
@@ -117,14 +116,14 @@ FROM (
   };
 }
 
-/** The rows of a range that fulfil those of the filters that are judged: as a WHERE. */
+/** The condition for the rows of a range that match the selected filters. */
 function choose(
   { filters, window, hashBelow }: TracesQuery,
   { after, last }: SpanRange,
-  isJudged: (filter: SpanFilter) => boolean,
+  isSelected: (filter: SpanFilter) => boolean,
 ): Predicate {
   const conditions = filters.map((filter, index) =>
-    isJudged(filter) ? toCondition(filter, `filter_${index}`) : undefined,
+    isSelected(filter) ? toCondition(filter, `filter_${index}`) : undefined,
   );
   const place = '(s.start_time_ns, s.trace_id, s.span_id)';
   const { sql, params } = and(
@@ -147,7 +146,7 @@ function toParams(which: 'after' | 'last', { start_time_ns, trace_id, span_id }:
 function toCondition(filter: SpanFilter, param: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
-  // In the form of the column, for its index.
+  // Compares the column itself, so that its index is used.
   if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(listOf(value), param);
   if (field === 'attributes') return attributeMatches('s.attributes', filter, param);
   if (field === 'events') return eventMatches(filter, param);
@@ -162,7 +161,6 @@ function toCondition(filter: SpanFilter, param: string): Predicate {
   return isNegated ? not(found) : found;
 }
 
-/** The values of a filter. */
 function listOf(value: SpanFilter['value']): readonly FilterScalar[] {
   if (value === undefined) return [];
   return typeof value === 'object' ? value : [value];
@@ -177,8 +175,8 @@ function traceIn(ids: readonly FilterScalar[], param: string): Predicate {
 }
 
 /**
- * A filter on a value of a JSON object. The key must be there with a value of the filter's type, for negative operators as
- * well; `not_exists` alone holds without it.
+ * A filter on a value of a JSON object. Without the key, or with a value of another type, only `not_exists` matches; negative
+ * operators do not.
  */
 function attributeMatches(json: string, filter: SpanFilter, param: string): Predicate {
   const { op, value, key = '' } = filter;
@@ -219,7 +217,7 @@ function compareByType(
   };
 }
 
-/** A filter on the events: it holds where any of them fulfils it, `not_exists` where none does. */
+/** A filter on events: it matches if any event does, `not_exists` if none does. */
 function eventMatches(filter: SpanFilter, param: string): Predicate {
   const { op, key, event_name } = filter;
   const isNegated = op === 'not_exists';

@@ -160,7 +160,7 @@ export function LiteralListField<
   const Options extends ListOptions<readonly NoInfer<Word>[]> & {
     /** Other spellings of words. */
     readonly aliases?: Readonly<Record<string, NoInfer<Word>>>;
-    /** Words stay in the order in which they were sent; else they come in that of `words`. */
+    /** Keeps the order of the request; by default the order is that of `words`. */
     readonly keepsOrder?: boolean;
   },
 >(words: readonly Word[], options: Options): FieldDecorator<FieldValue<readonly Word[], Options>> {

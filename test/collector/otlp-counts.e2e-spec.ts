@@ -7,6 +7,7 @@ import {
   attributes,
   metrics,
   nanosecondsAgo,
+  readResponse,
   resource,
   serverSpan,
   traces,
@@ -32,6 +33,11 @@ beforeEach(async () => {
   sender = new OtlpSender(service.collector.url, token);
 });
 
+interface Extremes {
+  min?: number;
+  max?: number;
+}
+
 interface Counted {
   requests: number;
   bytes_received?: number;
@@ -48,12 +54,27 @@ async function counted(more: object = {}): Promise<Counted[]> {
   return rows as unknown as Counted[];
 }
 
+/** How many response times are in bins. */
+async function countBins(): Promise<number> {
+  const [row] = await service.api.store.rows<{ n: number }>(
+    'test.bins',
+    "SELECT sum(n) AS n FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time'",
+    { app_id: client.tenant.appId },
+  );
+  return row!.n;
+}
+
 const total = async () => (await counted())[0]?.requests ?? 0;
+
+async function accuracy(): Promise<string | undefined> {
+  const body = { since: '2025-01-01', metrics: ['response_time_p50'] };
+  return (await client.tenant.post('metrics', body)).headers['x-percentile-accuracy'];
+}
 
 /** A point of `http.server.request.duration` with the bounds 10 ms, 100 ms and 1 s. */
 function duration(
   bucketCounts: readonly bigint[],
-  { temporality = DELTA, start = 60_000, end = 0, values = OK } = {},
+  { temporality = DELTA, start = 60_000, end = 0, values = OK, extremes = {} } = {},
 ) {
   const count = bucketCounts.reduce((sum, n) => sum + n, 0n);
   const point = {
@@ -64,6 +85,7 @@ function duration(
     bucketCounts: [...bucketCounts],
     count,
     sum: Number(count) * 0.05,
+    ...extremes,
   };
   return {
     name: 'http.server.request.duration',
@@ -84,7 +106,7 @@ describe('requests counted by the metric of their durations', () => {
     expect(row!.response_time_p99).toBeCloseTo(Math.sqrt(100 * 1000), -1);
   });
 
-  it('counts a cumulative stream by what each point has more, also after a reset and from another process', async () => {
+  it('counts the points of a cumulative stream by their differences, also after a reset and from another process', async () => {
     const stream = { temporality: CUMULATIVE };
     const startTime = nanosecondsAgo(120_000);
     const send = (counts: bigint[], end: number, at = startTime) => {
@@ -96,7 +118,7 @@ describe('requests counted by the metric of their durations', () => {
     expect(await total()).toBe(3);
     await send([1n, 7n, 0n, 0n], 40_000);
     expect(await total()).toBe(8);
-    // Older than what is known, as it comes when a sender repeats itself.
+    // Older than the last point, as in a repeated message.
     await send([1n, 3n, 0n, 0n], 45_000);
     expect(await total()).toBe(8);
     await send([2n, 0n, 0n, 0n], 30_000);
@@ -105,6 +127,84 @@ describe('requests counted by the metric of their durations', () => {
     expect(await total()).toBe(14);
     await send([5n, 0n, 0n, 0n], 10_000);
     expect(await total()).toBe(17);
+  });
+
+  it('keeps the buckets of a cumulative stream in their bins when its extremes change', async () => {
+    const startTimeUnixNano = nanosecondsAgo(120_000);
+    const send = (counts: bigint[], end: number, extremes: Extremes) => {
+      const metric = duration(counts, { temporality: CUMULATIVE, end, extremes });
+      Object.assign(metric.data.value.dataPoints[0]!, { startTimeUnixNano });
+      return sender.deliver('metrics', metrics([metric]));
+    };
+    await send([10n, 0n, 0n, 10n], 50_000, { min: 0.009, max: 1.5 });
+    // One more request, in a bucket between the extremes.
+    await send([10n, 1n, 0n, 10n], 40_000, { min: 0.001, max: 9 });
+    expect(await counted()).toMatchObject([{ requests: 21 }]);
+    expect(await countBins()).toBe(21);
+  });
+
+  it('subtracts the bins of a cumulative exponential histogram whose buckets got wider', async () => {
+    const at = nanosecondsAgo(120_000);
+    const send = (scale: number, offset: number, buckets: bigint[], end: number) => {
+      const count = buckets.reduce((sum, n) => sum + n, 0n);
+      const point = {
+        ...{ startTimeUnixNano: at, timeUnixNano: nanosecondsAgo(end), attributes: attributes(OK) },
+        ...{ scale, positive: { offset, bucketCounts: buckets }, count, sum: 1 },
+      };
+      const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
+      const data = { case: 'exponentialHistogram' as const, value };
+      return sender.deliver('metrics', metrics([{ name: 'http.server.request.duration', unit: 's', data }]));
+    };
+    await send(3, -28, [1n, 2n, 3n, 4n], 50_000);
+    // The same ten in buckets of twice the width, and one of each more.
+    await send(2, -14, [4n, 8n], 40_000);
+    expect(await countBins()).toBe(12);
+    expect(await counted()).toMatchObject([{ requests: 12 }]);
+  });
+
+  it.each([
+    ['bounds that do not increase', { explicitBounds: [0.1, 0.1, 1] }],
+    ['bounds that are no numbers', { explicitBounds: [0.1, NaN, 1] }],
+    ['another number of buckets than bounds', { bucketCounts: [1n, 0n] }],
+    ['more values in its buckets than it counts', { bucketCounts: [1n, 2n ** 63n, 0n, 0n] }],
+    ['a count beyond 2^53', { count: 2n ** 64n - 1n }],
+  ])('rejects a point with %s, and counts the others', async (_, members) => {
+    const [broken, valid] = [duration([1n, 0n, 0n, 0n]), duration([0n, 2n, 0n, 0n])];
+    Object.assign(broken.data.value.dataPoints[0]!, members);
+    const { status, bytes } = await sender.send('metrics', metrics([broken, valid]));
+    expect({ status, response: readResponse('metrics', bytes) }).toMatchObject({
+      status: 200,
+      response: { partialSuccess: { rejectedDataPoints: 1n } },
+    });
+    expect(await counted()).toMatchObject([{ requests: 2 }]);
+  });
+
+  it.each([
+    ['a sum that is no number', { sum: NaN, min: NaN, max: NaN }],
+    ['a sum that is infinite', { sum: Infinity, min: -1, max: Infinity }],
+  ])('counts a point with %s', async (_, members) => {
+    const metric = duration([1n, 0n, 0n, 2n]);
+    Object.assign(metric.data.value.dataPoints[0]!, members);
+    await sender.deliver('metrics', metrics([metric]));
+    expect(await counted()).toMatchObject([{ requests: 3 }]);
+  });
+
+  it('states the accuracy of percentiles: that of the bins, then that of the widest bucket that has counts', async () => {
+    expect(await accuracy()).toBe('0.011 +5ms');
+    await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n])]));
+    expect(await accuracy()).toBe('0.011 +6ms');
+    await sender.deliver('metrics', metrics([duration([0n, 1n, 0n, 0n])]));
+    const [relative, absolute] = (await accuracy())!.split(' ');
+    // The middle of 10 and 100 ms is 3.16 times the lower one.
+    expect(Number(relative)).toBeGreaterThan(2.16);
+    expect(Number(relative)).toBeLessThan(2.2);
+    expect(absolute).toBe('+6ms');
+    const other = await service.tenant();
+    const { headers } = await other.tenant.post('metrics', {
+      since: '2025-01-01',
+      metrics: ['response_time_p50'],
+    });
+    expect(headers['x-percentile-accuracy']).toBe('0.011 +5ms');
   });
 
   it('reads exponential histograms at any scale, zeros among them, and sizes as bytes', async () => {
@@ -148,7 +248,7 @@ describe('requests counted by the metric of their durations', () => {
     expect(Math.abs(row!.response_time_p50! - 1000 * 2 ** (-25.5 / 8))).toBeLessThan(2);
   });
 
-  it('keeps the resources of the process and says that the environment is there', async () => {
+  it('stores the resources of the process and the time of the last synchronization', async () => {
     const gauge = {
       name: 'process.cpu.utilization',
       data: {
@@ -170,10 +270,10 @@ describe('requests counted by the metric of their durations', () => {
   });
 });
 
-describe('requests that spans and a metric both tell of', () => {
+describe('requests that are in spans and in a metric', () => {
   const of = () => resource({ 'service.instance.id': randomUUID() });
 
-  it('counts the metric alone when it comes within the delay, whichever comes first', async () => {
+  it('counts the metric alone when it arrives within the delay, before or after the spans', async () => {
     const [one, two] = [of(), of()];
     await sender.deliver('traces', traces([serverSpan(), serverSpan()], { of: one }));
     await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: one }));
@@ -185,7 +285,7 @@ describe('requests that spans and a metric both tell of', () => {
     expect((await client.tenant.logs()).data).toHaveLength(4);
   });
 
-  it('counts spans alone when no metric comes within the delay, also of a process that ended', async () => {
+  it('counts spans alone when no metric arrives within the delay, also of a process that ended', async () => {
     const instance = of();
     await sender.deliver(
       'traces',

@@ -29,9 +29,11 @@ describe('what the reader of clickhouse/accounts may read', () => {
   beforeAll(async () => {
     app = await TestApp.start();
     tenant = await Tenant.create(app);
-    const capture = toCaptureJson({ ...EMPTY_CAPTURE, trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' });
-    const sample = { request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' }, capture };
-    await tenant.write(sample, { path: '/hidden' });
+    const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' });
+    await tenant.write(
+      { request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' }, captured_json },
+      { path: '/hidden' },
+    );
     await tenant.write(...Array.from({ length: DENSE }, () => ({})));
     await tenant.exclude('GET', '/hidden');
     const tables = await app.store.rows<{ table: string; columns: string[] }>('test.columns', COLUMNS);

@@ -72,7 +72,7 @@ export class BatchBuilder {
   }
 
   /**
-   * The batch that counts the spans that instances have waiting; null when there are none left to count.
+   * The batch that counts the pending spans of instances; null if there are none.
    *
    * @param due instances by app
    */
@@ -120,7 +120,7 @@ export class BatchBuilder {
     }
   }
 
-  /** Counts what spans and metrics tell of requests; the span of a request that the store has counts no more. */
+  /** Counts requests by their spans and metrics; a request that is in the store already is not counted again. */
   private async addInstanceCounts(
     rows: RowsByTable,
     appId: number,
@@ -187,6 +187,7 @@ function noRows(): RowsByTable {
 
 function append(rows: RowsByTable, more: InstanceRows): void {
   for (const row of more.request_counts) rows.request_counts.push(row);
+  for (const row of more.percentile_accuracy_v1) rows.percentile_accuracy_v1.push(row);
   for (const row of more.counted_instances_v1) rows.counted_instances_v1.push(row);
   for (const row of more.pending_counts_v1) rows.pending_counts_v1.push(row);
   for (const row of more.metric_streams_v1) rows.metric_streams_v1.push(row);
@@ -205,6 +206,7 @@ function* encode(rows: RowsByTable): Generator<Piece> {
   yield* encodePieces('instance_reports', instance_reports, (row) => row);
   yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan);
   yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage);
+  yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row);
   yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row);
   yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount);
   yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount);

@@ -17,9 +17,10 @@ export interface OfInstance<R> {
   ids: RequestIds;
 }
 
-/** Rows that say what is counted, and what is remembered for the next time. */
+/** The rows of counts, and of what is needed to count the next ones. */
 export interface InstanceRows {
   request_counts: CountRow[];
+  percentile_accuracy_v1: AccuracyRow[];
   counted_instances_v1: object[];
   pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
   metric_streams_v1: StreamRow[];
@@ -34,21 +35,31 @@ interface StreamRow {
   bins: [k: number, n: number][];
 }
 
+interface AccuracyRow {
+  app_id: number;
+  /** UTC, as `2026-11-22`. */
+  day: string;
+  relative_error: number;
+  absolute_error_ms: number;
+}
+
 interface Instance {
   app_id: number;
   instance_uuid: string;
 }
 
-/** Decisions that are remembered: they never change. */
-const REMEMBERED = 100_000;
+/** Cached decisions: they never change. */
+const MAX_CACHED_DECISIONS = 100_000;
 const MAX_SETTLED = 1_000;
+/** Errors beyond this say no more. */
+const MAX_ERROR = 1_000_000;
 
-/** Columns are named with their table: an alias of the same name would stand for them. */
+/** Columns are qualified by their table: an alias of the same name would hide them. */
 const DECISIONS = `
 SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
-/** Of each instance the time since which it has waited. */
+/** The time of each instance's first pending counts. */
 const WAITING = `
 SELECT toString(p.instance_uuid) AS instance_uuid, toUnixTimestamp64Milli(min(p.received_at)) AS since
 FROM pending_counts_v1 AS p
@@ -75,14 +86,14 @@ WHERE s.app_id = {app_id:UInt32} AND s.stream IN {streams:Array(UUID)}
 GROUP BY s.stream`;
 
 /**
- * Counts the requests of instances that tell of them by spans, by a metric, or by both. Of each instance one is counted, which is
- * decided once and kept: the metric, which is complete, as soon as it is there; spans where none came within the delay. Until
- * then its spans wait in the store.
+ * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of them. The decision is
+ * made once and stored: by the metric, which is complete, as soon as the instance sends one; by spans if no metric arrives
+ * within the delay. Until then the counts of its spans are pending in the store.
  *
- * Whoever calls holds the claims of the instances, so that one writer at a time decides.
+ * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
 export class InstanceCounts {
-  private readonly decided = new LRUCache<string, CountedBy>({ max: REMEMBERED });
+  private readonly decided = new LRUCache<string, CountedBy>({ max: MAX_CACHED_DECISIONS });
 
   /** @param delayMs how long an instance's spans wait for its metric */
   constructor(
@@ -90,7 +101,7 @@ export class InstanceCounts {
     private readonly delayMs: number,
   ) {}
 
-  /** The rows of an app that follow from counts of spans and points of metrics that are new. */
+  /** The rows for new counts of spans and new points of metrics of an app. */
   async count(
     appId: number,
     spans: readonly OfInstance<SpanCount>[],
@@ -120,13 +131,13 @@ export class InstanceCounts {
     return rows;
   }
 
-  /** Instances whose spans have waited long enough, of all apps. */
+  /** Instances of all apps whose pending spans are older than the delay. */
   findAllDue(): Promise<Instance[]> {
     const params = { before: Date.now() - this.delayMs, limit: MAX_SETTLED };
     return this.store.rows<Instance>('instances.due', DUE, params);
   }
 
-  /** The rows that count what instances of an app have waiting, as far as they are not decided yet. */
+  /** The rows that count the pending spans of an app's instances that are still undecided. */
   async settle(appId: number, instances: readonly string[]): Promise<InstanceRows> {
     const rows = emptyRows();
     const counted = await this.findDecisions(appId, instances);
@@ -159,7 +170,7 @@ export class InstanceCounts {
     return counted;
   }
 
-  /** Those of undecided instances whose spans have waited long enough. */
+  /** The undecided instances whose pending spans are older than the delay. */
   private async findDue(appId: number, undecided: readonly string[]): Promise<string[]> {
     if (this.delayMs === 0) return [...undecided];
     const due: string[] = [];
@@ -184,7 +195,7 @@ export class InstanceCounts {
     return pending;
   }
 
-  /** Counts points; those of a cumulative stream by what they have more than the one before. */
+  /** Counts points; a cumulative point counts by its difference from the last one of its stream. */
   private async countPoints(
     appId: number,
     points: readonly OfInstance<MetricPoint>[],
@@ -199,6 +210,7 @@ export class InstanceCounts {
       }))
         last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
     const changed = new Set<string>();
+    const accuracy: AccuracyRow[] = [];
     for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
       const before = record.stream === null ? undefined : last.get(record.stream);
       if (before && BigInt(before.time_ns) >= record.time_ns) continue;
@@ -209,28 +221,76 @@ export class InstanceCounts {
         last.set(stream, { app_id: appId, stream, time_ns: time_ns.toString(), ...row });
         changed.add(stream);
       }
-      if (count > 0) rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
+      if (count === 0) continue;
+      rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
+      if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     }
     rows.metric_streams_v1.push(...[...last.values()].filter(({ stream }) => changed.has(stream)));
+    rows.percentile_accuracy_v1.push(...findWorst(accuracy));
   }
 }
 
 export function emptyRows(): InstanceRows {
-  return { request_counts: [], counted_instances_v1: [], pending_counts_v1: [], metric_streams_v1: [] };
+  return {
+    request_counts: [],
+    percentile_accuracy_v1: [],
+    counted_instances_v1: [],
+    pending_counts_v1: [],
+    metric_streams_v1: [],
+  };
 }
 
 function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {
   return { app_id, instance_uuid, counted_by, decided_at: dateTime64(Date.now()) };
 }
 
-/** What a cumulative point has more than the one before it; all of it after a reset, which makes it less. */
+/** The difference of a cumulative point from the one before; the whole point after a reset, which lowers the count. */
 function subtract(point: MetricPoint, before: StreamRow): Pick<MetricPoint, 'count' | 'sum' | 'bins'> {
   if (point.count < before.count) return point;
-  const known = new Map(before.bins);
-  const bins = point.bins
-    .map(([k, n]): [number, number] => [k, n - (known.get(k) ?? 0)])
-    .filter(([, n]) => n > 0);
+  const bins = subtractBins(point.bins, before.bins);
   return { count: point.count - before.count, sum: Math.max(0, point.sum - before.sum), bins };
+}
+
+/**
+ * Subtracts bins, each from the nearest one: an exponential histogram that gets wider buckets counts the same values in other bins.
+ *
+ * @param bins in ascending order, not empty unless `before` is
+ */
+function subtractBins(bins: MetricPoint['bins'], before: MetricPoint['bins']): MetricPoint['bins'] {
+  const left = new Map(bins);
+  const keys = bins.map(([k]) => k);
+  let at = 0;
+  for (const [k, n] of before.toSorted(([a], [b]) => a - b)) {
+    const distance = (index: number) => Math.abs((keys[index] ?? Infinity) - k);
+    while (distance(at + 1) < distance(at)) at += 1;
+    const nearest = keys[at];
+    if (nearest !== undefined) left.set(nearest, (left.get(nearest) ?? 0) - n);
+  }
+  return [...left].filter(([, n]) => n > 0);
+}
+
+function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
+  const { timestamp, relative_error, absolute_error } = point;
+  return {
+    app_id,
+    day: new Date(timestamp).toISOString().slice(0, 10),
+    relative_error: Math.min(relative_error, MAX_ERROR),
+    absolute_error_ms: Math.min(absolute_error * 1000, MAX_ERROR),
+  };
+}
+
+/** The largest errors of each day. */
+function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
+  const worst = new Map<string, AccuracyRow>();
+  for (const row of rows) {
+    const { relative_error, absolute_error_ms } = worst.get(row.day) ?? row;
+    worst.set(row.day, {
+      ...row,
+      relative_error: Math.max(row.relative_error, relative_error),
+      absolute_error_ms: Math.max(row.absolute_error_ms, absolute_error_ms),
+    });
+  }
+  return [...worst.values()];
 }
 
 function pointRow(appId: number, point: MetricPoint, ids: RequestIds): CountRow {
@@ -251,6 +311,11 @@ function pointRow(appId: number, point: MetricPoint, ids: RequestIds): CountRow 
 
 const MINUTE_MS = 60_000;
 
+/** Sums of spans that claim to stand for very many others stay within the integers of a row. */
+function add(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
+}
+
 /** The counts of each instance, minute, name and status as one row: no table is finer than a minute. */
 function sumUp(
   appId: number,
@@ -268,12 +333,12 @@ function sumUp(
       sums.set(key, sum);
     }
     sum.record.timestamp = Math.max(sum.record.timestamp, record.timestamp);
-    sum.record.requests += record.requests;
-    sum.record.bytes_received += record.bytes_received;
-    sum.record.bytes_sent += record.bytes_sent;
+    sum.record.requests = add(sum.record.requests, record.requests);
+    sum.record.bytes_received = add(sum.record.bytes_received, record.bytes_received);
+    sum.record.bytes_sent = add(sum.record.bytes_sent, record.bytes_sent);
     for (const [measure, k, n] of record.bins) {
       const bin = `${measure},${k}`;
-      sum.spread.set(bin, (sum.spread.get(bin) ?? 0) + n);
+      sum.spread.set(bin, add(sum.spread.get(bin) ?? 0, n));
     }
   }
   return Array.from(sums.values(), ({ instance, record, ids, spread }) => {

@@ -2,7 +2,7 @@ import { isNumber } from 'lossless-json';
 import { sanitize } from '../../ingestion/formats/text.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
-/** Attributes of a resource, a span or a point, by key. The first of several with one key counts. */
+/** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
 export class Attributes {
   private readonly values = new Map<string, AnyValue['value']>();
 
@@ -11,7 +11,7 @@ export class Attributes {
       if (value?.value.case !== undefined && !this.values.has(key)) this.values.set(key, value.value);
   }
 
-  /** The first of these that is there, as text: numbers and booleans as JSON writes them. Empty text is a value. */
+  /** The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value. */
   findText(...keys: readonly string[]): string | undefined {
     for (const key of keys) {
       const text = scalarText(this.values.get(key));
@@ -20,7 +20,7 @@ export class Attributes {
     return undefined;
   }
 
-  /** The first of these that is a number, or the digits of one. */
+  /** The value of the first key that has a number, or a text of digits. */
   findNumber(...keys: readonly string[]): number | undefined {
     for (const key of keys) {
       const text = scalarText(this.values.get(key));
@@ -29,13 +29,13 @@ export class Attributes {
     return undefined;
   }
 
-  /** Bytes, where that is the value's type. */
+  /** The value if it is bytes. */
   findBytes(key: string): Uint8Array | undefined {
     const value = this.values.get(key);
     return value?.case === 'bytesValue' ? value.value : undefined;
   }
 
-  /** The values of attributes whose keys begin so, by the rest of the key; a list has several. */
+  /** The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its values. */
   *listPrefixed(prefix: string): Generator<[name: string, value: string]> {
     for (const [key, value] of this.values) {
       if (!key.startsWith(prefix)) continue;
@@ -47,7 +47,7 @@ export class Attributes {
     }
   }
 
-  /** All of them as text, in the order of their keys: the same attributes in another order are the same. */
+  /** All attributes as text, sorted by key: the same attributes in another order have the same text. */
   toKey(): string {
     const entries = [...this.values].map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
     return entries.sort().join();
@@ -55,10 +55,10 @@ export class Attributes {
 }
 
 /**
- * Attributes as the JSON text of an object, values with their own types and integers with all their digits; the last of
- * several with one key is there.
+ * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of several attributes with
+ * one key it has the last.
  *
- * @param isLeftOut keys that are kept elsewhere
+ * @param isLeftOut keys that are stored elsewhere
  */
 export function attributesJson(
   attributes: readonly KeyValue[],
@@ -71,7 +71,7 @@ export function attributesJson(
   return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
 }
 
-/** A value as text: that of a scalar, of others their JSON. */
+/** A value as text: scalars as they are, others as JSON. */
 export function valueText(value: AnyValue | undefined): string {
   return sanitize(
     scalarText(value?.value) ?? (value?.value.case === undefined ? '' : valueJson(value.value)),
@@ -87,7 +87,7 @@ function valueJson(value: AnyValue['value'] | undefined): string {
     case 'intValue':
       return value.value.toString();
     case 'doubleValue':
-      // JSON has no such numbers; its mapping of protobuf has these texts.
+      // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
       return Number.isFinite(value.value) ? JSON.stringify(value.value) : JSON.stringify(String(value.value));
     case 'arrayValue':
       return `[${value.value.values.map((item) => valueJson(item.value)).join()}]`;
@@ -95,7 +95,7 @@ function valueJson(value: AnyValue['value'] | undefined): string {
       return attributesJson(value.value.values);
     case 'bytesValue':
       return JSON.stringify(Buffer.from(value.value).toString('base64'));
-    // An index into the texts of a profile, which no span has.
+    // An index into the string table of a profile; spans have none.
     case 'stringValueStrindex':
     case undefined:
       return 'null';

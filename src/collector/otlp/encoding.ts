@@ -12,14 +12,11 @@ export const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'applicat
 
 export type Encoding = keyof typeof MEDIA_TYPES;
 
-/**
- * Messages that a body may hold, those inside others included. An empty one has two bytes, and is two hundred once it is
- * decoded.
- */
+/** Largest number of messages in a body, nested ones included: an empty one has 2 bytes, and 200 when it is decoded. */
 const MAX_MESSAGES = 1_500_000;
-/** The deepest that messages may be in others, which is also what the decoder allows. */
+/** Deepest nesting of messages. */
 const MAX_DEPTH = 100;
-/** Fields that OTLP's JSON has in hex, where the JSON mapping of protobuf has base64. */
+/** Fields that are hex in OTLP's JSON, but base64 in protobuf's JSON mapping. */
 const IDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 
 /** The encoding that the `Content-Type` of a request names; undefined for any other type. */
@@ -29,9 +26,9 @@ export function findEncoding(request: Request): Encoding | undefined {
 }
 
 /**
- * Reads a message. Unknown fields are passed over; no bytes at all are a message without fields.
+ * Decodes a message. Unknown fields are skipped; an empty body is a message without fields.
  *
- * @throws InvalidRecordError when it is none, or holds too many others
+ * @throws InvalidRecordError if it is invalid, too deep, or has too many messages in it
  */
 export function decode<Desc extends DescMessage>(
   schema: Desc,
@@ -45,7 +42,7 @@ export function decode<Desc extends DescMessage>(
     return fromBinary(schema, bytes, { readUnknownFields: false, recursionLimit: MAX_DEPTH });
   } catch (error) {
     if (error instanceof InvalidRecordError || encoding === 'json') throw error;
-    // The decoder names fields and offsets, and nothing of what is in them.
+    // The decoder's errors name fields and offsets, never values.
     throw new InvalidRecordError(`body: ${error instanceof Error ? error.message : 'cannot be decoded'}`);
   }
 }
@@ -78,7 +75,7 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): Mess
   }
 }
 
-/** OTLP's JSON as the JSON mapping of protobuf has it: IDs in base64, and integers beyond 2^53 as text. */
+/** Converts OTLP's JSON to protobuf's JSON mapping: IDs in base64, and integers beyond 2^53 as text. */
 function toProtobufJson(value: unknown, name = ''): JsonValue {
   if (typeof value === 'string') return IDS.has(name) ? fromHex(value) : value;
   if (typeof value !== 'object' || value === null) return value as JsonValue;
@@ -89,12 +86,12 @@ function toProtobufJson(value: unknown, name = ''): JsonValue {
   return members;
 }
 
-/** Base64 of hex digits; nothing where they are none, so that the span is refused and not the message. */
+/** Hex digits as base64; empty if they are invalid, so that the span is rejected, not the message. */
 function fromHex(digits: string): string {
   return /^(?:[0-9a-f]{2})*$/i.test(digits) ? Buffer.from(digits, 'hex').toString('base64') : '';
 }
 
-/** How many messages the bytes hold, as far as the schema says which fields are messages; stops beyond the limit. */
+/** Counts the messages in the bytes, of the fields that the schema knows; stops beyond the limit. */
 function countMessages(schema: DescMessage, reader: BinaryReader, end: number, depth: number): number {
   if (depth > MAX_DEPTH) throw new InvalidRecordError('body: nested too deeply');
   let messages = 1;

@@ -4,7 +4,7 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 
 const MAX_FRAMEWORK = 64;
 
-/** Frameworks by a word of the names of their instrumentations; more than one may be there, the outermost first. */
+/** Frameworks by a word in the names of their instrumentations. An application may have several: the outermost is first. */
 const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\bnest(?:js)?\b/, 'nestjs'],
   [/\bfastify\b/, 'fastify'],
@@ -28,7 +28,7 @@ const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\botelhttp\b/, 'net/http'],
 ];
 
-/** The framework of an application, as its resource names it or its instrumentations do; null where none is known. */
+/** The framework of an application, by its resource or its instrumentations; null if it is unknown. */
 export function findFramework(resource: Resource | undefined, scopes: readonly string[]): string | null {
   const attributes = new Attributes(resource?.attributes ?? []);
   const named = attributes.findText('webengine.name') ?? '';

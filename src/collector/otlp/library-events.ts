@@ -22,7 +22,7 @@ import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.
 const SCOPE = 'apitally';
 const MAX_TEXT = 128;
 const MAX_VERSIONS = 100;
-/** Where the texts of an error are cut, as those of the hub protocol are. */
+/** Longest texts of an error, as in the hub protocol; longer ones are truncated. */
 const MAX_TYPE = 256;
 const MAX_MESSAGE = 2_048;
 const MAX_STACKTRACE = 65_536;
@@ -30,7 +30,7 @@ const MAX_EVENT_ID = 64;
 
 const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 
-/** What version 1 of the client libraries reports as log records of its own scope, by the record's event name. */
+/** Reports of version 1 of the client libraries, which are log records of its scope, by event name. */
 const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, now: number) => void>> = {
   'apitally.app.startup': addStartup,
   'apitally.consumer.update': addConsumer,
@@ -42,12 +42,12 @@ const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, now
   },
 };
 
-/** Whether a record is a report of the client library, and no log record of the application. */
+/** Whether a record is a report of the client library rather than a log record of the application. */
 export function isLibraryEvent(scope: string | undefined, { eventName }: LogRecord): boolean {
   return scope === SCOPE && Object.hasOwn(EVENTS, eventName);
 }
 
-/** Takes up a report; one that cannot be read is rejected. */
+/** Adds a report to the message; an invalid one is rejected. */
 export function addLibraryEvent(message: Message, record: LogRecord, now: number): void {
   try {
     EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), now);
@@ -56,7 +56,7 @@ export function addLibraryEvent(message: Message, record: LogRecord, now: number
   }
 }
 
-/** The endpoints of an application, its framework and what it runs with. */
+/** Adds the endpoints of an application, its framework and the versions of its packages. */
 function addStartup(message: Message, source: JsonObject, now: number): void {
   const { env, report } = message;
   const reader = new LenientReader();

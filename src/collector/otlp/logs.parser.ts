@@ -8,7 +8,7 @@ import { addLibraryEvent, isLibraryEvent } from './library-events.js';
 import { type BodyContext, OriginMessages } from './origin.js';
 
 const NANOSECONDS_IN_MS = 1_000_000n;
-/** Where the texts of a record are cut, in characters. */
+/** Longest texts of a record in characters; longer ones are truncated. */
 const MAX_MESSAGE = 2_048;
 const MAX_NAME = 256;
 const MAX_LEVEL = 16;
@@ -16,7 +16,7 @@ const MAX_LINE = 2 ** 31 - 1;
 /** Levels by severity number: four numbers each, from 1. */
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
-/** Reads log records: those of a trace belong to its requests; what version 1 of the client libraries reports in them is taken up. */
+/** Parses log records: those of a trace, and the reports of version 1 of the client libraries. */
 export function parseLogs({ resourceLogs }: ExportLogsServiceRequest, context: BodyContext): Message[] {
   const messages = new OriginMessages(context);
   for (const { resource, scopeLogs } of resourceLogs) {
@@ -56,7 +56,7 @@ function addRecord(message: Message, record: LogRecord, scope: string, now: numb
   });
 }
 
-/** The level of its severity number; else its own word. */
+/** The level of the severity number, else the severity text. */
 function findLevel({ severityNumber, severityText }: LogRecord): string {
   const number: number = severityNumber;
   const level = LEVELS[Math.floor((number - 1) / 4)];

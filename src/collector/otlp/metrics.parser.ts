@@ -1,5 +1,5 @@
 import { hashUuid } from '../../common/hash-uuid.js';
-import { BINS_PER_OCTAVE, type Measure, ZERO_BIN, findBin } from '../../ingestion/bins.js';
+import type { Measure } from '../../ingestion/bins.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer, statusCodeDecoder } from '../../ingestion/formats/request-decoders.js';
@@ -9,21 +9,18 @@ import { Attributes } from './attributes.js';
 import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import {
   AggregationTemporality,
-  type ExponentialHistogramDataPoint,
-  type HistogramDataPoint,
   type Metric,
   type NumberDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
 import { type BodyContext, OriginMessages } from './origin.js';
 
 const NANOSECONDS_IN_MS = 1_000_000n;
 const MINUTE_MS = 60_000;
-/** Bounds of the value of a bin, as `Int16` has them with room to spare. */
-const MAX_BIN = 2_048;
-/** Of the protocol of version 1 of the client libraries; they count no preflights. */
+/** Scope of version 1 of the client libraries; they do not count preflight requests. */
 const LIBRARY_SCOPE = 'apitally';
 
-/** What the histograms of requests measure, by the names of the semantic conventions. */
+/** Measures of the histograms of requests, by their names in the semantic conventions. */
 const MEASURES: ReadonlyMap<string, Measure> = new Map([
   ['http.server.request.duration', 'time'],
   ['http.server.request.body.size', 'received'],
@@ -33,8 +30,8 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map([
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 };
 
 /**
- * Reads metrics: the histograms of requests become counts, gauges what the process uses. Any metrics at all say that the
- * environment is there; those of other names are passed over.
+ * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
+ * of the last synchronization.
  */
 export function parseMetrics(
   { resourceMetrics }: ExportMetricsServiceRequest,
@@ -69,7 +66,7 @@ function addMetric(message: Message, metric: Metric, scope: string, now: number)
 }
 
 interface Measured {
-  point: HistogramDataPoint | ExponentialHistogramDataPoint;
+  point: HistogramPoint;
   measure: Measure;
   unit: number;
   isCumulative: boolean;
@@ -80,6 +77,11 @@ interface Measured {
 
 function addPoint(message: Message, measured: Measured): void {
   const { point, measure, unit, isCumulative, scope, name, now } = measured;
+  const fault = findFault(point);
+  if (fault !== undefined) {
+    message.rejected.add(`data_points[].${fault}`);
+    return;
+  }
   const attributes = new Attributes(point.attributes);
   const original = attributes.findText('http.request.method_original');
   const named = attributes.findText('http.request.method', 'http.method');
@@ -111,8 +113,8 @@ function addPoint(message: Message, measured: Measured): void {
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
     measure,
     count: Number(point.count),
-    sum: (point.sum ?? 0) * unit,
-    bins: readBins(point, unit),
+    sum: readSum(point, unit),
+    ...readBins(point, unit, isCumulative),
     stream: isCumulative
       ? hashUuid([message.env, message.instanceUuid, scope, name, start, attributes.toKey()].join('\n'))
       : null,
@@ -123,58 +125,20 @@ function addPoint(message: Message, measured: Measured): void {
 }
 
 /**
- * The time at which a point counts, in milliseconds since the Unix epoch: the start of what it covers, at most a minute before
- * its end. A stream that began days ago counts when it is seen.
+ * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a minute before the end. A
+ * cumulative stream may have begun days ago.
  */
-function findTime({ startTimeUnixNano, timeUnixNano }: Measured['point']): number {
+function findTime({ startTimeUnixNano, timeUnixNano }: HistogramPoint): number {
   const toMs = (time: bigint) => Number(time / NANOSECONDS_IN_MS);
   return Math.max(toMs(startTimeUnixNano), toMs(timeUnixNano) - MINUTE_MS);
 }
 
-/** The bins of a histogram's buckets: of each the one of its geometric middle. */
-function readBins(point: Measured['point'], unit: number): [k: number, n: number][] {
-  const bins = new Map<number, number>();
-  const add = (k: number, n: bigint) => {
-    if (n > 0n) bins.set(k, (bins.get(k) ?? 0) + Number(n));
-  };
-  if ('explicitBounds' in point) {
-    const { explicitBounds, bucketCounts } = point;
-    for (const [index, n] of bucketCounts.entries())
-      add(findBin(findMiddle(explicitBounds, index, point) * unit), n);
-  } else {
-    const { scale, positive, zeroCount } = point;
-    add(ZERO_BIN, zeroCount);
-    const perBucket = BINS_PER_OCTAVE / 2 ** scale;
-    const shift = BINS_PER_OCTAVE * Math.log2(unit);
-    for (const [index, n] of (positive?.bucketCounts ?? []).entries()) {
-      const k = Math.round(perBucket * ((positive?.offset ?? 0) + index + 0.5) + shift);
-      add(Math.min(Math.max(k, -MAX_BIN), MAX_BIN), n);
-    }
-  }
-  return [...bins].sort(([a], [b]) => a - b);
+/** The sum of the values, in seconds or bytes; 0 if it is absent or invalid. */
+function readSum({ sum = 0 }: HistogramPoint, unit: number): number {
+  return sum > 0 ? Math.min(sum * unit, Number.MAX_SAFE_INTEGER) : 0;
 }
 
-/**
- * The geometric middle of a bucket with explicit bounds. The first has no lower bound but the smallest value, where that is given,
- * and the last no upper one but the largest: else it is the bound that there is.
- */
-function findMiddle(bounds: readonly number[], index: number, { min, max }: HistogramDataPoint): number {
-  const lower = bounds[index - 1];
-  const upper = bounds[index];
-  if (lower === undefined && upper === undefined) return between(min ?? 0, max ?? min ?? 0);
-  if (lower === undefined || lower <= 0) {
-    const top = Math.max(upper ?? 0, 0);
-    return min !== undefined && min > 0 && min <= top ? between(min, top) : top / 2;
-  }
-  if (upper === undefined) return max !== undefined && max >= lower ? between(lower, max) : lower;
-  return between(lower, upper);
-}
-
-function between(lower: number, upper: number): number {
-  return lower <= 0 || upper <= 0 ? Math.max(lower, upper, 0) / 2 : Math.sqrt(lower * upper);
-}
-
-/** Processor time and memory of the process. */
+/** Adds the CPU time or memory of the process. */
 function addGauge(message: Message, name: string, points: readonly NumberDataPoint[]): void {
   const { report } = message;
   const { value } = points.at(-1)?.value ?? {};

@@ -10,26 +10,26 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 const DEFAULT_ENV = 'default';
 const MAX_ENV = 32;
 
-/** What the readers of a body know beside it. */
+/** Context of parsing a body. */
 export interface BodyContext {
-  /** The hash of the body and its signal: the same body again has the same one. */
+  /** Hash of the signal and the body: a repeated body has the same one. */
   digest: string;
-  /** The environment that a header names, which wins over those of resources. */
+  /** The environment in the header, which overrides that of resources. */
   env: string | undefined;
   /** Milliseconds since the Unix epoch. */
   now: number;
 }
 
-/** The messages that a body consists of: one for each instance of an application and environment. */
+/** The messages of a body: one for each environment and instance. */
 export class OriginMessages {
   private readonly messages = new Map<string, Message>();
 
   constructor(private readonly context: BodyContext) {}
 
-  /** The message that belongs to a resource. */
+  /** The message of a resource's environment and instance. */
   find(resource: Resource | undefined): Message {
     const attributes = new Attributes(resource?.attributes ?? []);
-    const env = this.context.env ?? envOf(attributes);
+    const env = this.context.env ?? findEnv(attributes);
     const instance = findInstance(attributes);
     const key = `${env}/${instance}`;
     let message = this.messages.get(key);
@@ -52,7 +52,7 @@ export class OriginMessages {
   }
 }
 
-/** The name of an environment as the store has it: other characters become hyphens. Undefined when nothing is left. */
+/** The name of an environment; invalid characters become hyphens. Undefined if it is empty. */
 export function toEnv(text: string | undefined): string | undefined {
   const slug = (text ?? '')
     .trim()
@@ -61,7 +61,7 @@ export function toEnv(text: string | undefined): string | undefined {
   return envDecoder.decode(slug);
 }
 
-function envOf(attributes: Attributes): string {
+function findEnv(attributes: Attributes): string {
   return (
     toEnv(attributes.findText('deployment.environment.name')) ??
     toEnv(attributes.findText('deployment.environment')) ??
@@ -69,7 +69,7 @@ function envOf(attributes: Attributes): string {
   );
 }
 
-/** The process that sends, as a UUID: its own, or one made of what tells it from others. */
+/** The UUID of the sending process: its instance ID, or a hash of the attributes that identify it. */
 function findInstance(attributes: Attributes): string {
   const id = attributes.findText('service.instance.id');
   if (id === undefined) return hashUuid(attributes.toKey());

@@ -10,10 +10,10 @@ import { ExportMetricsServiceResponseSchema } from './generated/opentelemetry/pr
 import { ExportTraceServiceResponseSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import { OtlpService, type Outcome } from './otlp.service.js';
 
-/** How often version 1 of the client libraries shall export, in seconds: they heed it, other senders do not know it. */
+/** Interval of exports in seconds, for version 1 of the client libraries; other senders ignore it. */
 const EXPORT_INTERVAL = { 'Apitally-Export-Interval': '15' };
 
-/** OTLP over HTTP, which every OpenTelemetry SDK speaks. */
+/** OTLP over HTTP, the protocol of OpenTelemetry SDKs. */
 @Controller('v1')
 @UseFilters(new ApiExceptionFilter(writeStatus))
 export class OtlpController {
@@ -23,7 +23,7 @@ export class OtlpController {
   @HttpCode(200)
   async traces(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
     const outcome = await this.service.export('traces', request);
-    const partialSuccess = partial(outcome, (rejected) => ({ rejectedSpans: rejected }));
+    const partialSuccess = toPartialSuccess(outcome, (rejected) => ({ rejectedSpans: rejected }));
     const message = create(ExportTraceServiceResponseSchema, partialSuccess);
     return reply(response, outcome, encode(ExportTraceServiceResponseSchema, message, outcome.encoding));
   }
@@ -32,7 +32,7 @@ export class OtlpController {
   @HttpCode(200)
   async metrics(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
     const outcome = await this.service.export('metrics', request);
-    const partialSuccess = partial(outcome, (rejected) => ({ rejectedDataPoints: rejected }));
+    const partialSuccess = toPartialSuccess(outcome, (rejected) => ({ rejectedDataPoints: rejected }));
     const message = create(ExportMetricsServiceResponseSchema, partialSuccess);
     return reply(response, outcome, encode(ExportMetricsServiceResponseSchema, message, outcome.encoding));
   }
@@ -41,14 +41,14 @@ export class OtlpController {
   @HttpCode(200)
   async logs(@Req() request: Request, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
     const outcome = await this.service.export('logs', request);
-    const partialSuccess = partial(outcome, (rejected) => ({ rejectedLogRecords: rejected }));
+    const partialSuccess = toPartialSuccess(outcome, (rejected) => ({ rejectedLogRecords: rejected }));
     const message = create(ExportLogsServiceResponseSchema, partialSuccess);
     return reply(response, outcome, encode(ExportLogsServiceResponseSchema, message, outcome.encoding));
   }
 }
 
-/** The member that stays unset where all was taken and there is nothing to warn of. */
-function partial<Count extends object>(
+/** The partial success; unset if everything is accepted without a warning. */
+function toPartialSuccess<Count extends object>(
   { rejected, message }: Outcome,
   toCount: (rejected: bigint) => Count,
 ): { partialSuccess?: Count & { errorMessage: string } } {
@@ -57,20 +57,20 @@ function partial<Count extends object>(
 }
 
 function reply(response: Response, { encoding }: Outcome, body: Buffer): Buffer {
-  // Express would name a character set behind it.
+  // With set() Express would add a charset.
   response.set(EXPORT_INTERVAL).setHeader('Content-Type', MEDIA_TYPES[encoding]);
   return body;
 }
 
-/** An error as OTLP has it: a `google.rpc.Status` in the encoding of the request; in JSON where that has none of the two. */
+/** Writes an error as a `google.rpc.Status` in the encoding of the request; in JSON if that is unknown. */
 function writeStatus(response: Response, error: HttpException): void {
   const encoding = findEncoding(response.req) ?? 'json';
-  const status = create(StatusSchema, { message: detailOf(error) });
+  const status = create(StatusSchema, { message: getDetail(error) });
   response.setHeader('Content-Type', MEDIA_TYPES[encoding]);
   response.send(encode(StatusSchema, status, encoding));
 }
 
-function detailOf(error: HttpException): string {
+function getDetail(error: HttpException): string {
   const body = error.getResponse();
   return typeof body === 'object' && 'detail' in body ? String(body.detail) : error.message;
 }

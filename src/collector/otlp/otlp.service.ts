@@ -24,16 +24,16 @@ import { parseTraces } from './traces.parser.js';
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 
-/** What became of a body whose rest is stored. */
+/** The result for a body whose valid parts are stored. */
 export interface Outcome {
   encoding: Encoding;
   /** Spans, data points or log records that were rejected. */
   rejected: number;
-  /** Why, or a warning; empty when there is nothing to say. */
+  /** The first reason, or a warning; empty if there is none. */
   message: string;
 }
 
-/** The second counter of guesses of the collector, that of write tokens. */
+/** Injection token of the limiter of failed write tokens; client IDs have another one. */
 export const TOKEN_FAILURES = Symbol('TOKEN_FAILURES');
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
@@ -52,7 +52,7 @@ const PARSERS: Readonly<
     parseLogs(decode(ExportLogsServiceRequestSchema, bytes, encoding), context),
 };
 
-/** Takes what OpenTelemetry's SDKs export. Resolves once the store has all of it, or throws an ApiError. */
+/** Receives exports of OpenTelemetry SDKs. Resolves once everything is stored, or throws an ApiError. */
 @Injectable()
 export class OtlpService {
   private readonly maxBytes: number;
@@ -75,18 +75,18 @@ export class OtlpService {
       const isPacked = isGzipNamed(request);
       const env = toEnv(request.get('apitally-env'));
       let rejected = 0;
-      const messages = await this.intake.take(app, request, {
+      const messages = await this.intake.receive(app, request, {
         kind: signal,
         env: env ?? '-',
         maxBytes: this.maxBytes,
         maxUnpackedBytes: this.maxBytes,
         parse: async (body, reserve) => {
           const bytes = isPacked && body.length > 0 ? await unpackWithin(body, this.maxBytes) : body;
-          // What is decoded takes a few times as much; the decoder counts what takes far more.
+          // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(Math.max(body.length, 2 * bytes.length));
           const digest = `${signal}\n${hash('sha256', bytes)}`;
           const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, { digest, env, now: Date.now() }));
-          // What is counted under other names later is kept all the same.
+          // Before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;
         },
@@ -102,8 +102,8 @@ export class OtlpService {
       throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
     if (!this.tokens.isKnown(token)) {
       const exists = () => this.intake.asUnavailable(this.tokens.exists(token));
-      const refused = await this.failedAuth.retryAfter(request.ip, exists);
-      if (refused !== null) throw rateLimitExceeded(refused);
+      const retryAfter = await this.failedAuth.retryAfter(request.ip, exists);
+      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
     const app = await this.intake.asUnavailable(this.tokens.find(token));
     if (app) return app;

@@ -4,18 +4,21 @@ import { hash } from 'node:crypto';
 const DIGITS = 14;
 const THRESHOLD = /^[0-9a-f]{1,14}$/;
 
+/** One span in a billion: a smaller probability could make sums of one message overflow. */
+const MAX_WEIGHT = 1e9;
+
 /**
- * For how many spans a sampled one stands: the inverse of the probability that its `tracestate` states (`ot=th:…`, in
- * OpenTelemetry's "TraceState: Probability Sampling"), 1 where it states none.
+ * The weight of a sampled span: the inverse of the sampling probability in its `tracestate` (`ot=th:…`, in OpenTelemetry's
+ * "TraceState: Probability Sampling"), 1 if there is none.
  *
- * A fraction is rounded up for that share of the spans and down for the others, by the span's ID, so that sums are right
- * and the same span stands for the same number whenever it comes.
+ * A fraction is rounded up for that share of the spans and down for the others, by a hash of the span's ID. So sums are right,
+ * and a span has the same weight in every message.
  */
 export function findWeight(traceState: string, spanId: string): number {
   const threshold = findThreshold(traceState);
   if (threshold === undefined || !THRESHOLD.test(threshold)) return 1;
   const rejected = Number.parseInt(threshold.padEnd(DIGITS, '0'), 16) / 16 ** DIGITS;
-  const weight = 1 / (1 - rejected);
+  const weight = Math.min(1 / (1 - rejected), MAX_WEIGHT);
   const whole = Math.floor(weight);
   const fraction = weight - whole;
   if (fraction === 0) return whole;

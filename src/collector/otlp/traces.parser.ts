@@ -43,7 +43,7 @@ const NANOSECONDS = 1_000_000n;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
-/** Where the texts of an exception and bodies are cut, or left out, as those of the hub protocol are. */
+/** Longest texts of an exception, which are truncated, and longest body, which is left out; as in the hub protocol. */
 const MAX_MESSAGE = 2_048;
 const MAX_STACKTRACE = 65_536;
 const MAX_BODY = 100_000;
@@ -54,12 +54,12 @@ const STATUSES = ['UNSET', 'OK', 'ERROR'];
 
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
-/** Go's instrumentation of `net/http`. */
+/** End of the scope name of Go's instrumentation of `net/http`. */
 const ROUTE_IN_NAME = '/otelhttp';
-/** Spans of the ASGI protocol's messages: several for each request, which say nothing of the application. */
+/** Spans of single ASGI messages: several for each request, without any information about the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
-/** Reads spans: those of kind SERVER with an HTTP method are requests, and all are kept as spans. */
+/** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
 export function parseTraces({ resourceSpans }: ExportTraceServiceRequest, context: BodyContext): Message[] {
   const messages = new OriginMessages(context);
   for (const { resource, scopeSpans } of resourceSpans) {
@@ -90,7 +90,7 @@ function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: 
   if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record);
 }
 
-/** Why a span cannot be kept. */
+/** Why a span is rejected; undefined if it is accepted. */
 function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): string | undefined {
   if (traceId.length !== 16 || traceId.every((byte) => byte === 0))
     return 'spans[].trace_id: must be 16 bytes';
@@ -113,7 +113,7 @@ function toSpanRecord(span: Span, scope_name: string, scope_version: string): Sp
     duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
     scope_name,
     scope_version,
-    // Bodies are in the details of the request.
+    // Request Details has the bodies.
     attributes: attributesJson(span.attributes, (key) => key === REQUEST_BODY || key === RESPONSE_BODY),
     events: `[${span.events.map(eventJson).join()}]`,
   };
@@ -124,14 +124,14 @@ function eventJson({ timeUnixNano, name, attributes }: Span_Event): string {
   return `{"timestamp":${timestamp},"name":${JSON.stringify(sanitize(name))},"attributes":${attributesJson(attributes)}}`;
 }
 
-/** UTC with nanoseconds and `Z`. Times that no calendar has are its first. */
+/** UTC with nanoseconds and `Z`; the epoch for times beyond the year 9999. */
 function formatNanoseconds(epochNs: bigint): string {
   const seconds = Number(epochNs / 1_000_000_000n);
   const date = new Date(seconds <= 253_402_300_799 ? seconds * 1000 : 0);
   return `${date.toISOString().slice(0, -5)}.${String(epochNs % 1_000_000_000n).padStart(9, '0')}Z`;
 }
 
-/** Logs and counts the request of a SERVER span; one without a method is a request of another protocol than HTTP. */
+/** Logs and counts the request of a SERVER span; without a method it is not an HTTP request. */
 function addRequest(message: Message, span: Span, record: SpanRecord): void {
   const { trace_id, span_id, duration_ns, scope_name: scopeName } = record;
   const attributes = new Attributes(span.attributes);
@@ -194,15 +194,15 @@ function addRequest(message: Message, span: Span, record: SpanRecord): void {
     path,
     status_code,
     requests: weight,
-    bytes_received: (request_size_bytes ?? 0) * weight,
-    bytes_sent: (response_size_bytes ?? 0) * weight,
+    bytes_received: Math.min((request_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
+    bytes_sent: Math.min((response_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
     bins,
   });
 }
 
 /**
- * The route that the name of a span has behind the method. Names should have nothing else there, but some have the path of the
- * URL; so this is for instrumentations that name the route nowhere else.
+ * The route in the name of a span. Some instrumentations write the path of the URL there, so this is only for those that have
+ * no attribute for the route.
  */
 function findNamedRoute(name: string, method: string, scope: string): string {
   const isNamed = scope.endsWith(ROUTE_IN_NAME) && name.startsWith(`${method} /`);
@@ -211,12 +211,12 @@ function findNamedRoute(name: string, method: string, scope: string): string {
 
 function findMethod(attributes: Attributes): string | undefined {
   const method = attributes.findText('http.request.method', 'http.method');
-  // What the SDK does not know it calls so, and keeps the word beside it.
+  // Methods that an SDK does not know are `_OTHER`, with the original beside it.
   const original = method === '_OTHER' ? attributes.findText('http.request.method_original') : undefined;
   return methodDecoder.decode(original ?? method);
 }
 
-/** A server that broke off has no status to tell: a failed request counts as a 500. */
+/** A failed request without a status counts as a 500. */
 function findStatus(attributes: Attributes, isError: boolean): number | undefined {
   return (
     attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
@@ -231,7 +231,7 @@ function findSize(attributes: Attributes, which: 'request' | 'response'): number
   );
 }
 
-/** The whole URL, as far as the attributes have its parts. */
+/** The URL, made of the parts that the attributes have. */
 function findUrl(attributes: Attributes): string {
   const whole = attributes.findText('url.full', 'http.url');
   if (whole !== undefined && whole !== '') return whole;
@@ -266,7 +266,7 @@ function findClient(attributes: Attributes, headers: readonly Header[]): string 
   );
 }
 
-/** What the span itself captured; spans and logs of its trace are found when they are read. */
+/** The capture of a span; spans and log records of its trace are joined when they are read. */
 function readCapture(span: Span, attributes: Attributes, trace_id: string): Capture {
   return {
     request_headers: readHeaders(attributes, 'http.request.header.'),
@@ -280,7 +280,7 @@ function readCapture(span: Span, attributes: Attributes, trace_id: string): Capt
   };
 }
 
-/** Older names have underscores where the headers have hyphens. */
+/** Older conventions have underscores instead of hyphens. */
 function readHeaders(attributes: Attributes, prefix: string): Header[] {
   return Array.from(attributes.listPrefixed(prefix), ([name, value]) => [name.replaceAll('_', '-'), value]);
 }

@@ -73,11 +73,11 @@ export interface FilterField {
   readonly schema: SchemaObject;
   /** Whether it holds values by name: a filter names one of them by `key`. */
   readonly hasKey?: boolean;
-  /** Its names differ by case; those of headers do not. */
+  /** Whether keys are case-sensitive; those of headers are not. */
   readonly isCaseSensitive?: boolean;
-  /** It holds events with values by name: a filter names an event by `event_name`, one of its values by `key`, or both. */
+  /** Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both. */
   readonly hasEvents?: boolean;
-  /** Why an operator does not go with a value that was read; nothing where it does. */
+  /** Why an operator does not support a value; undefined if it does. */
   readonly checkValue?: (
     op: FilterOperator,
     value: FilterScalar | readonly FilterScalar[],
@@ -177,7 +177,7 @@ export function FiltersField<
     readonly in: 'body';
     /** Other names of fields. */
     readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
-    /** Values of numbers keep their digits, as `LosslessNumber` where a number could not. */
+    /** Whether numbers keep all their digits, as `LosslessNumber` if necessary. */
     readonly isExact?: boolean;
   },
 >(

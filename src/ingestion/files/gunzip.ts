@@ -16,7 +16,7 @@ export function readUnpackedSize(bytes: Buffer): number {
   return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
 }
 
-/** Whether zlib stopped because there was more than it was allowed to unpack. */
+/** Whether zlib stopped because the output would have been longer than `maxOutputLength`. */
 export function isTooLarge(error: unknown): boolean {
   return (
     typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'

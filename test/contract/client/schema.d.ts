@@ -179,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Query Traces
-         * @description Returns the spans of a window that fulfil the filters, as one file with a row a span, oldest first, ties by `trace_id` and `span_id`. Excluded endpoints are not left out, and spans may belong to no request log. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. A key may run two queries of traces at once.
+         * @description Returns the spans of a window that match the filters, as one file with a row for each span, oldest first, ties by `trace_id` and `span_id`. It includes spans of excluded endpoints, and spans without a request log. The file is sent as it is read; only `limit` limits its size. If it cannot be completed, the connection is closed without a last chunk; `after` continues it. Clients that send `TE: trailers` get the trailers `X-Row-Count` and `X-Complete: true` after a complete file. A key may read two files of traces at once.
          */
         post: operations["queryTraces"];
         delete?: never;
@@ -1215,7 +1215,7 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted
+         * @description How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)
          * @example 0.011 +5ms
          */
         "X-Percentile-Accuracy": string;
@@ -1836,13 +1836,13 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @description Format of the response. Default: what the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
                      * @enum {string}
                      */
                     format?: "ndjson" | "arrow" | "csv" | "parquet";
                     /**
-                     * @description Start of the window, inclusive: when spans began (ISO 8601; UTC without an offset). It may be left out where a filter names traces by `eq` or `in`: then all of their spans come, whatever the window is.
+                     * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`; then the window has no bounds.
                      * @example 2026-11-19T00:00:00Z
                      */
                     since?: string;
@@ -1852,7 +1852,7 @@ export interface operations {
                      */
                     until?: string;
                     /**
-                     * @description Fields of a row behind `trace_id`, `span_id` and `start_time_ns`, which every row has
+                     * @description Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has
                      * @default [
                      *       "parent_span_id",
                      *       "env",
@@ -1870,7 +1870,7 @@ export interface operations {
                      */
                     fields?: ("trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version")[];
                     /**
-                     * @description Only spans for which all of these hold. Any field can be filtered by, shown or not.
+                     * @description Filters that a span must all match. They may use fields that are not returned.
                      * @default []
                      * @example [
                      *       {
@@ -1959,17 +1959,17 @@ export interface operations {
                         value?: (string | number | boolean) | (string | number | boolean)[];
                     })[];
                     /**
-                     * @description A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.
+                     * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
                      */
                     sample?: number;
                     /**
-                     * @description The most rows. Without it, all rows come.
+                     * @description Maximum number of rows. Default: all rows.
                      * @example 100000
                      */
                     limit?: number;
                     /**
-                     * @description Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.
+                     * @description Only rows after this one. The last complete row of a truncated response continues it.
                      * @example {
                      *       "start_time_ns": 1763647509123456800,
                      *       "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
