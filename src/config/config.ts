@@ -92,6 +92,8 @@ const SPECS = {
   MAX_EXPORTS: whole(1, 1000)({ default: 4 }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  TRACES_RATE_LIMIT_PER_SECOND: whole(1, 1_000_000_000)({ default: 1 }),
+  TRACES_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   COLLECTOR_PORT: port({ default: 3001 }),
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
@@ -216,7 +218,7 @@ export class Config {
       queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
     };
   }
-  /** Exports that run at once in this process, each with one query at a time; more get 503. */
+  /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
   get maxExports() {
     return this.env.MAX_EXPORTS;
   }
@@ -226,6 +228,13 @@ export class Config {
   /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
+  }
+  /** Queries of traces allowed per API key (docs/contract.md#traces). */
+  get tracesLimits() {
+    return {
+      perSecond: this.env.TRACES_RATE_LIMIT_PER_SECOND,
+      perMinute: this.env.TRACES_RATE_LIMIT_PER_MINUTE,
+    };
   }
   /** Invalid keys per client address in 60 s; more are rejected without a check. */
   get authFailuresPerMinute() {

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
+import { ExportsModule } from '../exports/exports.module.js';
 import { ExportController } from './export/export.controller.js';
 import { ExportRepository } from './export/export.repository.js';
 import { ExportService } from './export/export.service.js';
@@ -10,7 +11,7 @@ import { RequestLogsService } from './request-logs.service.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
 
 @Module({
-  imports: [AppsModule],
+  imports: [AppsModule, ExportsModule],
   controllers: [RequestLogsController, ExportController],
   providers: [
     RequestLogsService,

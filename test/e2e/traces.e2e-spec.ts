@@ -15,7 +15,7 @@ interface Row {
   [field: string]: unknown;
 }
 
-/** What the store is given of a span, but for its place; the IDs are numbers in hex. */
+/** Columns of a span; IDs are numbers. */
 interface SpanInit {
   trace?: number;
   parent?: number;
@@ -81,9 +81,9 @@ describe('POST /v1/apps/{app_id}/traces', () => {
   const idsOf = async (...filters: object[]) =>
     (await rowsOf({ filters })).map(({ span_id }) => Number.parseInt(span_id, 16));
 
-  it('returns spans in their order, each once, with the fields that were asked for behind the key', async () => {
+  it('returns spans in their order, each once, with the fields of the request after the key', async () => {
     await write({ at: 2n, trace: 2 }, { at: 2n, trace: 1, parent: 1 }, { at: 1n }, { at: -1n });
-    // The third again, as it comes in another message.
+    // The third again, as in another message.
     spans = 2;
     await write({ at: 1n });
     const text = (await tenant.post('traces', window)).text;
@@ -190,19 +190,19 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     expect(found.split('\n')).toHaveLength(2);
   }, 120_000);
 
-  it('returns all spans of named traces, whatever the window, and needs none for them', async () => {
+  it('returns all spans of the traces in a filter, without a window', async () => {
     await write({ trace: 5 }, { trace: 6 });
     const named = [{ field: 'trace_id', op: 'eq', value: hex(5, 32) }];
     expect(await rowsOf({ since: undefined, until: undefined, filters: named })).toHaveLength(1);
     expect(await rowsOf({ since: iso(Date.now() - HOUR), until: undefined, filters: named })).toHaveLength(1);
-    const refused = await tenant.post('traces', { filters: [{ ...named[0], op: 'neq' }] });
-    expect([refused.status, refused.body.detail[0]]).toMatchObject([
+    const rejected = await tenant.post('traces', { filters: [{ ...named[0], op: 'neq' }] });
+    expect([rejected.status, rejected.body.detail[0]]).toMatchObject([
       422,
       { type: 'missing', loc: ['body', 'since'] },
     ]);
   });
 
-  it('refuses operators, keys and values that do not fit, each at its place', async () => {
+  it('rejects operators, keys and values that a field does not support', async () => {
     const filters = [
       { field: 'kind', op: 'eq', value: 'server' },
       { field: 'name', op: 'is_null' },
@@ -236,7 +236,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     ]);
   });
 
-  it('returns every row once over many pages, a part behind `after`, so many as `limit` says, and the same sample', async () => {
+  it('returns every row once over many pages, those after `after`, at most `limit`, and the same sample each time', async () => {
     const count = 3_000;
     await write(...Array.from({ length: count }, (_, index) => ({ at: BigInt(Math.floor(index / 3)) })));
     const all = await rowsOf({ fields: [] });
@@ -290,9 +290,29 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     expect(arrow.fields).toContain('start_time_ns Int64 not null');
   });
 
-  it('shows nothing of another app', async () => {
+  it('returns no spans of another app', async () => {
     await write({});
     const other = await tenant.sibling();
     expect((await other.post('traces', window)).text).toBe('');
+  });
+});
+
+describe('the limit of queries of traces', () => {
+  it('rejects a key beyond it, while other operations and keys go on', async () => {
+    const app = await TestApp.start({ TRACES_RATE_LIMIT_PER_MINUTE: '2' });
+    try {
+      const [tenant, other] = [await Tenant.create(app), await Tenant.create(app)];
+      const body = { since: iso(Date.now() - HOUR) };
+      const statuses: number[] = [];
+      for (let n = 0; n < 3; n++) statuses.push((await tenant.post('traces', body)).status);
+      expect(statuses).toEqual([200, 200, 429]);
+      const { headers, body: error } = await tenant.post('traces', body);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(error).toEqual({ detail: 'Rate limit exceeded' });
+      expect((await tenant.post('request-logs', body)).status).toBe(200);
+      expect((await other.post('traces', body)).status).toBe(200);
+    } finally {
+      await app.stop();
+    }
   });
 });

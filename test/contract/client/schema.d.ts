@@ -179,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Query Traces
-         * @description Returns the spans of a window that match the filters, as one file with a row for each span, oldest first, ties by `trace_id` and `span_id`. It includes spans of excluded endpoints, and spans without a request log. The file is sent as it is read; only `limit` limits its size. If it cannot be completed, the connection is closed without a last chunk; `after` continues it. Clients that send `TE: trailers` get the trailers `X-Row-Count` and `X-Complete: true` after a complete file. A key may read two files of traces at once.
+         * @description Returns the spans of a window that match the filters, as one file with a row for each span, oldest first, ties by `trace_id` and `span_id`. It includes spans of excluded endpoints, and spans without a request log. The file is sent as it is read; only `limit` limits its size. If it cannot be completed, the connection is closed without a last chunk; `after` continues it. Clients that send `TE: trailers` get the trailers `X-Row-Count` and `X-Complete: true` after a complete file. A key may query traces once a second and ten times a minute, and read two files at once.
          */
         post: operations["queryTraces"];
         delete?: never;
