@@ -7,7 +7,7 @@ export default defineConfig(
   { ignores: ['dist/', 'dist-bench/', 'data/', 'coverage/', 'test/contract/client/schema.d.ts'] },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
