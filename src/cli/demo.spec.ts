@@ -48,6 +48,8 @@ describe('request-analytics demo', () => {
   it('says on standard output what to try, and how the loading goes on standard error', () => {
     expect(lines()).toHaveLength(3);
     expect(output).toMatch(/http:\/\/localhost:\d+\/docs/);
+    const [, key] = /API key {4}(\S+)/.exec(output) ?? [];
+    expect(output).toMatch(new RegExp(`Dashboard {2}http://localhost:\\d+/#key=${key}$`, 'm'));
     expect(errors).toContain('loading');
     expect(output).not.toContain('loading');
   });

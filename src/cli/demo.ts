@@ -17,7 +17,7 @@ export async function demo(config: Config): Promise<void> {
   if (!server) return;
   const { port } = server.app.getHttpServer().address() as AddressInfo;
   const collector = baseUrl(config.host, config.collector.port);
-  process.stdout.write(welcome(sample, baseUrl(config.host, port), collector));
+  process.stdout.write(welcome(sample, config, baseUrl(config.host, port), collector));
 }
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
@@ -43,12 +43,14 @@ function baseUrl(host: string, port: number): string {
 }
 
 /** The command lines can be pasted into a shell. */
-function welcome({ key, appId, clientId }: Sample, url: string, collector: string): string {
+function welcome({ key, appId, clientId }: Sample, config: Config, url: string, collector: string): string {
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
     '',
     'The demo is running: team "Demo", app "Shop API".',
     '',
+    // In the fragment, which browsers do not send.
+    ...(config.dashboard ? [`  Dashboard  ${url}/#key=${key}`] : []),
     `  API key    ${key}`,
     `  Reference  ${url}/docs`,
     `  Collector  ${collector}`,

@@ -118,6 +118,7 @@ const SPECS = {
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
   METRICS_PORT: port({ default: undefined }),
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
+  DASHBOARD: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
 /** Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE` names. */
@@ -301,6 +302,10 @@ export class Config {
   /** Whether the OpenAPI document and its page are served. */
   get docs(): boolean {
     return this.env.DOCS === 'on';
+  }
+  /** Whether the dashboard is served at `/`. */
+  get dashboard(): boolean {
+    return this.env.DASHBOARD === 'on';
   }
   /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */
   get tracing(): TracingConfig | null {
