@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type App } from './api.js';
-import { NoApps } from './empty.js';
+import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
 import { Overview } from './overview.js';
 import { Popover, Text } from './parts.js';
@@ -88,7 +88,7 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
     [api, apps, app, state, go, retries, fail],
   );
-  const view = state.view === 'overview' ? <Overview key={app?.id} /> : <Requests key={app?.id} />;
+  const View = app?.envs.length === 0 ? EmptyApp : state.view === 'overview' ? Overview : Requests;
   return (
     <SessionContext.Provider value={session}>
       <a class="skip" href="#main">
@@ -96,7 +96,13 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       </a>
       <Header state={state} go={go} app={app} apps={apps} api={api} end={end} />
       {session && app && app.envs.length > 0 && <Filters />}
-      {session ? view : apps ? <NoApp apps={apps} /> : <main id="main" class="loading" aria-busy="true" />}
+      {session ? (
+        <View key={app?.id} />
+      ) : apps ? (
+        <NoApp apps={apps} />
+      ) : (
+        <main id="main" class="loading" aria-busy="true" />
+      )}
       {problem && <Problem failure={problem} retry={retry} />}
     </SessionContext.Provider>
   );

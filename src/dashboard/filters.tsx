@@ -40,12 +40,12 @@ export function Filters() {
     );
   const consumer = state.consumer === null ? null : (names.get(state.consumer)?.name ?? state.consumer);
   return (
-    <div class="filters">
+    <section class="filters" aria-label="Filters">
       <PathFilter />
       <Popover label="Filter" class="control" name="Add a filter">
         {(close) => <FilterBox close={close} />}
       </Popover>
-      <ul class="chips" aria-label="Filters">
+      <ul class="chips" aria-label="Set filters">
         {chip('env', 'environment', state.env)}
         {chip('consumer', 'consumer', consumer)}
         {chip('method', 'method', state.method)}
@@ -63,7 +63,7 @@ export function Filters() {
           Clear
         </button>
       )}
-    </div>
+    </section>
   );
 }
 
@@ -235,9 +235,9 @@ export function RangePicker() {
   return (
     <Popover
       class="control"
-      name="Time range"
       label={
         <>
+          <span class="visually-hidden">Time range: </span>
           {shown}
           <span class="muted zone">{zone === 'utc' ? 'UTC' : 'local'}</span>
         </>

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Consumer, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
-import { EmptyApp } from './empty.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
 import { Panel, Text } from './parts.js';
 import { hasFilters, listFilters, useLoad, useSession, useWhileVisible, useWindow } from './session.js';
@@ -60,7 +59,6 @@ export function Overview() {
   const names = useConsumers(toIso(window.from));
 
   const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
-  if (app.envs.length === 0) return <EmptyApp />;
   const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
   return (
     <main class="overview" id="main">

@@ -57,9 +57,14 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
     });
   };
   return (
-    <button type="button" class="small" onClick={press}>
-      <span role="status">{said || label}</span>
-    </button>
+    <>
+      <button type="button" class="small" onClick={press}>
+        {said || label}
+      </button>
+      <span class="visually-hidden" role="status">
+        {said}
+      </span>
+    </>
   );
 }
 

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { ExportQuery, RequestLog, RequestLogsQuery } from './api.js';
 import { Details } from './details.js';
-import { EmptyApp } from './empty.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { ApiRequest, Popover, Status, Text } from './parts.js';
 import {
@@ -260,7 +259,6 @@ export function Requests() {
     return true;
   });
 
-  if (app.envs.length === 0) return <EmptyApp />;
   return (
     <main class={state.request === null ? 'requests' : 'requests with-details'} id="main">
       <section class="panel logs" aria-labelledby="logs-title" aria-busy={list.isLoading}>
