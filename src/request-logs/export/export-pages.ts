@@ -75,7 +75,11 @@ export class ExportPages {
 
   private async count(query: ExportQuery): Promise<number> {
     if (query.filters.every(isCheap))
-      return this.repository.count(this.scope, query, { after: undefined, last: undefined });
+      return this.repository.count(this.scope, query, {
+        after: undefined,
+        last: undefined,
+        hasOlderRows: false,
+      });
     const parts = this.cursor(query, undefined, FIRST_CANDIDATES, (range) =>
       this.repository.count(this.scope, query, range),
     );
@@ -100,10 +104,10 @@ export class ExportPages {
   ): AsyncGenerator<Page<Result>, void, number> {
     for (let isLast = false; !isLast;) {
       const startedAt = performance.now();
-      const last = await this.repository.findKey(this.scope, query, after, candidates);
+      const { last, hasOlderRows } = await this.repository.findEnd(this.scope, query, after, candidates);
       let result: Result;
       try {
-        result = await ask({ after, last });
+        result = await ask({ after, last, hasOlderRows });
       } catch (error) {
         RequestContext.current?.signal?.throwIfAborted();
         if (!exceedsLimits(error) || candidates === 1) throw error;

@@ -61,7 +61,7 @@ FROM (
     toUInt64(floor(requests * ${FAILED_SHARE} + ${unit(33)} * (requests > 0))) AS failed
   FROM numbers(${quarters * CELLS})
 )
-ARRAY JOIN [(200, requests - failed), (404, failed)] AS status
+ARRAY JOIN [(200, toUInt64(requests - failed)), (404, failed)] AS status
 WHERE status.2 > 0`;
 }
 
