@@ -13,7 +13,10 @@ const log = new Logger('StreamedFile');
  * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
  * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
  */
-export async function sendStream(response: Response, { chunks, trailers }: FileStream): Promise<void> {
+export async function sendStream(
+  response: Response,
+  { chunks, trailers, signal }: FileStream,
+): Promise<void> {
   const { req: request } = response;
   const isChunked = request.httpVersion !== '1.0';
   const takesTrailers = isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '');
@@ -24,11 +27,18 @@ export async function sendStream(response: Response, { chunks, trailers }: FileS
   };
   response.setTimeout(STALLED_READER_MS, stopOnStall);
   response.flushHeaders();
+  const stopInTime = () => {
+    breakOff(request, response);
+  };
+  signal?.addEventListener('abort', stopInTime);
   try {
     await pipeline(withTrailers(), response);
   } catch (error) {
-    if (!isClosedByClient(error))
-      log.warn(`an answer broke off: ${error instanceof Error ? error.message : String(error)}`);
+    const cause: unknown = signal?.aborted ? signal.reason : error;
+    if (!isClosedByClient(cause))
+      log.warn(`an answer broke off: ${cause instanceof Error ? cause.message : String(cause)}`);
+  } finally {
+    signal?.removeEventListener('abort', stopInTime);
   }
 
   async function* withTrailers() {

@@ -67,6 +67,12 @@ export class ExportPages {
     yield joiner.end();
   }
 
+  /** How many rows there are behind `after`; undefined where filters do not let one query count them. */
+  async countAhead(query: ExportQuery, after: RowKey | undefined): Promise<number | undefined> {
+    if (!query.filters.every(isCheap)) return undefined;
+    return this.repository.count(this.scope, query, { after, last: undefined, hasOlderRows: false });
+  }
+
   /** The bound on hashes below which a sample's rows have theirs; undefined where the sample is all rows. */
   async toHashBound(query: ExportQuery, sample: Sample): Promise<bigint | undefined> {
     const share = 'share' in sample ? sample.share : sample.rows / (await this.count(query));
@@ -74,12 +80,8 @@ export class ExportPages {
   }
 
   private async count(query: ExportQuery): Promise<number> {
-    if (query.filters.every(isCheap))
-      return this.repository.count(this.scope, query, {
-        after: undefined,
-        last: undefined,
-        hasOlderRows: false,
-      });
+    const all = await this.countAhead(query, undefined);
+    if (all !== undefined) return all;
     const parts = this.cursor(query, undefined, FIRST_CANDIDATES, (range) =>
       this.repository.count(this.scope, query, range),
     );

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../../apps/apps.service.js';
 import type { Account } from '../../common/account.js';
 import { FileAnswer } from '../../common/formats/file-answer.js';
@@ -8,7 +8,10 @@ import { type FileJoiner, createJoiner } from '../../common/formats/file-joiner.
 import { RequestContext } from '../../common/request-context.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import { Config } from '../../config/config.js';
-import { rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
+import { queryTimedOut, rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
+import type { ExportOutcome } from '../../observability/metrics/metrics.js';
+import { Telemetry } from '../../observability/telemetry.js';
+import { ValidationException, createIssue, valueError } from '../../validation/issues.js';
 import type { Sample } from './export-body.fields.js';
 import { type ExportPart, ExportPages } from './export-pages.js';
 import type { ExportQuery } from './export-statement.js';
@@ -20,6 +23,20 @@ const HEADERS_WITHIN_MS = 10_000;
 /** Exports of one key at once. */
 const PER_KEY = 2;
 
+/** An export exceeds a limit of the configuration. */
+class ExportLimitExceeded extends Error {
+  override readonly name = 'ExportLimitExceeded';
+
+  constructor(
+    readonly limit: 'max_rows' | 'max_seconds',
+    most: number,
+  ) {
+    super(
+      limit === 'max_rows' ? `the result has more than ${most} rows` : `it takes more than ${most} seconds`,
+    );
+  }
+}
+
 @Injectable()
 export class ExportService {
   private readonly running = new Map<string, number>();
@@ -28,6 +45,7 @@ export class ExportService {
     private readonly apps: AppsService,
     private readonly repository: ExportRepository,
     private readonly config: Config,
+    @Inject(Telemetry) private readonly telemetry: Telemetry,
   ) {}
 
   /**
@@ -49,13 +67,29 @@ export class ExportService {
       excludedEndpointIds: scope.excludedEndpointIds,
     };
     const joiner = createJoiner(query.format);
-    const chunks = this.read(account.keyIdentifier, scope, query, { sample, limit, after }, joiner);
+    const deadline = new AbortController();
+    const { current } = RequestContext;
+    // Its queries end with it as well.
+    if (current?.signal) current.signal = AbortSignal.any([current.signal, deadline.signal]);
+    const part = { sample, limit, after };
+    const chunks = this.read(account.keyIdentifier, scope, query, part, joiner, deadline);
     const first = chunks.next();
     // Also of an answer that was never begun.
-    RequestContext.current?.signal?.addEventListener('abort', () => void chunks.return());
-    await Promise.race([first, pause(HEADERS_WITHIN_MS, undefined, { ref: false })]);
+    current?.signal?.addEventListener('abort', () => void chunks.return());
+    await Promise.race([
+      first,
+      pause(HEADERS_WITHIN_MS, undefined, { ref: false, signal: deadline.signal }),
+    ]).catch((error: unknown) => {
+      if (deadline.signal.aborted) throw queryTimedOut();
+      if (!(error instanceof ExportLimitExceeded)) throw error;
+      throw new ValidationException([createIssue('body', [], input.body, valueError(error.message))]);
+    });
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
-    return new FileAnswer(query.format, { chunks: resume(first, chunks), trailers });
+    return new FileAnswer(query.format, {
+      chunks: resume(first, chunks),
+      trailers,
+      signal: deadline.signal,
+    });
   }
 
   private async *read(
@@ -64,14 +98,39 @@ export class ExportService {
     query: ExportQuery,
     { sample, ...part }: ExportPart & { sample?: Sample | undefined },
     joiner: FileJoiner,
+    deadline: AbortController,
   ): AsyncGenerator<Buffer, void, undefined> {
     this.begin(key);
+    const { maxRows = Infinity, maxSeconds } = this.config.exportLimits;
+    const timer =
+      maxSeconds === undefined
+        ? undefined
+        : setTimeout(() => {
+            deadline.abort(new ExportLimitExceeded('max_seconds', maxSeconds));
+          }, maxSeconds * 1_000).unref();
+    // Where nothing else is known, the consumer of the bytes went away.
+    let outcome: ExportOutcome = 'client_closed';
     try {
       const pages = new ExportPages(this.repository, scope);
       const hashBelow = sample && (await pages.toHashBound(query, sample));
-      yield* pages.read({ ...query, hashBelow }, part, joiner);
+      const sampled = { ...query, hashBelow };
+      const { limit = Infinity, after } = part;
+      if (limit > maxRows && ((await pages.countAhead(sampled, after)) ?? 0) > maxRows)
+        throw new ExportLimitExceeded('max_rows', maxRows);
+      // A row more shows that there are more.
+      for await (const chunk of pages.read(sampled, { after, limit: Math.min(limit, maxRows + 1) }, joiner)) {
+        if (joiner.rows > maxRows) throw new ExportLimitExceeded('max_rows', maxRows);
+        yield chunk;
+      }
+      outcome = 'completed';
+    } catch (error) {
+      if (error instanceof ExportLimitExceeded) outcome = error.limit;
+      else if (RequestContext.current?.signal?.aborted !== true) outcome = 'failed';
+      throw error;
     } finally {
+      clearTimeout(timer);
       this.end(key);
+      this.telemetry.metrics?.countExport(query.format, deadline.signal.aborted ? 'max_seconds' : outcome);
     }
   }
 
