@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FileStream } from '../common/formats/file-answer.js';
 import { STALLED_READER_MS } from './streamed-list.js';
+import { startZstd } from './zstd.js';
 
 const log = new Logger('StreamedFile');
 
@@ -26,13 +27,14 @@ export async function sendStream(
     if (response.writableLength > 0) breakOff(request, response);
   };
   response.setTimeout(STALLED_READER_MS, stopOnStall);
+  const zstd = startZstd(response);
   response.flushHeaders();
   const stopInTime = () => {
     breakOff(request, response);
   };
   signal?.addEventListener('abort', stopInTime);
   try {
-    await pipeline(withTrailers(), response);
+    await (zstd ? pipeline(withTrailers(), zstd, response) : pipeline(withTrailers(), response));
   } catch (error) {
     const cause: unknown = signal?.aborted ? signal.reason : error;
     if (!isClosedByClient(cause))
