@@ -90,6 +90,8 @@ const SPECS = {
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
   QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
   MAX_EXPORTS: whole(1, 1000)({ default: 4 }),
+  EXPORT_MAX_ROWS: whole(1, 10_000_000_000)({ default: undefined }),
+  EXPORT_MAX_SECONDS: whole(1, 604_800)({ default: undefined }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   TRACES_RATE_LIMIT_PER_SECOND: whole(1, 1_000_000_000)({ default: 1 }),
@@ -222,6 +224,10 @@ export class Config {
   /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
   get maxExports() {
     return this.env.MAX_EXPORTS;
+  }
+  /** Rows and seconds of one export; undefined: any number. */
+  get exportLimits() {
+    return { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
   }
   get redisUrl() {
     return this.env.REDIS_URL;

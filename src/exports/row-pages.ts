@@ -17,6 +17,19 @@ const SHRINKAGE = 8;
 /** Hashes of 64 bits are compared with the share of a sample. */
 const HASHES = 2 ** 64;
 
+/** A file that exceeds a limit of the operator (docs/contract.md#export-limits). */
+export class ExportLimitExceeded extends Error {
+  override readonly name = 'ExportLimitExceeded';
+  constructor(
+    readonly limit: 'max_rows' | 'max_seconds',
+    most: number,
+  ) {
+    super(
+      limit === 'max_rows' ? `the result has more than ${most} rows` : `it takes more than ${most} seconds`,
+    );
+  }
+}
+
 /** The rows after `after`, up to and including `last`; without `last` the rest. */
 export interface RowRange<Key> {
   readonly after: Key | undefined;
@@ -31,13 +44,15 @@ export interface RowSource<Key, Range extends RowRange<Key>> {
   findRange(after: Key | undefined, count: number): Promise<Range>;
   /** The rows of a range as one file, at most `limit`. */
   readPage(range: Range, limit: number | undefined): Promise<Buffer>;
-  /** The number of rows of a range, or of all. */
-  count(range?: Range): Promise<number>;
+  /** The number of rows of a range. */
+  count(range: Range | RowRange<Key>): Promise<number>;
 }
 
 export interface ReadOptions<Key> {
   readonly limit?: number | undefined;
   readonly after?: Key | undefined;
+  /** More rows are an error, unless `limit` is smaller. */
+  readonly maxRows?: number | undefined;
   /** Limit of the time of all queries together, in milliseconds. */
   readonly maxQueryMs?: number;
   /** Called with the last key of each page but the last. */
@@ -48,18 +63,23 @@ export interface ReadOptions<Key> {
  * The bytes of one file with the rows after `after`. The last key of a page is found first, with the cheap filters only. So pages
  * have no gaps, each reads a bounded number of rows, and each is complete before any of it is sent.
  *
- * @throws QueryTimedOut if the queries take longer than `maxQueryMs`
+ * @throws QueryTimedOut if the queries take longer than `maxQueryMs`; ExportLimitExceeded if there are more than `maxRows` rows,
+ *   before the first byte if all filters are cheap
  */
 export async function* readPages<Key, Range extends RowRange<Key>>(
   source: RowSource<Key, Range>,
   joiner: FileJoiner,
-  { limit = Infinity, after, maxQueryMs = Infinity, onPage }: ReadOptions<Key>,
+  { limit = Infinity, after, maxRows = Infinity, maxQueryMs = Infinity, onPage }: ReadOptions<Key>,
 ): AsyncGenerator<Buffer, void, undefined> {
-  const most = () => (source.isCheap ? Math.max(1, limit - joiner.rows) : Infinity);
+  if (limit > maxRows && source.isCheap && (await source.count({ after, last: undefined })) > maxRows)
+    throw new ExportLimitExceeded('max_rows', maxRows);
+  // A row more shows that there are more.
+  const end = Math.min(limit, maxRows + 1);
+  const most = () => (source.isCheap ? Math.max(1, end - joiner.rows) : Infinity);
   let candidates = Math.min(FIRST_CANDIDATES, most());
   let queryMs = 0;
   const pages = walk(source, after, candidates, (range) => {
-    const missing = limit - joiner.rows;
+    const missing = end - joiner.rows;
     return source.readPage(range, Number.isFinite(missing) ? missing : undefined);
   });
   for (;;) {
@@ -67,7 +87,9 @@ export async function* readPages<Key, Range extends RowRange<Key>>(
     if (done) break;
     if (page.last !== undefined) onPage?.(page.last);
     const before = joiner.rows;
-    for (const chunk of joiner.add(page.result)) if (chunk.length > 0) yield chunk;
+    const chunks = joiner.add(page.result);
+    if (joiner.rows > maxRows) throw new ExportLimitExceeded('max_rows', maxRows);
+    for (const chunk of chunks) if (chunk.length > 0) yield chunk;
     if (joiner.rows >= limit) break;
     queryMs += page.ms;
     if (page.last !== undefined && queryMs >= maxQueryMs)
@@ -87,7 +109,7 @@ export async function findHashBound<Key, Range extends RowRange<Key>>(
 }
 
 async function countRows<Key, Range extends RowRange<Key>>(source: RowSource<Key, Range>): Promise<number> {
-  if (source.isCheap) return source.count();
+  if (source.isCheap) return source.count({ after: undefined, last: undefined });
   const parts = walk(source, undefined, FIRST_CANDIDATES, (range) => source.count(range));
   let sum = 0;
   for (let candidates = FIRST_CANDIDATES; ;) {

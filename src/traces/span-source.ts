@@ -17,6 +17,6 @@ export function createSpanSource(
       last: await repository.findKey(scope, query, after, count),
     }),
     readPage: (range, limit) => repository.page(scope, query, range, limit),
-    count: (range = { after: undefined, last: undefined }) => repository.count(scope, query, range),
+    count: (range) => repository.count(scope, query, range),
   };
 }

@@ -239,7 +239,11 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   /** The window in milliseconds since the epoch; without bounds where traces are named. */
   window: { start: number; end: number };
 
+  /** The body as it was sent. */
+  body: object;
+
   validate(check: ValidationContext<this>): void {
+    this.body = check.body();
     if (!check.isValid('since', 'until', 'filters')) return;
     const namesTraces = this.filters.some(
       ({ field: name, op, value }) =>

@@ -3,10 +3,9 @@ import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
 import type { FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import type { FileJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
-import { FileStreams } from '../exports/file-streams.js';
+import { type FilePart, FileStreams } from '../exports/file-streams.js';
 import { findHashBound, readPages } from '../exports/row-pages.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
 import { createSpanSource } from './span-source.js';
@@ -45,18 +44,25 @@ export class TracesService {
         to: toNanoseconds(Math.min(window.end, END_MS)),
       },
     };
-    return this.streams.respond(account, query.format, (joiner) => this.read(scope, query, input, joiner));
+    return this.streams.respond(account, query.format, input.body, (part) =>
+      this.read(scope, query, input, part),
+    );
   }
 
   private async *read(
     scope: AppScope,
     query: TracesQuery,
     { sample, limit, after }: Pick<QueryTracesInput, 'sample' | 'limit' | 'after'>,
-    joiner: FileJoiner,
+    { joiner, maxRows }: FilePart,
   ): AsyncGenerator<Buffer, void, undefined> {
     const createSource = (hashBelow?: bigint) =>
       createSpanSource(this.repository, scope, { ...query, hashBelow });
     const hashBelow = sample && (await findHashBound(createSource(), sample));
-    yield* readPages(createSource(hashBelow), joiner, { limit, after, maxQueryMs: MAX_QUERY_MS });
+    yield* readPages(createSource(hashBelow), joiner, {
+      limit,
+      after,
+      maxRows,
+      maxQueryMs: MAX_QUERY_MS,
+    });
   }
 }

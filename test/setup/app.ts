@@ -88,8 +88,9 @@ export class TestApp {
     this.server = app.getHttpServer();
   }
 
-  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestApp> {
-    const testStore = await createTestStore(env);
+  /** @param testStore of an earlier version of the schema, maybe, which is then brought to this one */
+  static async start(env: NodeJS.ProcessEnv = {}, testStore?: TestStore): Promise<TestApp> {
+    testStore ??= await createTestStore(env);
     const { config } = testStore;
     if (config.clickhouse.url !== undefined) {
       const store = await ClickHouse.open(config);

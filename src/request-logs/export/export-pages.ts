@@ -14,9 +14,9 @@ export function createExportSource(
     isCheap: query.filters.every(isCheap),
     findRange: async (after, count) => ({
       after,
-      last: await repository.findKey(scope, query, after, count),
+      ...(await repository.findEnd(scope, query, after, count)),
     }),
     readPage: (range, limit) => repository.page(scope, query, range, limit),
-    count: (range = { after: undefined, last: undefined }) => repository.count(scope, query, range),
+    count: (range) => repository.count(scope, query, { hasOlderRows: false, ...range }),
   };
 }

@@ -3,9 +3,8 @@ import { type AppScope, AppsService } from '../../apps/apps.service.js';
 import type { Account } from '../../common/account.js';
 import type { FileAnswer } from '../../common/formats/file-answer.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
-import type { FileJoiner } from '../../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
-import { FileStreams } from '../../exports/file-streams.js';
+import { type FilePart, FileStreams } from '../../exports/file-streams.js';
 import { findHashBound, readPages } from '../../exports/row-pages.js';
 import { createExportSource } from './export-pages.js';
 import type { ExportQuery } from './export-statement.js';
@@ -35,18 +34,20 @@ export class ExportService {
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
       excludedEndpointIds: scope.excludedEndpointIds,
     };
-    return this.streams.respond(account, query.format, (joiner) => this.read(scope, query, input, joiner));
+    return this.streams.respond(account, query.format, input.body, (part) =>
+      this.read(scope, query, input, part),
+    );
   }
 
   private async *read(
     scope: AppScope,
     query: ExportQuery,
     { sample, limit, after }: Pick<ExportRequestLogsInput, 'sample' | 'limit' | 'after'>,
-    joiner: FileJoiner,
+    { joiner, maxRows }: FilePart,
   ): AsyncGenerator<Buffer, void, undefined> {
     const createSource = (hashBelow?: bigint) =>
       createExportSource(this.repository, scope, { ...query, hashBelow });
     const hashBelow = sample && (await findHashBound(createSource(), sample));
-    yield* readPages(createSource(hashBelow), joiner, { limit, after });
+    yield* readPages(createSource(hashBelow), joiner, { limit, after, maxRows });
   }
 }
