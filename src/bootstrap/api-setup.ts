@@ -2,6 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { abortSignal } from '../http/abort-signal.middleware.js';
+import { allowOrigins } from '../http/cors.js';
 import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
@@ -9,6 +10,7 @@ import { setUpHttp } from './http-setup.js';
 /** The global setup of the application, shared by `main` and the tests. */
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = setUpHttp(app, config, logger);
+  if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
   if (config.docs) serveDocs(app);
   return drain;

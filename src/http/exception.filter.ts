@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
-import type { Response } from 'express';
+import { STATUS_CODES } from 'node:http';
+import type { Request, Response } from 'express';
 import {
   DiskFull,
   QueryTimedOut,
@@ -15,6 +16,11 @@ import {
   queryTimedOut,
   serviceUnavailable,
 } from './api-error.js';
+import { ValidationException } from '../validation/issues.js';
+
+/** Media type of problem details (RFC 9457). */
+export const PROBLEM = 'application/problem+json';
+const INVALID_REQUEST = 'The request is invalid: `errors` lists what is wrong';
 
 /** Maps every error to the format of docs/contract.md#errors, without internal details. */
 @Catch()
@@ -22,7 +28,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
   catch(error: unknown, host: ArgumentsHost) {
-    const response = host.switchToHttp().getResponse<Response>();
+    const http = host.switchToHttp();
+    const response = http.getResponse<Response>();
     if (error instanceof ClientDisconnected) return;
     const mapped = this.mapError(error);
     if (response.headersSent) {
@@ -30,7 +37,10 @@ export class ApiExceptionFilter implements ExceptionFilter {
       return;
     }
     if (mapped instanceof ApiError) response.set(mapped.headers);
-    response.status(mapped.getStatus()).json(mapped.getResponse());
+    response.status(mapped.getStatus()).vary('Accept');
+    if (prefersProblem(http.getRequest<Request>()))
+      response.set('Content-Type', PROBLEM).send(Buffer.from(JSON.stringify(toProblem(mapped))));
+    else response.json(mapped.getResponse());
   }
 
   private mapError(error: unknown): HttpException {
@@ -48,6 +58,24 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.log[level](error.message);
     return mapped;
   }
+}
+
+function prefersProblem(request: Request): boolean {
+  return request.accepts(['application/json', PROBLEM]) === PROBLEM;
+}
+
+/** Problem details; the issues of a 422 are an extension member. */
+function toProblem(error: HttpException): object {
+  const status = error.getStatus();
+  const { detail } = error.getResponse() as { detail: unknown };
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    ...(error instanceof ValidationException
+      ? { detail: INVALID_REQUEST, errors: error.issues }
+      : { detail }),
+  };
 }
 
 /** Errors of the framework as the contract words them. */

@@ -901,6 +901,52 @@ export interface components {
             /** @description All validation errors of the request, path parameters first */
             detail: components["schemas"]["ValidationError"][];
         };
+        Problem: {
+            /**
+             * @description No more than what the status says
+             * @enum {string}
+             */
+            type: "about:blank";
+            /**
+             * @description What the status means
+             * @example Not Found
+             */
+            title: string;
+            /**
+             * @description The status of the response
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description What went wrong
+             * @example App not found
+             */
+            detail: string;
+        };
+        ValidationProblem: {
+            /**
+             * @description No more than what the status says
+             * @enum {string}
+             */
+            type: "about:blank";
+            /**
+             * @description What the status means
+             * @example Not Found
+             */
+            title: string;
+            /**
+             * @description The status of the response
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description What went wrong
+             * @example App not found
+             */
+            detail: string;
+            /** @description All validation errors of the request, path parameters first */
+            errors: components["schemas"]["ValidationError"][];
+        };
     };
     responses: {
         /** @description Missing or invalid API key */
@@ -912,6 +958,7 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The team's plan is not premium */
@@ -921,10 +968,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Not found, expired, or owned by another team (indistinguishable by design) */
@@ -934,10 +984,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The body has more than 64 KB */
@@ -947,10 +1000,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Invalid parameters or body: all errors of the request, path parameters first */
@@ -960,6 +1016,8 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -982,9 +1040,10 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["ValidationErrorBody"];
+                "application/problem+json": components["schemas"]["ValidationProblem"];
             };
         };
-        /** @description Too many requests with this key, or too many invalid keys from this address; the latter is answered without the `X-RateLimit-*` headers */
+        /** @description Too many requests with this key, or too many invalid keys from this address; the latter is answered without the headers of the limit */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1003,11 +1062,22 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Internal error */
@@ -1029,10 +1099,21 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The store cannot be reached, or is overloaded */
@@ -1054,11 +1135,22 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The query exceeded its time limit */
@@ -1080,10 +1172,21 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
     };
@@ -1111,10 +1214,30 @@ export interface components {
          */
         "X-RateLimit-Reset": number;
         /**
+         * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+         * @example "default";q=100;w=60
+         */
+        "RateLimit-Policy": string;
+        /**
+         * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+         * @example "default";r=99;t=60
+         */
+        RateLimit: string;
+        /**
          * @description Whole seconds to wait before the next try
          * @example 17
          */
         "Retry-After": number;
+        /**
+         * @description The next page, relative to the URL of this one; present only if there is one
+         * @example <?limit=100&next_token=eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg>; rel="next"
+         */
+        Link: string;
+        /**
+         * @description A hash of the body for `If-None-Match`; present only if what it describes lies in the past
+         * @example "Rv8Kn3tQ3l0bW5mW1u0t2mQkYp0dJm6Vw2yS1s8cJrE"
+         */
+        ETag: string;
         /**
          * @description How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted
          * @example 0.011 +5ms
@@ -1146,6 +1269,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1178,6 +1303,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1220,6 +1347,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1262,6 +1391,9 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1316,11 +1448,30 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RequestLogPage"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1486,6 +1637,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1530,11 +1683,28 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RequestDetails"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1582,11 +1752,30 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TrafficRecordPage"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1701,6 +1890,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     "X-Percentile-Accuracy": components["headers"]["X-Percentile-Accuracy"];
                     [name: string]: unknown;
                 };
