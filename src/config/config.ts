@@ -118,6 +118,7 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
+  AUDIT_LOG: str({ default: undefined }),
   COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
@@ -283,6 +284,10 @@ export class Config {
   }
   get logLevel() {
     return this.env.LOG_LEVEL;
+  }
+  /** File to which commands append their audit lines; undefined: standard error. */
+  get auditLog() {
+    return this.env.AUDIT_LOG;
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

@@ -78,7 +78,7 @@ const WRONG: Record<string, readonly string[]> = {
 /** What OpenTelemetry's other variables say counts only where traces are made. */
 const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 /** Any text will do, or only trying tells. */
-const FREE = ['DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
+const FREE = ['AUDIT_LOG', 'DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
 
 /** A secret can be in a file instead, which a variable of its own names. */
 const SECRETS = {
