@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { abortSignal } from '../http/abort-signal.middleware.js';
 import { allowOrigins } from '../http/cors.js';
+import { serveDashboard } from '../http/dashboard.js';
 import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
@@ -12,6 +13,8 @@ export function setUp(app: NestExpressApplication, config: Config, logger: Logge
   const drain = setUpHttp(app, config, logger);
   if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
+  // Before the docs, whose `/` redirects to their page.
+  if (config.dashboard) serveDashboard(app, config, logger);
   if (config.docs) serveDocs(app);
   return drain;
 }

@@ -17,6 +17,7 @@ import { serveCommand } from './serve.js';
 import { statusCommand } from './status.js';
 import { teamCommand } from './team.js';
 import { verifyCommand } from './verify.js';
+import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES = '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration.';
 
@@ -26,6 +27,7 @@ const COMMANDS = [
   appCommand,
   envCommand,
   keyCommand,
+  writeTokenCommand,
   endpointCommand,
   importCommand,
   exportCommand,

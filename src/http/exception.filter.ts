@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
 import { STATUS_CODES } from 'node:http';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import {
   DiskFull,
   QueryTimedOut,
@@ -27,9 +27,11 @@ const INVALID_REQUEST = 'The request is invalid: `errors` lists what is wrong';
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
+  /** @param write sends the body of a response whose status and headers are set; JSON or problem details by default */
+  constructor(private readonly write = writeJson) {}
+
   catch(error: unknown, host: ArgumentsHost) {
-    const http = host.switchToHttp();
-    const response = http.getResponse<Response>();
+    const response = host.switchToHttp().getResponse<Response>();
     if (error instanceof ClientDisconnected) return;
     const mapped = this.mapError(error);
     if (response.headersSent) {
@@ -37,10 +39,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
       return;
     }
     if (mapped instanceof ApiError) response.set(mapped.headers);
-    response.status(mapped.getStatus()).vary('Accept');
-    if (prefersProblem(http.getRequest<Request>()))
-      response.set('Content-Type', PROBLEM).send(Buffer.from(JSON.stringify(toProblem(mapped))));
-    else response.json(mapped.getResponse());
+    this.write(response.status(mapped.getStatus()), mapped);
   }
 
   private mapError(error: unknown): HttpException {
@@ -60,8 +59,11 @@ export class ApiExceptionFilter implements ExceptionFilter {
   }
 }
 
-function prefersProblem(request: Request): boolean {
-  return request.accepts(['application/json', PROBLEM]) === PROBLEM;
+function writeJson(response: Response, error: HttpException): void {
+  response.vary('Accept');
+  if (response.req.accepts(['application/json', PROBLEM]) === PROBLEM)
+    response.set('Content-Type', PROBLEM).send(Buffer.from(JSON.stringify(toProblem(error))));
+  else response.json(error.getResponse());
 }
 
 /** Problem details; the issues of a 422 are an extension member. */
