@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { App } from '../apps/apps.dto.js';
+import type { App, Env } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
@@ -25,6 +25,30 @@ export interface KeyRow {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
+}
+
+/** What the store has of one kind. */
+export interface StoredRow {
+  kind: string;
+  rows: number;
+  /** Time of the oldest; null without rows. */
+  since: string | null;
+}
+
+export interface SyncRow {
+  app_id: number;
+  app: string;
+  env_id: number;
+  env: string;
+  /** When data of the environment arrived last; null: never. */
+  last_sync_at: string | null;
+}
+
+export interface TableRow {
+  table: string;
+  rows: number;
+  bytes: number;
+  parts: number;
 }
 
 export interface WriteTokenRow {
@@ -93,6 +117,49 @@ const SET_CLIENT_ID = `
 INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
 SELECT id, team_id, name, framework, {client_id:UUID}, disabled, created_at
 FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const RENAME_TEAM = `
+INSERT INTO teams_v1 (id, name, plan, created_at)
+SELECT id, {name:String}, plan, created_at FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
+const RENAME_APP = `
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
+SELECT id, team_id, {name:String}, framework, client_id, disabled, created_at
+FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const RENAME_KEY = `
+INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
+SELECT identifier, team_id, {name:String}, key_sha256, created_at, expires_at, revoked_at
+FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const DELETE_KEY = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:String}';
+const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
+const DELETE_TEAM = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
+/** A table without rows has no oldest one. */
+const stored = (kind: string, table: string, oldest: string) => `
+SELECT '${kind}' AS kind, count() AS rows, if(count() = 0, NULL, toDateTime64(min(${oldest}), 3, 'UTC')) AS since FROM ${table}`;
+const STORED = [
+  stored('request logs', 'request_logs_v1', 'timestamp'),
+  stored('request details', 'request_details_v1', 'timestamp'),
+  stored('traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'),
+  stored('traffic by day', 'counts_per_day_v1', 'bucket'),
+  stored('errors', 'errors_v1', 'timestamp'),
+  stored('teams', 'teams_v1 FINAL', 'created_at'),
+  stored('apps', 'apps_v1 FINAL', 'created_at'),
+  stored('API keys', 'api_keys_v1 FINAL', 'created_at'),
+  stored('endpoints', 'endpoints_v1 FINAL', 'created_at'),
+  stored('consumers', 'consumers_v1 FINAL', 'created_at'),
+].join(' UNION ALL ');
+const SYNCS = `
+SELECT e.app_id AS app_id, a.name AS app, e.id AS env_id, e.name AS env,
+  if(s.at = toDateTime64(0, 3), NULL, s.at) AS last_sync_at
+FROM app_envs_v1 AS e FINAL
+INNER JOIN apps_v1 AS a FINAL ON a.id = e.app_id
+LEFT JOIN (
+  SELECT app_id, app_env_id, max(last_sync_at) AS at FROM env_activity_v1 GROUP BY app_id, app_env_id
+) AS s ON s.app_id = e.app_id AND s.app_env_id = e.id
+ORDER BY app_id, env_id`;
+const TABLES = `
+SELECT name AS table, total_rows AS rows, total_bytes AS bytes, active_parts AS parts
+FROM system.tables
+WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree')
+ORDER BY bytes DESC, table`;
 const LIMITS = `
 SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 const ENDPOINT = `
@@ -174,11 +241,73 @@ export class AdminService {
 
   /** Revokes the key permanently; a repeated call changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
-    // The argument may be a whole key, so the error does not repeat it.
-    if (!(await this.hasKey(identifier)))
-      throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
+    await this.requireKey(identifier);
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
+  }
+
+  async renameTeam(teamId: number, name: string): Promise<TeamRow> {
+    const team = await this.requireTeam(teamId);
+    const renamed = { ...team, name: text('name', name) };
+    await this.store.command(
+      RENAME_TEAM,
+      { team_id: teamId, name: renamed.name },
+      { name: 'teams.rename', operation: 'INSERT' },
+    );
+    return renamed;
+  }
+
+  async renameApp(appId: number, name: string): Promise<{ id: number; name: string }> {
+    await this.requireApp(appId);
+    const renamed = { id: appId, name: text('name', name) };
+    await this.store.command(
+      RENAME_APP,
+      { app_id: appId, name: renamed.name },
+      { name: 'apps.rename', operation: 'INSERT' },
+    );
+    return renamed;
+  }
+
+  async renameKey(identifier: string, name: string): Promise<{ identifier: string; name: string }> {
+    await this.requireKey(identifier);
+    await this.store.command(
+      RENAME_KEY,
+      { identifier, name: name.toWellFormed() },
+      { name: 'api_keys.rename', operation: 'INSERT' },
+    );
+    return { identifier, name };
+  }
+
+  /** Deletes the key; servers reject it within 10 seconds. */
+  async deleteKey(identifier: string): Promise<{ identifier: string; deleted: true }> {
+    await this.requireKey(identifier);
+    await this.store.command(DELETE_KEY, { identifier }, { name: 'api_keys.delete' });
+    return { identifier, deleted: true };
+  }
+
+  /** Deletes a team without apps, and its keys. Its ID is not used again. */
+  async deleteTeam(teamId: number): Promise<{ id: number; deleted: true }> {
+    const apps = await this.listApps(teamId);
+    if (apps.length > 0)
+      throw new AdminError(`Team ${teamId} has apps: ${apps.map(({ id }) => id).join(', ')}`);
+    // The keys first: without their team they would be in no list.
+    await this.store.command(DELETE_KEYS, { team_id: teamId }, { name: 'api_keys.delete_all' });
+    await this.store.command(DELETE_TEAM, { team_id: teamId }, { name: 'teams.delete' });
+    return { id: teamId, deleted: true };
+  }
+
+  async listEnvironments(appId: number): Promise<Env[]> {
+    const { team_id } = await this.requireApp(appId);
+    return (await this.listApps(team_id)).find(({ id }) => id === appId)?.envs ?? [];
+  }
+
+  /** What the store has; of tables in a cluster, those of the node that executes the query. */
+  async readStatus(): Promise<{ stored: StoredRow[]; environments: SyncRow[]; tables: TableRow[] }> {
+    return {
+      stored: await this.store.rows<StoredRow>('status.stored', STORED),
+      environments: await this.store.rows<SyncRow>('status.syncs', SYNCS),
+      tables: await this.store.rows<TableRow>('status.tables', TABLES),
+    };
   }
 
   /** Creates a write token of an app. Only its hash is stored, so the result is the only place where the token is shown. */
@@ -315,6 +444,12 @@ export class AdminService {
     );
     if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
     return row;
+  }
+
+  private async requireKey(identifier: string): Promise<void> {
+    // The argument may be a whole key, so the error does not repeat it.
+    if (!(await this.hasKey(identifier)))
+      throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
   }
 
   private async hasKey(identifier: string): Promise<boolean> {

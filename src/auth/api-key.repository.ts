@@ -24,6 +24,7 @@ FROM api_keys_v1 AS k FINAL
 INNER JOIN teams_v1 AS t FINAL ON t.id = k.team_id
 WHERE k.identifier = {identifier:String}`;
 
+const ANY = 'SELECT identifier FROM api_keys_v1 LIMIT 1';
 const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
 
 /**
@@ -64,6 +65,11 @@ export class ApiKeyRepository {
       return new Set(rows.map((row) => row.identifier));
     });
     return identifiers.has(identifier);
+  }
+
+  /** Whether the store has any key. */
+  async hasAny(): Promise<boolean> {
+    return (await this.store.rows('api_keys.any', ANY)).length > 0;
   }
 
   private async load(identifier: string): Promise<ApiKeyRow | null> {

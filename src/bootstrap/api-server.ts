@@ -1,11 +1,17 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
 import { AppModule } from '../app.module.js';
 import { warnOfSharedDirectory } from '../clickhouse/embedded/data-directory.js';
+import { ApiKeyRepository } from '../auth/api-key.repository.js';
 import { Config } from '../config/config.js';
-import { listen } from '../http/listen.js';
+import { formatBaseUrl, listen } from '../http/listen.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
 import { setUp } from './api-setup.js';
 import { createApp } from './create-app.js';
+
+const NO_KEY =
+  'There is no API key yet: npm run -s cli -- team create --name Acme, then npm run -s cli -- key create --team 1 (with the ' +
+  'embedded engine while this server is stopped). npm run demo has sample data and a key.';
 
 /** A listening server. */
 export interface RunningServer {
@@ -34,7 +40,13 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
     await app.close();
     throw error;
   }
-  logger.info({ port: config.port }, 'listening');
+  const url = formatBaseUrl(config.host, config.port);
+  logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
+  if (logs === 'stdout')
+    printForPeople(
+      `The API is at ${url}/v1${config.docs ? `, its reference at ${url}/docs` : ''}. Ctrl+C stops it.`,
+    );
+  void reportMissingKey(app, logger);
   return {
     app,
     drain: drain.begin,
@@ -43,4 +55,20 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
       return app.close();
     },
   };
+}
+
+/** Not awaited: the store may be slow, or not reachable yet, which the log says elsewhere. */
+async function reportMissingKey(app: NestExpressApplication, logger: Logger): Promise<void> {
+  const hasKey = await app
+    .get(ApiKeyRepository)
+    .hasAny()
+    .catch(() => true);
+  if (hasKey) return;
+  logger.info(NO_KEY);
+  printForPeople(NO_KEY);
+}
+
+/** On a terminal: the log has the same, as JSON. */
+function printForPeople(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }

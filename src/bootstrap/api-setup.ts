@@ -2,6 +2,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { abortSignal } from '../http/abort-signal.middleware.js';
+import { allowOrigins } from '../http/cors.js';
 import { serveDashboard } from '../http/dashboard.js';
 import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
@@ -10,6 +11,7 @@ import { setUpHttp } from './http-setup.js';
 /** The global setup of the application, shared by `main` and the tests. */
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = setUpHttp(app, config, logger);
+  if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
   // Before the docs, whose `/` redirects to their page.
   if (config.dashboard) serveDashboard(app, config, logger);

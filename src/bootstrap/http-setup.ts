@@ -7,6 +7,7 @@ import type { Config } from '../config/config.js';
 import { accessLog } from '../http/access-log.js';
 import { ApiExceptionFilter } from '../http/exception.filter.js';
 import { requireHost } from '../http/host.middleware.js';
+import { COMPRESSED_FROM_BYTES } from '../http/json-answer.js';
 import { normalizeRequestTarget } from '../http/raw-query.js';
 import { requestId } from '../http/request-id.middleware.js';
 import { Telemetry } from '../observability/telemetry.js';
@@ -52,7 +53,7 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
  * Parquet, which are compressed already, and what `startZstd` compresses. The package's list of types does not know NDJSON.
  */
 const compress = compression({
-  threshold: 1024,
+  threshold: COMPRESSED_FROM_BYTES,
   filter: (request, response) =>
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
@@ -61,7 +62,7 @@ const compress = compression({
 export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
-  // Pages change with each new request: an ETag would cost a hash of the body and never match.
+  // Most bodies change with each new request: their hash would never match. `JsonAnswer` sets the others.
   app.set('etag', false);
   // The input decorator reads values from the URL; the framework's parser would guess types.
   app.set('query parser', false);

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { runAudited } from './audit.js';
-import { count, id } from './options.js';
-import { printResult } from './output.js';
+import { count, examples, id } from './options.js';
+import { printResult, printResults } from './output.js';
 import { withStore } from './with-store.js';
 
 interface LimitOptions {
@@ -14,13 +14,23 @@ interface LimitOptions {
 }
 
 export function appCommand(program: Command): void {
-  const app = program.command('app').description('monitored apps');
+  const app = program
+    .command('app')
+    .description('monitored apps')
+    .addHelpText('after', examples('app create --team 1 --name Shop', 'app list --team 1'));
   app
     .command('create')
     .description('create an app of a team')
     .requiredOption('--team <id>', 'team ID', id)
     .requiredOption('--name <name>', 'app name')
     .option('--framework <framework>', 'framework the app uses', 'unknown')
+    .addHelpText(
+      'after',
+      examples(
+        "app create --team 1 --name 'Shop API'",
+        'app create --team 1 --name Shop --framework express',
+      ),
+    )
     .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
       runAudited('app.create', { team_id: team }, async () => {
         const created = await withStore((store) => new AdminService(store).createApp(team, name, framework));
@@ -32,10 +42,10 @@ export function appCommand(program: Command): void {
     .command('list')
     .description("list a team's apps, a line each")
     .requiredOption('--team <id>', 'team ID', id)
+    .addHelpText('after', examples('app list --team 1'))
     .action(({ team }: { team: number }) =>
       runAudited('app.list', { team_id: team }, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listApps(team)))
-          printResult(row);
+        await printResults(await withStore((store) => new AdminService(store).listApps(team)));
         return {};
       }),
     );
@@ -47,6 +57,7 @@ export function appCommand(program: Command): void {
       .command(name)
       .description(`${description} (within 10 seconds)`)
       .requiredOption('--app <id>', 'app ID', id)
+      .addHelpText('after', examples(`app ${name} --app 1`))
       .action(({ app: appId }: { app: number }) =>
         runAudited(`app.${name}`, { app_id: appId }, async () => {
           printResult(await withStore((store) => new AdminService(store).setDisabled(appId, disabled)));
@@ -57,6 +68,7 @@ export function appCommand(program: Command): void {
     .command('rotate-client-id')
     .description('give an app a new client ID; data under the old one is rejected within 10 seconds')
     .requiredOption('--app <id>', 'app ID', id)
+    .addHelpText('after', examples('app rotate-client-id --app 1'))
     .action(({ app: appId }: { app: number }) =>
       runAudited('app.rotate-client-id', { app_id: appId }, async () => {
         printResult(await withStore((store) => new AdminService(store).rotateClientId(appId)));
@@ -71,10 +83,23 @@ export function appCommand(program: Command): void {
     .option('--consumers <n>', 'consumers', count)
     .option('--consumer-groups <n>', 'consumer groups', count)
     .option('--environments <n>', 'environments', count)
+    .addHelpText('after', examples('app set-limits --app 1 --endpoints 20000 --consumers 0'))
     .action(({ app: appId, consumerGroups: consumer_groups, ...limits }: LimitOptions) =>
       runAudited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
         const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
         printResult(await withStore((store) => new AdminService(store).setNameLimits(appId, changes)));
+        return {};
+      }),
+    );
+  app
+    .command('rename')
+    .description('rename an app')
+    .requiredOption('--app <id>', 'app ID', id)
+    .requiredOption('--name <name>', 'new name')
+    .addHelpText('after', examples("app rename --app 1 --name 'Shop API'"))
+    .action(({ app: appId, name }: { app: number; name: string }) =>
+      runAudited('app.rename', { app_id: appId }, async () => {
+        printResult(await withStore((store) => new AdminService(store).renameApp(appId, name)));
         return {};
       }),
     );

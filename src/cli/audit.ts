@@ -1,12 +1,17 @@
+import { openSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { AdminError } from '../admin/admin.service.js';
+import { Config } from '../config/config.js';
 import { createCommandLogger } from '../observability/logger.js';
+
+const AUDIT_FILE = 'audit.log';
 
 /** The target of a command: IDs, choices, paths. Never a key, nor a name, because a key could be passed as a name by mistake. */
 export type AuditTarget = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
- * Runs an administrative command and writes one audit line to standard error, at every `LOG_LEVEL`: action, actor, target,
+ * Runs an administrative command and writes one audit line, at every `LOG_LEVEL`: action, actor, target,
  * outcome and duration. `refused`: the command is valid but impossible; `failed`: an error occurred. The line has no
  * message of the error, because it may repeat arguments.
  *
@@ -23,13 +28,30 @@ export async function runAudited(
   const write = (outcome: 'ok' | 'refused' | 'failed', more: AuditTarget) => {
     const duration_ms = Math.round((performance.now() - startedAt) * 10) / 10;
     const fields = { audit: action, ...actor(), ...target, ...more, outcome, duration_ms };
-    createCommandLogger('stderr')[outcome === 'ok' ? 'info' : 'warn'](fields, 'audit');
+    createCommandLogger(openAuditLog())[outcome === 'ok' ? 'info' : 'warn'](fields, 'audit');
   };
   try {
     write('ok', await work());
   } catch (error) {
     write(error instanceof AdminError ? 'refused' : 'failed', { error: getErrorKind(error) });
     throw error;
+  }
+}
+
+/**
+ * Where audit lines are appended: the file `AUDIT_LOG`, or standard error. On a terminal, where nothing would keep them, a
+ * file in the data directory if there is one.
+ */
+function openAuditLog(): number {
+  const stderr = process.stderr.fd;
+  try {
+    const { auditLog, clickhouse, dataDir } = new Config();
+    const isKept = !process.stderr.isTTY || clickhouse.url !== undefined;
+    if (auditLog === undefined && isKept) return stderr;
+    return openSync(auditLog ?? join(dataDir, AUDIT_FILE), 'a', 0o600);
+  } catch {
+    // The line is more important than its place: the configuration may be what is invalid.
+    return stderr;
   }
 }
 

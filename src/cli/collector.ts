@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import { runCollector } from '../bootstrap/run.js';
+import { examples } from './options.js';
 
 export function collectorCommand(program: Command): void {
   program
     .command('collector')
     .description('accept data from client libraries, as npm run collector does')
+    .addHelpText('after', examples('collector'))
     .action(async () => {
       await runCollector();
     });

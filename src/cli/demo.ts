@@ -4,11 +4,9 @@ import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrations/migrate.js';
 import type { Config } from '../config/config.js';
 import { seedDemo } from '../demo/seed.js';
+import { formatBaseUrl } from '../http/listen.js';
 import { createDatabase } from './migrate.js';
 import { printMessage } from './output.js';
-
-/** Wildcard addresses of a listener; a client needs a real one. */
-const UNSPECIFIED = new Set(['0.0.0.0', '::']);
 
 /** Loads the sample data up to now, serves the API and the collector, and prints what to try on standard output. */
 export async function demo(config: Config): Promise<void> {
@@ -16,8 +14,8 @@ export async function demo(config: Config): Promise<void> {
   const server = await runAll('stderr');
   if (!server) return;
   const { port } = server.app.getHttpServer().address() as AddressInfo;
-  const collector = baseUrl(config.host, config.collector.port);
-  process.stdout.write(welcome(sample, config, baseUrl(config.host, port), collector));
+  const collector = formatBaseUrl(config.host, config.collector.port);
+  process.stdout.write(welcome(sample, config, formatBaseUrl(config.host, port), collector));
 }
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
@@ -35,11 +33,6 @@ async function loadSample(config: Config): Promise<Sample> {
   } finally {
     await store.close();
   }
-}
-
-function baseUrl(host: string, port: number): string {
-  const name = UNSPECIFIED.has(host) ? 'localhost' : host;
-  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }
 
 /** The command lines can be pasted into a shell. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { runAudited } from './audit.js';
-import { count, id } from './options.js';
+import { count, examples, id } from './options.js';
 import { printResult } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -17,7 +17,10 @@ interface ExpectedErrorOptions extends EndpointOptions {
 }
 
 export function endpointCommand(program: Command): void {
-  const endpoint = program.command('endpoint').description('exclude endpoints, mark expected errors');
+  const endpoint = program
+    .command('endpoint')
+    .description('exclude endpoints, mark expected errors')
+    .addHelpText('after', examples('endpoint exclude --app 1 --method GET --path /internal/status'));
   const mark = (name: string, description: string, excluded: boolean) =>
     endpoint
       .command(name)
@@ -25,6 +28,7 @@ export function endpointCommand(program: Command): void {
       .requiredOption('--app <id>', 'app ID', id)
       .requiredOption('--method <method>', 'HTTP method')
       .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
+      .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
       .action(({ app, method, path }: EndpointOptions) =>
         runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
           const marked = await withStore((store) =>
@@ -42,6 +46,13 @@ export function endpointCommand(program: Command): void {
     .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
     .requiredOption('--status <code>', 'status code from 400 to 599', count)
     .option('--remove', 'count it as an error again', false)
+    .addHelpText(
+      'after',
+      examples(
+        "endpoint expect-error --app 1 --method GET --path '/users/{id}' --status 404",
+        "endpoint expect-error --app 1 --method GET --path '/users/{id}' --status 404 --remove",
+      ),
+    )
     .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
       runAudited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
         const marked = await withStore((store) =>

@@ -19,6 +19,7 @@ import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
 import { printMessage, printResult } from './output.js';
+import { RejectsFile } from './rejects-file.js';
 import { withStore } from './with-store.js';
 
 interface ImportCommandOptions {
@@ -28,6 +29,7 @@ interface ImportCommandOptions {
   format?: RequestFormat;
   baseUrl?: string;
   consumerFrom?: 'user';
+  rejects?: string;
   /** Milliseconds since the epoch. */
   shiftTo?: number;
 }
@@ -50,6 +52,7 @@ Examples:
   request-analytics import access.log.gz --app 1
   request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
   request-analytics import requests.ndjson --app 1 --env staging
+  request-analytics import access.log --app 1 --rejects rejected.log
   zstd -dc access.log.zst | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
 
@@ -67,6 +70,7 @@ export function importCommand(program: Command): void {
     .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
     .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
+    .option('--rejects <file>', 'new file for the rejected lines, as they were')
     .addHelpText('after', EXAMPLES)
     .action((file: string, options: ImportCommandOptions) =>
       runAudited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
@@ -126,8 +130,10 @@ async function importFrom(
     consumerFrom,
     shiftMs,
     now,
+    onRejected: (line) => rejects?.add(line),
   });
-  const lineSource = await LineSource.open(file);
+  const lineSource = await LineSource.open(file, undefined, (piece) => rejects?.addPiece(piece));
+  const rejects = options.rejects === undefined ? undefined : new RejectsFile(options.rejects);
   const progress = new ImportProgress(lineSource.totalBytes);
   try {
     for await (const lines of lineSource) {
@@ -138,6 +144,7 @@ async function importFrom(
     // Also for a truncated source: the lines before the end are in the store.
     const summary = await importer.end().finally(() => {
       progress.stop();
+      rejects?.close();
     });
     printResult(summary);
     report(summary, importer.rejectedLines.list());

@@ -5,6 +5,7 @@ import { migrate, readMigrations } from '../clickhouse/migrations/migrate.js';
 import { MigrationError } from '../clickhouse/migrations/migration.error.js';
 import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
+import { examples } from './options.js';
 import { printResult } from './output.js';
 
 export function migrateCommand(program: Command): void {
@@ -12,6 +13,7 @@ export function migrateCommand(program: Command): void {
     .command('migrate')
     .description('bring the store to the schema of this version; can be repeated')
     .option('--cluster <name>', 'in replicated and distributed form, on every node of the cluster')
+    .addHelpText('after', examples('migrate', 'migrate --cluster analytics'))
     .action(({ cluster }: { cluster?: string }) => runAudited('migrate', { cluster }, () => run(cluster)));
 }
 

@@ -1,12 +1,14 @@
 import { NestFactory } from '@nestjs/core';
 import type { Command } from 'commander';
 import { HttpAdapter } from '../http/http.adapter.js';
+import { examples } from './options.js';
 
 /** Prints the OpenAPI document; nothing is opened for it. */
 export function openapiCommand(program: Command): void {
   program
     .command('openapi')
     .description('print the OpenAPI document')
+    .addHelpText('after', examples('openapi > openapi.json'))
     .action(async () => {
       const { AppModule } = await import('../app.module.js');
       const { createDocument } = await import('../openapi/openapi.js');

@@ -15,9 +15,21 @@ export function count(value: string): number {
   return Number(value);
 }
 
+/** Text for the end of a command's help. */
+export function examples(...commands: readonly string[]): string {
+  return `\nExamples:\n${commands.map((one) => `  request-analytics ${one}`).join('\n')}`;
+}
+
 /** An ISO 8601 time, UTC without an offset, in milliseconds since the epoch. */
 export function time(value: string): number {
   const timestamp = parseTimestamp(value);
   if (timestamp.kind === 'invalid') throw new InvalidArgumentError('It must be an ISO 8601 date or time.');
   return resolveTimestamp(timestamp);
+}
+
+/** Such a time that is still to come. */
+export function futureTime(value: string): number {
+  const at = time(value);
+  if (at <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
+  return at;
 }

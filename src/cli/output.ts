@@ -1,9 +1,81 @@
-/** One result on standard output: a line of JSON, for programs. */
+import stringWidth from 'string-width';
+
+/** Characters that would move the cursor, colour the text or turn its direction on a terminal. */
+const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
+const GAP = '  ';
+
+let isForPeople = process.stdout.isTTY;
+
+/** Prints results as JSON, also on a terminal. */
+export function forceJson(): void {
+  isForPeople = false;
+}
+
+/** One result on standard output: a table of its members on a terminal, otherwise a line of JSON, for programs. */
 export function printResult(result: object): void {
-  process.stdout.write(`${JSON.stringify(result)}\n`);
+  if (isForPeople) printTable(Object.entries(result).map(([name, value]) => [name, toCell(value)]));
+  else printJson(result);
+}
+
+/** Results of one kind: a table on a terminal, otherwise a line of JSON each, as soon as it is known. */
+export async function printResults(results: Iterable<object> | AsyncIterable<object>): Promise<void> {
+  const rows: object[] = [];
+  for await (const result of results)
+    if (isForPeople) rows.push(result);
+    else printJson(result);
+  if (!isForPeople) return;
+  if (rows.length > 0) printRows(rows);
+  else printMessage('There is nothing to list.');
+}
+
+/** Results of several kinds: a table of each on a terminal, otherwise one line of JSON. */
+export function printSections(sections: Readonly<Record<string, readonly object[]>>): void {
+  if (!isForPeople) {
+    printJson(sections);
+    return;
+  }
+  for (const [name, rows] of Object.entries(sections)) {
+    process.stdout.write(`\n${name}:\n`);
+    printRows(rows);
+  }
 }
 
 /** A line for people, on standard error. */
 export function printMessage(line: string): void {
   process.stderr.write(`${line}\n`);
+}
+
+function printJson(result: object): void {
+  process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+
+/** Rows with the same members, under their names. */
+function printRows(rows: readonly object[]): void {
+  const heading = Object.keys(rows[0] ?? {}).map((name) => name.replaceAll('_', ' ').toUpperCase());
+  printTable([heading, ...rows.map((row) => Object.values(row).map(toCell))]);
+}
+
+function toCell(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '-';
+  const text = Array.isArray(value) ? value.map(toText).join(', ') || '-' : toText(value);
+  return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+/** A text as it is; of a thing with a name, the name. */
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null && 'name' in value
+    ? String(value.name)
+    : JSON.stringify(value);
+}
+
+/** The last column is not padded, because a terminal would wrap the blanks. */
+function printTable(rows: readonly string[][]): void {
+  const widths: number[] = [];
+  for (const row of rows)
+    for (const [column, cell] of row.entries())
+      widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
+  const pad = (cell: string, column: number, { length }: readonly string[]) =>
+    column === length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
+  for (const row of rows) process.stdout.write(`${row.map(pad).join(GAP)}\n`);
 }

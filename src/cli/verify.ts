@@ -3,12 +3,14 @@ import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { checkTables } from '../clickhouse/damage.js';
 import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
-import { printResult } from './output.js';
+import { examples } from './options.js';
+import { printResults } from './output.js';
 
 export function verifyCommand(program: Command): void {
   program
     .command('verify')
     .description('read every table and compare it with its checksums; changes nothing')
+    .addHelpText('after', examples('verify'))
     .action(() => runAudited('verify', {}, run));
 }
 
@@ -17,11 +19,14 @@ async function run(): Promise<AuditTarget> {
   const store = await ClickHouse.open(new Config());
   try {
     let [tables, unsound] = [0, 0];
-    for await (const check of checkTables(store)) {
-      printResult(check);
-      tables++;
-      if (check.status !== 'ok') unsound++;
-    }
+    const counted = async function* () {
+      for await (const check of checkTables(store)) {
+        tables++;
+        if (check.status !== 'ok') unsound++;
+        yield check;
+      }
+    };
+    await printResults(counted());
     if (unsound > 0) throw new Error(`${unsound} of ${tables} tables are damaged or missing`);
     return { tables };
   } finally {

@@ -2,17 +2,21 @@ import type { Command } from 'commander';
 import { AdminError, AdminService } from '../admin/admin.service.js';
 import { describeTokenIdentifier } from '../auth/write-token.js';
 import { runAudited } from './audit.js';
-import { id } from './options.js';
-import { printResult } from './output.js';
+import { examples, id } from './options.js';
+import { printResult, printResults } from './output.js';
 import { withStore } from './with-store.js';
 
 export function writeTokenCommand(program: Command): void {
-  const token = program.command('write-token').description('tokens of OpenTelemetry SDKs');
+  const token = program
+    .command('write-token')
+    .description('tokens of OpenTelemetry SDKs')
+    .addHelpText('after', examples('write-token create --app 1 --name web', 'write-token list --app 1'));
   token
     .command('create')
     .description('create a write token, which is shown only once')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--name <name>', 'what the token is for', '')
+    .addHelpText('after', examples('write-token create --app 1 --name web'))
     .action(({ app, name }: { app: number; name: string }) =>
       runAudited('write-token.create', { app_id: app }, async () => {
         const created = await withStore((store) => new AdminService(store).createWriteToken(app, { name }));
@@ -24,10 +28,10 @@ export function writeTokenCommand(program: Command): void {
     .command('list')
     .description("list an app's write tokens, a line each")
     .requiredOption('--app <id>', 'app ID', id)
+    .addHelpText('after', examples('write-token list --app 1'))
     .action(({ app }: { app: number }) =>
       runAudited('write-token.list', { app_id: app }, async () => {
-        for (const row of await withStore((store) => new AdminService(store).listWriteTokens(app)))
-          printResult(row);
+        await printResults(await withStore((store) => new AdminService(store).listWriteTokens(app)));
         return {};
       }),
     );
@@ -36,6 +40,7 @@ export function writeTokenCommand(program: Command): void {
     .description('revoke a write token; collectors reject it within 10 seconds')
     .requiredOption('--app <id>', 'app ID', id)
     .argument('<identifier>', "the token's first 8 characters after apt_")
+    .addHelpText('after', examples('write-token revoke --app 1 abcDEF12'))
     .action((identifier: string, { app }: { app: number }) =>
       runAudited(
         'write-token.revoke',

@@ -62,6 +62,14 @@ const readableFile = makeValidator<string>((input) => {
   }
 });
 
+/** Origins as a browser sends them (`https://app.example.com`), separated by commas; `*`: all. */
+const origins = makeValidator<readonly string[]>((input) => {
+  const items = input.split(',').map((item) => item.trim());
+  if (input === '*' || items.every((item) => URL.canParse(item) && new URL(item).origin === item))
+    return items;
+  throw new EnvError('must be *, or origins such as https://app.example.com, separated by commas');
+});
+
 const apiKey = makeValidator<string>((input) => {
   if (!/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/.test(input))
     throw new EnvError('must be 7 letters or digits, a dot, and 32 letters or digits');
@@ -78,6 +86,7 @@ const secret = makeValidator<string>((input) => {
 const SPECS = {
   PORT: port({ default: 3000 }),
   HOST: host({ default: '0.0.0.0' }),
+  CORS_ORIGINS: origins({ default: [] }),
   DATA_DIR: str({ default: './data' }),
   CLICKHOUSE_URL: address('http:', 'https:')({ default: undefined }),
   CLICKHOUSE_USER: str({ default: 'default' }),
@@ -115,6 +124,7 @@ const SPECS = {
     choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
   }),
+  AUDIT_LOG: str({ default: undefined }),
   COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
@@ -200,6 +210,10 @@ export class Config {
   }
   get host() {
     return this.env.HOST;
+  }
+  /** Origins whose pages may read responses; `*`: all. */
+  get corsOrigins() {
+    return this.env.CORS_ORIGINS;
   }
   /** Directory of the embedded engine; unused when `clickhouse.url` is set. */
   get dataDir() {
@@ -292,6 +306,10 @@ export class Config {
   }
   get logLevel() {
     return this.env.LOG_LEVEL;
+  }
+  /** File to which commands append their audit lines; undefined: standard error. */
+  get auditLog() {
+    return this.env.AUDIT_LOG;
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

@@ -1,10 +1,10 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
+import type { JsonAnswer } from '../http/json-answer.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
-import type { Page } from '../pagination/page.dto.js';
 import { Input } from '../validation/input.decorator.js';
-import { type Consumer, ConsumerPage } from './consumers.dto.js';
+import { ConsumerPage } from './consumers.dto.js';
 import { ListConsumersInput } from './consumers.input.js';
 import { ConsumersService } from './consumers.service.js';
 
@@ -19,8 +19,9 @@ export class ConsumersController {
     description: 'Lists the consumers of one app in pages, by ID, descending.',
     input: ListConsumersInput,
     response: ConsumerPage,
+    headers: ['Link'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListConsumersInput): Promise<Page<Consumer>> {
+  list(@CurrentAccount() account: Account, @Input() input: ListConsumersInput): Promise<JsonAnswer> {
     return this.service.list(account, input);
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
+import { JsonAnswer } from '../http/json-answer.js';
 import { PageTokens } from '../pagination/page-tokens.js';
-import type { Page } from '../pagination/page.dto.js';
-import type { Consumer } from './consumers.dto.js';
+import { framePage } from '../pagination/page.dto.js';
 import type { ListConsumersInput } from './consumers.input.js';
 import { ConsumersRepository } from './consumers.repository.js';
 
@@ -15,18 +15,18 @@ export class ConsumersService {
     private readonly tokens: PageTokens,
   ) {}
 
-  async list(account: Account, input: ListConsumersInput): Promise<Page<Consumer>> {
+  async list(account: Account, input: ListConsumersInput): Promise<JsonAnswer> {
     const { limit, requestsSince, fingerprint, cursor } = input;
     const scope = await this.apps.require(account, input.app_id);
     const before = cursor && Number(cursor.after[0]);
     const rows = await this.repository.page(scope, { requestsSince, before, limit: limit + 1 });
     const data = rows.slice(0, limit);
     const last = data.at(-1);
-    if (rows.length <= limit || !last) return { data, has_more: false };
-    return {
-      data,
-      has_more: true,
-      next_token: await this.tokens.signNext(fingerprint, scope, { after: [last.id] }),
-    };
+    const token =
+      rows.length > limit && last
+        ? await this.tokens.signNext(fingerprint, scope, { after: [last.id] })
+        : undefined;
+    const records = data.map((consumer) => JSON.stringify(consumer));
+    return new JsonAnswer(framePage(records, token), false, token);
   }
 }

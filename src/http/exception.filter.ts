@@ -1,4 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import { STATUS_CODES } from 'node:http';
 import type { Response } from 'express';
 import {
   DiskFull,
@@ -15,18 +16,19 @@ import {
   queryTimedOut,
   serviceUnavailable,
 } from './api-error.js';
+import { ValidationException } from '../validation/issues.js';
+
+/** Media type of problem details (RFC 9457). */
+export const PROBLEM = 'application/problem+json';
+const INVALID_REQUEST = 'The request is invalid: `errors` lists what is wrong';
 
 /** Maps every error to the format of docs/contract.md#errors, without internal details. */
 @Catch()
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
-  /** @param write sends the body of a response whose status and headers are set; JSON by default */
-  constructor(
-    private readonly write = (response: Response, mapped: HttpException): void => {
-      response.json(mapped.getResponse());
-    },
-  ) {}
+  /** @param write sends the body of a response whose status and headers are set; JSON or problem details by default */
+  constructor(private readonly write = writeJson) {}
 
   catch(error: unknown, host: ArgumentsHost) {
     const response = host.switchToHttp().getResponse<Response>();
@@ -55,6 +57,27 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.log[level](error.message);
     return mapped;
   }
+}
+
+function writeJson(response: Response, error: HttpException): void {
+  response.vary('Accept');
+  if (response.req.accepts(['application/json', PROBLEM]) === PROBLEM)
+    response.set('Content-Type', PROBLEM).send(Buffer.from(JSON.stringify(toProblem(error))));
+  else response.json(error.getResponse());
+}
+
+/** Problem details; the issues of a 422 are an extension member. */
+function toProblem(error: HttpException): object {
+  const status = error.getStatus();
+  const { detail } = error.getResponse() as { detail: unknown };
+  return {
+    type: 'about:blank',
+    title: STATUS_CODES[status],
+    status,
+    ...(error instanceof ValidationException
+      ? { detail: INVALID_REQUEST, errors: error.issues }
+      : { detail }),
+  };
 }
 
 /** Errors of the framework as the contract words them. */

@@ -6,6 +6,7 @@ import express, { type Response } from 'express';
 import { FileAnswer } from '../common/formats/file-answer.js';
 import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
+import { JsonAnswer, setAnswerHeaders } from './json-answer.js';
 import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 import { startZstd } from './zstd.js';
@@ -33,6 +34,12 @@ export class HttpAdapter extends ExpressAdapter {
       if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
       return void sendStream(response, body.body);
     }
+    if (body instanceof JsonAnswer) {
+      setAnswerHeaders(response, body);
+      return this.reply(response, body.body, statusCode);
+    }
+    // Express would answer `If-None-Match: *` with 304.
+    if (response.get('ETag') === undefined) delete response.req.headers['if-none-match'];
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);

@@ -5,6 +5,9 @@ import { ConfigError } from '../config/config.js';
 /** Error codes for a name without an address, and for an address of another machine. */
 const WRONG_HOST = new Set(['ENOTFOUND', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL']);
 
+/** Wildcard addresses of a listener. */
+const UNSPECIFIED = new Set(['0.0.0.0', '::']);
+
 /**
  * Starts to listen.
  *
@@ -26,4 +29,10 @@ export async function listen(server: Server, variable: string, port: number, hos
       throw new ConfigError(`Invalid configuration. ${variable}: this account may not listen on ${port}`);
     throw new Error(`${variable}: ${message}`, { cause: error });
   }
+}
+
+/** The URL under which a client on this machine reaches a listener; a wildcard address is not one that it can connect to. */
+export function formatBaseUrl(host: string, port: number): string {
+  const name = UNSPECIFIED.has(host) ? 'localhost' : host;
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }

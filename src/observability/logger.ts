@@ -11,9 +11,9 @@ const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 const servers = new Map<LogDestination, Pino>();
 let dropped = 0;
 
-/** The log of a command, written synchronously. */
-export function createCommandLogger(to: LogDestination): Pino {
-  return pino({ base: null }, destination({ fd: FILE_DESCRIPTOR[to], sync: true }));
+/** The log of a command, written synchronously to an open file. */
+export function createCommandLogger(fd: number): Pino {
+  return pino({ base: null }, destination({ fd, sync: true }));
 }
 
 /**

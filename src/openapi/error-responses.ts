@@ -13,7 +13,8 @@ import {
   serviceUnavailable,
 } from '../http/api-error.js';
 import { belowMinimum, createIssue } from '../validation/issues.js';
-import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
+import { PROBLEM } from '../http/exception.filter.js';
+import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
 import { AUTHENTICATED_HEADERS, optionalHeaders, requiredHeaders } from './headers.js';
 
 const PRE_AUTH_HEADERS = {
@@ -61,9 +62,12 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
     {
       description: 'Invalid parameters or body: all errors of the request, path parameters first',
       headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: jsonContent(ValidationErrorBody, {
-        example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
-      }),
+      content: {
+        ...jsonContent(ValidationErrorBody, {
+          example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
+        }),
+        [PROBLEM]: { schema: { $ref: getSchemaPath(ValidationProblem) } },
+      },
     },
   ],
   429: [
@@ -71,7 +75,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
     {
       description:
         'Too many requests with this key, or too many invalid keys from this address; the latter is answered without ' +
-        'the `X-RateLimit-*` headers',
+        'the headers of the limit',
       headers: PRE_AUTH_HEADERS_WITH_RETRY,
       content: errorContent({ exceeded: rateLimitExceeded(1) }),
     },
@@ -118,9 +122,12 @@ export function errorResponseReferences({ hasBody = false } = {}): Record<string
 /** The plain error body, with an example of each possible `detail`. */
 function errorContent(details: Readonly<Record<string, ApiError>>) {
   const examples = Object.entries(details).map(([name, { detail }]) => [name, { value: { detail } }]);
-  return jsonContent(ErrorBody, {
-    examples: Object.fromEntries(examples) as Record<string, { value: object }>,
-  });
+  return {
+    ...jsonContent(ErrorBody, {
+      examples: Object.fromEntries(examples) as Record<string, { value: object }>,
+    }),
+    [PROBLEM]: { schema: { $ref: getSchemaPath(Problem) } },
+  };
 }
 
 function jsonContent(body: typeof ErrorBody | typeof ValidationErrorBody, examples: object) {

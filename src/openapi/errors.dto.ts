@@ -56,3 +56,27 @@ export class ValidationErrorBody {
   })
   detail: ValidationError[];
 }
+
+/** Problem details (RFC 9457). */
+export class Problem {
+  @ApiProperty({ type: 'string', enum: ['about:blank'], description: 'No more than what the status says' })
+  type: string;
+
+  @ApiProperty({ type: 'string', description: 'What the status means', example: 'Not Found' })
+  title: string;
+
+  @ApiProperty({ type: 'integer', description: 'The status of the response', example: 404 })
+  status: number;
+
+  @ApiProperty({ type: 'string', description: 'What went wrong', example: 'App not found' })
+  detail: string;
+}
+
+/** Problem details of a 422. */
+export class ValidationProblem extends Problem {
+  @ApiProperty({
+    type: () => [ValidationError],
+    description: 'All validation errors of the request, path parameters first',
+  })
+  errors: ValidationError[];
+}

@@ -1,4 +1,5 @@
 import type { HeaderObject, ReferenceObject } from '@nestjs/swagger';
+import { EXAMPLES } from '../common/examples.js';
 
 type References = Readonly<Record<string, ReferenceObject>>;
 
@@ -21,7 +22,31 @@ export const HEADERS = {
   'X-RateLimit-Limit': count('Maximum requests allowed per minute', 1, 100),
   'X-RateLimit-Remaining': count('Requests remaining in the current window', 0, 99),
   'X-RateLimit-Reset': count('Unix timestamp, in whole seconds, at which the limit resets', 0, 1795220160),
+  'RateLimit-Policy': {
+    description: 'The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds',
+    required: true,
+    schema: { type: 'string', pattern: '^"default";q=\\d+;w=\\d+$' },
+    example: '"default";q=100;w=60',
+  },
+  RateLimit: {
+    description: 'The state of the limit, as in the same draft: `r` requests remain for `t` seconds',
+    required: true,
+    schema: { type: 'string', pattern: '^"default";r=\\d+;t=\\d+$' },
+    example: '"default";r=99;t=60',
+  },
   'Retry-After': count('Whole seconds to wait before the next try', 1, 17),
+  Link: {
+    description: 'The next page, relative to the URL of this one; present only if there is one',
+    required: false,
+    schema: { type: 'string', pattern: '^<\\?[!-;=?-~]+>; rel="next"$' },
+    example: `<?limit=100&next_token=${EXAMPLES.next_token}>; rel="next"`,
+  },
+  ETag: {
+    description: 'A hash of the body for `If-None-Match`; present only if what it describes lies in the past',
+    required: false,
+    schema: { type: 'string', pattern: '^(W/)?"[\\w-]+"$' },
+    example: '"Rv8Kn3tQ3l0bW5mW1u0t2mQkYp0dJm6Vw2yS1s8cJrE"',
+  },
   'X-Percentile-Accuracy': {
     description:
       'How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)',
@@ -45,6 +70,8 @@ export const AUTHENTICATED_HEADERS = [
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
+  'RateLimit-Policy',
+  'RateLimit',
 ] as const;
 
 /** Headers of every response. */

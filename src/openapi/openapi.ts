@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { errorResponseComponents, errorResponseReferences } from './error-responses.js';
-import { ErrorBody, ValidationErrorBody } from './errors.dto.js';
+import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
 import { HEADERS } from './headers.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
@@ -19,7 +19,8 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 - Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
 - 100 requests a minute and key; the \`X-RateLimit-*\` headers have the current state.
-- Pages: send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
+- Errors are \`{"detail": …}\`; with \`Accept: application/problem+json\` they are problem details (RFC 9457).
+- Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
 - Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
 `.trim();
 
@@ -41,7 +42,7 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     base(),
     {
       autoTagControllers: false,
-      extraModels: [ErrorBody, ValidationErrorBody],
+      extraModels: [ErrorBody, ValidationErrorBody, Problem, ValidationProblem],
     },
   );
   const paths = withoutAliases(document.paths);

@@ -1,6 +1,6 @@
 import { Get, type Type, applyDecorators } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
+import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 
 /** Name of the security scheme in the document. */
@@ -18,6 +18,8 @@ export interface ReadOperationOptions {
   input?: Type;
   /** Class of the 200 body. */
   response: Type;
+  /** Additional headers of the response. With `ETag` it may also be a 304. */
+  headers?: readonly HeaderName[];
 }
 
 /**
@@ -25,7 +27,8 @@ export interface ReadOperationOptions {
  * operations.
  */
 export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
-  const { id, tag, summary, description, path, input, response } = options;
+  const { id, tag, summary, description, path, input, response, headers = [] } = options;
+  const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
   return applyDecorators(
     Get(path),
     ApiTags(tag),
@@ -34,8 +37,17 @@ export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
     ApiOkResponse({
       type: response,
       description: 'Success',
-      headers: requiredHeaders(AUTHENTICATED_HEADERS),
+      headers: responseHeaders,
     }),
+    ...(headers.includes('ETag')
+      ? [
+          ApiResponse({
+            status: 304,
+            description: 'The copy that `If-None-Match` names is still valid',
+            headers: responseHeaders,
+          }),
+        ]
+      : []),
     ...(input ? [apiInput(input)] : []),
   );
 }

@@ -16,6 +16,12 @@ export interface WindowCursor {
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
+/** Whether no request of the future belongs to the window; the default end is now, so the next read has another window. */
+export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
+  const [, end] = token ? token.window : requestedWindow;
+  return end !== null && end <= now;
+}
+
 /** An input whose answer comes in pages. */
 export interface PagedInput {
   app_id: number;

@@ -6,9 +6,12 @@ import { premiumRequired, rateLimitExceeded } from '../http/api-error.js';
 import { Telemetry } from '../observability/telemetry.js';
 import type { CounterStorage } from './counter.storage.js';
 
+/** The name of the only policy in `RateLimit-Policy` and `RateLimit`. */
+const POLICY = 'default';
+
 /**
- * Counts every request with a valid key, one count per key over all routes, and sets the three
- * `X-RateLimit-*` headers on every response. A plan without API access: 403. Over the limit: 429 with
+ * Counts every request with a valid key, one count per key over all routes, and sets the three `X-RateLimit-*` headers
+ * and those of draft-ietf-httpapi-ratelimit-headers on every response. A plan without API access: 403. Over the limit: 429 with
  * `Retry-After` (docs/contract.md#order, docs/contract.md#errors, docs/contract.md#rate-limit). Runs after
  * `ApiKeyGuard`; a request without an account is not counted.
  */
@@ -36,11 +39,18 @@ export class RateLimitGuard extends ThrottlerGuard {
     const incoming = http.getRequest<Request>();
     const tracker = await getTracker(incoming, context);
     const key = generateKey(context, tracker, throttler.name ?? '');
-    const { window, isBlocked, timeToBlockExpire } = await this.storageService.increment(key, ttl, limit);
+    const { window, isBlocked, timeToExpire, timeToBlockExpire } = await this.storageService.increment(
+      key,
+      ttl,
+      limit,
+    );
+    const remaining = Math.max(0, limit - window.hits);
     http.getResponse<Response>().set({
       'X-RateLimit-Limit': String(limit),
-      'X-RateLimit-Remaining': String(Math.max(0, limit - window.hits)),
+      'X-RateLimit-Remaining': String(remaining),
       'X-RateLimit-Reset': String(Math.ceil(window.endsAtMs / 1000)),
+      'RateLimit-Policy': `"${POLICY}";q=${limit};w=${ttl / 1000}`,
+      RateLimit: `"${POLICY}";r=${remaining};t=${timeToExpire}`,
     });
     this.telemetry?.metrics?.countDecision('api_key', !isBlocked);
     if (incoming.account?.plan !== 'premium') throw premiumRequired();

@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
+import type { JsonAnswer } from '../http/json-answer.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
 import { RequestDetails } from './request-details.dto.js';
@@ -21,8 +22,9 @@ export class RequestLogsController {
       'checks are left out. Filters are combined with AND.',
     input: ListRequestLogsInput,
     response: RequestLogPage,
+    headers: ['Link', 'ETag'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<Buffer> {
+  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<JsonAnswer> {
     return this.service.list(account, input);
   }
 
@@ -34,8 +36,9 @@ export class RequestLogsController {
     path: ':request_uuid',
     input: GetRequestDetailsInput,
     response: RequestDetails,
+    headers: ['ETag'],
   })
-  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<Buffer> {
+  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<JsonAnswer> {
     return this.service.get(account, input);
   }
 }

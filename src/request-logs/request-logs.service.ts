@@ -6,7 +6,8 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
-import type { WindowCursor } from '../pagination/page-cursor.js';
+import { JsonAnswer } from '../http/json-answer.js';
+import { type WindowCursor, endsInPast } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
@@ -36,8 +37,8 @@ export class RequestLogsService {
     private readonly tokens: PageTokens,
   ) {}
 
-  /** A page as JSON text in UTF-8: records are framed as the engine wrote them. */
-  async list(account: Account, input: ListRequestLogsInput): Promise<Buffer> {
+  /** A page: records are framed as the engine wrote them. */
+  async list(account: Account, input: ListRequestLogsInput): Promise<JsonAnswer> {
     const { app_id, limit, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
     const window = resolveCursorWindow(input.cursor);
@@ -47,14 +48,14 @@ export class RequestLogsService {
     const rows = page.rows.withoutRepeats(KEY_LENGTH);
     const count = Math.min(page.count, rows.length);
     const token = hasMore ? await this.tokenAfter(rows.at(count - 1), input, scope, window) : undefined;
-    return frameLines(rows, count, token);
+    return new JsonAnswer(frameLines(rows, count, token), endsInPast(input.cursor), token);
   }
 
-  /** One request as JSON text in UTF-8; 404 if it is unknown, expired, excluded or of another app. */
+  /** One request; 404 if it is unknown, expired, excluded or of another app. */
   async get(
     account: Account,
     { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
-  ): Promise<Buffer> {
+  ): Promise<JsonAnswer> {
     const scope = await this.apps.require(account, app_id, { request_uuid });
     const row = await this.repository.find(
       scope,
@@ -64,11 +65,11 @@ export class RequestLogsService {
     );
     if (row === null) throw requestLogNotFound();
     const open = findOpenTrace(row);
-    if (!open) return row;
+    if (!open) return new JsonAnswer(row, true);
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const logs = await this.traces.findLogs(scope, traceId);
-    return addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs);
+    return new JsonAnswer(addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs), true);
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

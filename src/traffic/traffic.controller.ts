@@ -1,6 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
+import type { JsonAnswer } from '../http/json-answer.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
 import { TrafficPage } from './traffic.dto.js';
@@ -20,8 +21,9 @@ export class TrafficController {
       'Excluded endpoints and periods without requests are left out.',
     input: GetTrafficInput,
     response: TrafficPage,
+    headers: ['Link', 'ETag'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<string> {
+  list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<JsonAnswer> {
     return this.service.list(account, input);
   }
 }

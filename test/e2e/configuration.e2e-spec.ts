@@ -46,6 +46,14 @@ const WRONG: Record<string, readonly string[]> = {
   MAX_CONSUMERS_PER_APP: [...NOT_WHOLE, '0', '10000001'],
   MAX_CONSUMER_GROUPS_PER_APP: [...NOT_WHOLE, '0', '1000001'],
   MAX_ENVIRONMENTS_PER_APP: [...NOT_WHOLE, '0', '100001'],
+  CORS_ORIGINS: [
+    'example.com',
+    'https://example.com/',
+    'https://a.example/b',
+    '*,https://a.example',
+    'null',
+    'ftp:x',
+  ],
   TRUST_PROXY: [
     'yes',
     '-1',
@@ -76,7 +84,7 @@ const WRONG: Record<string, readonly string[]> = {
 /** What OpenTelemetry's other variables say counts only where traces are made. */
 const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 /** Any text will do, or only trying tells. */
-const FREE = ['DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
+const FREE = ['AUDIT_LOG', 'DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
 
 /** A secret can be in a file instead, which a variable of its own names. */
 const SECRETS = {
@@ -119,6 +127,8 @@ describe('the configuration', () => {
     ['REDIS_URL', 'rediss://:p%20w@redis.example/1'],
     ['COUNTRY_DATABASE', 'package.json'],
     ['CACHE_TTL_MS', '0'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'https://a.example, http://localhost:5173'],
     ['PORT', ''],
     ['HOST', 'localhost'],
     ['HOST', '::'],

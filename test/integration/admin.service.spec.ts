@@ -1,4 +1,5 @@
 import { AdminError, AdminService } from '../../src/admin/admin.service.js';
+import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
@@ -210,5 +211,111 @@ describe('AdminService', () => {
       await expect(admin.setExcluded(NOBODY, 'GET', '/a', true)).rejects.toThrow(AdminError);
       await expect(admin.setExcluded(otherId, 'GET', '/*', true)).rejects.toThrow(AdminError);
     });
+  });
+
+  describe('names', () => {
+    it('are changed, and nothing else', async () => {
+      const team = await admin.createTeam('Old', 'free');
+      expect(await admin.renameTeam(team.id, 'New')).toEqual({ ...team, name: 'New' });
+      expect(await admin.listTeams()).toContainEqual({ ...team, name: 'New' });
+
+      const app = await admin.createApp(team.id, 'Old', 'express');
+      await admin.setDisabled(app.id, true);
+      expect(await admin.renameApp(app.id, 'New')).toEqual({ id: app.id, name: 'New' });
+      expect(await admin.listApps(team.id)).toEqual([Object.assign({}, app, { name: 'New' })]);
+      expect(await dump(`apps_v1 FINAL WHERE id = ${app.id} AND disabled`)).toContain('"New"');
+
+      const { identifier } = await admin.createKey(team.id, { name: 'old', expiresAt: Date.now() + 60_000 });
+      const [key] = await admin.listKeys(team.id);
+      await admin.renameKey(identifier, 'new');
+      expect(await admin.listKeys(team.id)).toEqual([{ ...key, name: 'new' }]);
+    });
+
+    it('of teams and apps are not empty, and none is of what does not exist', async () => {
+      const appId = await createAppId();
+      for (const change of [
+        admin.renameApp(appId, ' '),
+        admin.renameApp(NOBODY, 'a'),
+        admin.renameTeam(NOBODY, 'a'),
+        admin.renameKey('zzzzzzz', 'a'),
+      ])
+        await expect(change).rejects.toThrow(AdminError);
+    });
+  });
+
+  describe('deletion', () => {
+    const keyFor = (identifier: string) => new ApiKeyRepository(open.store, open.config).find(identifier);
+
+    it('of a key leaves no row of it, and its team the others', async () => {
+      const teamId = await createTeamId();
+      const [deleted, kept] = [await admin.createKey(teamId), await admin.createKey(teamId)];
+      // Two versions of the row.
+      await admin.renameKey(deleted.identifier, 'x');
+      expect(await admin.deleteKey(deleted.identifier)).toEqual({
+        identifier: deleted.identifier,
+        deleted: true,
+      });
+      expect(await dump('api_keys_v1')).not.toContain(deleted.identifier);
+      expect(await keyFor(deleted.identifier)).toBeNull();
+      expect((await admin.listKeys(teamId)).map(({ identifier }) => identifier)).toEqual([kept.identifier]);
+      await expect(admin.deleteKey(deleted.identifier)).rejects.toThrow(AdminError);
+    });
+
+    it('of a team takes its keys along, and its ID is not used again', async () => {
+      const [teamId, otherId] = [await createTeamId(), await createTeamId()];
+      const other = await admin.createKey(otherId);
+      const { identifier } = await admin.createKey(teamId);
+      expect(await admin.deleteTeam(teamId)).toEqual({ id: teamId, deleted: true });
+      expect(await dump('api_keys_v1')).not.toContain(identifier);
+      expect((await admin.listTeams()).map(({ id }) => id)).not.toContain(teamId);
+      expect(await keyFor(other.identifier)).toMatchObject({ team_id: otherId });
+      await admin.deleteTeam(otherId);
+      expect(await createTeamId()).toBe(otherId + 1);
+      await expect(admin.deleteTeam(teamId)).rejects.toThrow(AdminError);
+    });
+
+    it('of a team with apps is refused, and changes nothing', async () => {
+      const teamId = await createTeamId();
+      const app = await admin.createApp(teamId, 'Shop', 'express');
+      const { identifier } = await admin.createKey(teamId);
+      await expect(admin.deleteTeam(teamId)).rejects.toThrow(`Team ${teamId} has apps: ${app.id}`);
+      expect(await keyFor(identifier)).toMatchObject({ team_id: teamId });
+    });
+  });
+
+  it('shows what is stored, when data arrived last, and the size of each table', async () => {
+    const appId = await createAppId();
+    const empty = await createAppId();
+    const oldest = Date.now() - 3_600_000;
+    const before = await admin.readStatus();
+    await new RequestsWriter(open.store).write(appId, [
+      buildRequest({ env: 'prod', timestamp: oldest }),
+      buildRequest({ env: 'prod', timestamp: oldest + 1_000 }),
+    ]);
+    const [environment] = await admin.listEnvironments(appId);
+    expect(environment).toMatchObject({
+      name: 'prod',
+      last_sync_at: expect.stringMatching(UTC_MILLISECONDS),
+    });
+    expect(await admin.listEnvironments(empty)).toEqual([]);
+    await expect(admin.listEnvironments(NOBODY)).rejects.toThrow(AdminError);
+
+    const { stored, environments, tables } = await admin.readStatus();
+    const rowsOf = (kinds: typeof stored, wanted: string) =>
+      kinds.find(({ kind }) => kind === wanted)?.rows ?? 0;
+    expect(rowsOf(stored, 'request logs') - rowsOf(before.stored, 'request logs')).toBe(2);
+    for (const { kind, rows, since } of stored)
+      expect([kind, since]).toEqual([kind, rows === 0 ? null : expect.stringMatching(UTC_MILLISECONDS)]);
+    expect(environments).toContainEqual({
+      app_id: appId,
+      app: 'Shop',
+      env_id: environment!.id,
+      env: 'prod',
+      last_sync_at: environment!.last_sync_at,
+    });
+    const logs = tables.find(({ table }) => table === 'request_logs_v1');
+    expect(logs?.rows).toBe(rowsOf(stored, 'request logs'));
+    expect(logs?.bytes).toBeGreaterThan(0);
+    expect(logs?.parts).toBeGreaterThan(0);
   });
 });

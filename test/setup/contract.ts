@@ -7,6 +7,8 @@ const DOCUMENTED_HEADERS = [
   'allow',
   'cache-control',
   'content-type',
+  'ratelimit',
+  'ratelimit-policy',
   'retry-after',
   'www-authenticate',
   'x-content-type-options',
@@ -40,6 +42,8 @@ export const WITH_KEY = {
   'x-ratelimit-limit': expect.stringMatching(/^\d+$/),
   'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
   'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/),
+  'ratelimit-policy': expect.stringMatching(/^"default";q=\d+;w=60$/),
+  ratelimit: expect.stringMatching(/^"default";r=\d+;t=\d+$/),
 };
 
 /** The plain error body, to the letter. */

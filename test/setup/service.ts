@@ -46,6 +46,23 @@ export async function command(args: readonly string[], env: NodeJS.ProcessEnv): 
   return { code, out, err };
 }
 
+/** The same on a terminal of its own; standard output and standard error are one there. */
+export async function commandOnTerminal(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<Omit<Ended, 'err'>> {
+  const words = [process.execPath, '--import', TYPESCRIPT, CLI, ...args];
+  const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+  const child = spawn('script', ['-qefc', line, '/dev/null'], {
+    env: { PATH: process.env.PATH, SHELL: '/bin/sh', ...env },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const out = lines(child.stdout);
+  const [code] = (await once(child, 'close')) as [number | null];
+  captureCommand({ code, out, err: [] });
+  return { code, out };
+}
+
 /** A new key is shown once, on standard output, and nothing else may have it. */
 function captureCommand({ out, err }: Ended) {
   const keys = out.flatMap(findKeys);

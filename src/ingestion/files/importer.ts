@@ -18,6 +18,8 @@ export interface ImportOptions extends ParseOptions {
   /** By default, the format of the first valid line. */
   format?: RequestFormat | undefined;
   now: number;
+  /** Called for each rejected line, in the order of the source. */
+  onRejected?: ((line: SourceLine) => void) | undefined;
 }
 
 /** Counts of an import: `read` is `imported` + `duplicates` + `rejected`. */
@@ -87,7 +89,7 @@ export class Importer {
     for (const line of lines) {
       const outcome = this.parseLine(line);
       this.summary.read += 1;
-      if ('reason' in outcome) this.reject(line.number, outcome.reason);
+      if ('reason' in outcome) this.reject(line, outcome.reason);
       else await this.push(outcome);
     }
   }
@@ -118,9 +120,10 @@ export class Importer {
     counts[name] = (counts[name] ?? 0) + 1;
   }
 
-  private reject(number: number, reason: string) {
+  private reject(line: SourceLine, reason: string) {
     this.summary.rejected += 1;
-    this.rejectedLines.add(number, reason);
+    this.rejectedLines.add(line.number, reason);
+    this.options.onRejected?.(line);
   }
 
   private async push(record: RequestRecord) {

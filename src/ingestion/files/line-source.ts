@@ -34,27 +34,37 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     /** Size of the file on disk; null if unknown, as for standard input. */
     readonly totalBytes: number | null,
     private readonly maxLineBytes: number,
+    private readonly onTooLong?: (piece: Buffer) => void,
   ) {}
 
   /**
    * Opens a file, or standard input for `-`.
    *
+   * @param onTooLong called with the bytes of lines that are too long, in pieces
    * @throws LineSourceError if it does not exist or cannot be read
    */
-  static async open(file: string, maxLineBytes = MAX_LINE_BYTES): Promise<LineSource> {
-    if (file === STANDARD_INPUT) return LineSource.from(process.stdin, maxLineBytes);
+  static async open(
+    file: string,
+    maxLineBytes = MAX_LINE_BYTES,
+    onTooLong?: (piece: Buffer) => void,
+  ): Promise<LineSource> {
+    if (file === STANDARD_INPUT) return LineSource.from(process.stdin, maxLineBytes, onTooLong);
     try {
       const { handle, size } = await openFile(file);
       const input = handle.createReadStream({ highWaterMark: READ_BYTES });
-      return new LineSource(file, input, size, maxLineBytes);
+      return new LineSource(file, input, size, maxLineBytes, onTooLong);
     } catch (error) {
       throw new LineSourceError(`Cannot read ${file}: ${describeError(error)}`);
     }
   }
 
   /** The lines of a stream of bytes, for example standard input. */
-  static from(input: Readable, maxLineBytes = MAX_LINE_BYTES): LineSource {
-    return new LineSource('standard input', input, null, maxLineBytes);
+  static from(
+    input: Readable,
+    maxLineBytes = MAX_LINE_BYTES,
+    onTooLong?: (piece: Buffer) => void,
+  ): LineSource {
+    return new LineSource('standard input', input, null, maxLineBytes, onTooLong);
   }
 
   /** Bytes read from the source so far; for gzip, compressed bytes. */
@@ -64,7 +74,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
 
   /** Yields every complete line; then throws LineSourceError if the source is truncated. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
-    const splitter = new LineSplitter(this.maxLineBytes);
+    const splitter = new LineSplitter(this.maxLineBytes, Infinity, this.onTooLong);
     try {
       for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {

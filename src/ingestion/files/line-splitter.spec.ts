@@ -3,10 +3,11 @@ import { LineSplitter, type SourceLine } from './line-splitter.js';
 
 const LIMIT = 64;
 
-function split(chunks: readonly Buffer[], limit = LIMIT): SourceLine[] {
-  const splitter = new LineSplitter(limit);
+function splitBytes(chunks: readonly Buffer[], splitter: LineSplitter): SourceLine[] {
   return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), ...splitter.end()];
 }
+const split = (chunks: readonly Buffer[], limit = LIMIT): SourceLine[] =>
+  splitBytes(chunks, new LineSplitter(limit)).map(({ number, text }) => ({ number, text }));
 const splitLines = (...chunks: string[]) => split(chunks.map((chunk) => Buffer.from(chunk)));
 
 /** The bytes in pieces of random length. */
@@ -48,6 +49,28 @@ describe('LineSplitter', () => {
       { number: 4, text: 'a' },
       { number: 5, text: null },
     ]);
+  });
+
+  it('keeps the bytes of every line that is not blank, also of one beyond the limit, in pieces', () => {
+    const line = fc.oneof(
+      fc.uint8Array({ maxLength: LIMIT + 20 }),
+      fc.constantFrom('', ' ', 'a\r', '\uFEFFa', 'x'.repeat(LIMIT + 1)).map((text) => Buffer.from(text)),
+    );
+    fc.assert(
+      fc.property(fc.array(line), fc.array(fc.nat()), (given, cuts) => {
+        const lines = given.map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a)));
+        const source = Buffer.concat(lines.flatMap((bytes) => [bytes, Buffer.from('\n')]));
+        let tooLong = Buffer.alloc(0);
+        const splitter = new LineSplitter(LIMIT, Infinity, (piece) => {
+          tooLong = Buffer.concat([tooLong, piece]);
+        });
+        const found = splitBytes(pieces(source, cuts), splitter);
+        expect(found.flatMap(({ bytes }) => bytes ?? [])).toEqual(
+          found.flatMap(({ number, text }) => (text === null ? [] : [lines[number - 1]])),
+        );
+        expect(tooLong).toEqual(Buffer.concat(lines.filter(({ length }) => length > LIMIT)));
+      }),
+    );
   });
 
   it('reads bytes that are not UTF-8 as U+FFFD', () => {

@@ -4,6 +4,8 @@ export interface SourceLine {
   readonly number: number;
   /** Without its line end; null when the line is longer than the limit. */
   readonly text: string | null;
+  /** As it was, without its line feed; absent when the line is longer than the limit. */
+  readonly bytes?: Buffer;
 }
 
 const NEWLINE = 0x0a;
@@ -19,10 +21,14 @@ export class LineSplitter {
   private pieces: Buffer[] = [];
   private length = 0;
 
-  /** @param maxLines including blank lines; the rest is ignored */
+  /**
+   * @param maxLines including blank lines; the rest is ignored
+   * @param onTooLong called with the bytes of each line beyond the limit, in pieces, without its line feed
+   */
   constructor(
     private readonly maxLineBytes: number,
     private readonly maxLines = Infinity,
+    private readonly onTooLong: (piece: Buffer) => void = () => undefined,
   ) {}
 
   /** Whether there are more lines than the limit. */
@@ -49,22 +55,26 @@ export class LineSplitter {
 
   private keep(piece: Buffer) {
     this.length += piece.length;
-    if (this.length > this.maxLineBytes) this.pieces = [];
-    else if (piece.length > 0) this.pieces.push(piece);
+    if (piece.length > 0) this.pieces.push(piece);
+    if (this.length > this.maxLineBytes) this.pieces.splice(0).forEach(this.onTooLong);
   }
 
   private *takeLine(): Generator<SourceLine> {
     this.number++;
     if (this.isExceeded) return;
-    const text = this.length > this.maxLineBytes ? null : this.text();
+    const bytes = this.length > this.maxLineBytes ? undefined : this.bytes();
     this.pieces = [];
     this.length = 0;
-    if (text?.trim() !== '') yield { number: this.number, text };
+    const text = bytes ? this.decode(bytes) : null;
+    if (text?.trim() !== '') yield { number: this.number, text, ...(bytes && { bytes }) };
   }
 
-  private text(): string {
+  private bytes(): Buffer {
     const [first] = this.pieces;
-    const bytes = first?.length === this.length ? first : Buffer.concat(this.pieces);
+    return first?.length === this.length ? first : Buffer.concat(this.pieces);
+  }
+
+  private decode(bytes: Buffer): string {
     const text = bytes.toString();
     const start = this.number === 1 && text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
     return text.slice(start, text.endsWith('\r') ? -1 : undefined);

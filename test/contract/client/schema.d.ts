@@ -1000,6 +1000,52 @@ export interface components {
             /** @description All validation errors of the request, path parameters first */
             detail: components["schemas"]["ValidationError"][];
         };
+        Problem: {
+            /**
+             * @description No more than what the status says
+             * @enum {string}
+             */
+            type: "about:blank";
+            /**
+             * @description What the status means
+             * @example Not Found
+             */
+            title: string;
+            /**
+             * @description The status of the response
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description What went wrong
+             * @example App not found
+             */
+            detail: string;
+        };
+        ValidationProblem: {
+            /**
+             * @description No more than what the status says
+             * @enum {string}
+             */
+            type: "about:blank";
+            /**
+             * @description What the status means
+             * @example Not Found
+             */
+            title: string;
+            /**
+             * @description The status of the response
+             * @example 404
+             */
+            status: number;
+            /**
+             * @description What went wrong
+             * @example App not found
+             */
+            detail: string;
+            /** @description All validation errors of the request, path parameters first */
+            errors: components["schemas"]["ValidationError"][];
+        };
     };
     responses: {
         /** @description Missing or invalid API key */
@@ -1011,6 +1057,7 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The team's plan is not premium */
@@ -1020,10 +1067,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Not found, expired, or owned by another team (indistinguishable by design) */
@@ -1033,10 +1083,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The body has more than 64 KB */
@@ -1046,10 +1099,13 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Invalid parameters or body: all errors of the request, path parameters first */
@@ -1059,6 +1115,8 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                RateLimit: components["headers"]["RateLimit"];
                 [name: string]: unknown;
             };
             content: {
@@ -1081,9 +1139,10 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["ValidationErrorBody"];
+                "application/problem+json": components["schemas"]["ValidationProblem"];
             };
         };
-        /** @description Too many requests with this key, or too many invalid keys from this address; the latter is answered without the `X-RateLimit-*` headers */
+        /** @description Too many requests with this key, or too many invalid keys from this address; the latter is answered without the headers of the limit */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1102,11 +1161,22 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description Internal error */
@@ -1128,10 +1198,21 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The store cannot be reached, or is overloaded */
@@ -1153,11 +1234,22 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
         /** @description The query exceeded its time limit */
@@ -1179,10 +1271,21 @@ export interface components {
                  * @example 1795220160
                  */
                 "X-RateLimit-Reset"?: number;
+                /**
+                 * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+                 * @example "default";q=100;w=60
+                 */
+                "RateLimit-Policy"?: string;
+                /**
+                 * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+                 * @example "default";r=99;t=60
+                 */
+                RateLimit?: string;
                 [name: string]: unknown;
             };
             content: {
                 "application/json": components["schemas"]["ErrorBody"];
+                "application/problem+json": components["schemas"]["Problem"];
             };
         };
     };
@@ -1210,10 +1313,30 @@ export interface components {
          */
         "X-RateLimit-Reset": number;
         /**
+         * @description The limit, as in draft-ietf-httpapi-ratelimit-headers: `q` requests in `w` seconds
+         * @example "default";q=100;w=60
+         */
+        "RateLimit-Policy": string;
+        /**
+         * @description The state of the limit, as in the same draft: `r` requests remain for `t` seconds
+         * @example "default";r=99;t=60
+         */
+        RateLimit: string;
+        /**
          * @description Whole seconds to wait before the next try
          * @example 17
          */
         "Retry-After": number;
+        /**
+         * @description The next page, relative to the URL of this one; present only if there is one
+         * @example <?limit=100&next_token=eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg>; rel="next"
+         */
+        Link: string;
+        /**
+         * @description A hash of the body for `If-None-Match`; present only if what it describes lies in the past
+         * @example "Rv8Kn3tQ3l0bW5mW1u0t2mQkYp0dJm6Vw2yS1s8cJrE"
+         */
+        ETag: string;
         /**
          * @description How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)
          * @example 0.011 +5ms
@@ -1245,6 +1368,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1277,6 +1402,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1319,6 +1446,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1361,6 +1490,9 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1415,11 +1547,30 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RequestLogPage"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1585,6 +1736,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1629,11 +1782,28 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RequestDetails"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1681,11 +1851,30 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["TrafficRecordPage"];
                 };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    Link: components["headers"]["Link"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -1800,6 +1989,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     "X-Percentile-Accuracy": components["headers"]["X-Percentile-Accuracy"];
                     [name: string]: unknown;
                 };
@@ -1993,6 +2184,8 @@ export interface operations {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {

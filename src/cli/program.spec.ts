@@ -1,0 +1,156 @@
+import { spawnSync } from 'node:child_process';
+import { Command, CommanderError } from 'commander';
+import { PRODUCT_VERSION } from '../config/version.js';
+import { createProgram } from './program.js';
+
+const PROGRAM = 'request-analytics';
+
+/** Runs the command line without its actions; resolves to what it printed and its exit code. */
+function run(...args: string[]): { out: string; err: string; code: number } {
+  const program = createProgram();
+  const printed = { out: '', err: '', code: 0 };
+  for (const command of listCommands(program))
+    command.exitOverride().configureOutput({
+      writeOut: (text) => (printed.out += text),
+      writeErr: (text) => (printed.err += text),
+    });
+  for (const command of listCommands(program)) if (isLeaf(command)) command.action(() => undefined);
+  try {
+    program.parse(args, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    printed.code = error.exitCode;
+  }
+  return printed;
+}
+
+const isLeaf = (command: Command) => command.commands.length === 0;
+
+function listCommands(command: Command): Command[] {
+  return [command, ...command.commands.flatMap(listCommands)];
+}
+
+function pathTo(command: Command): string[] {
+  return command.parent ? [...pathTo(command.parent), command.name()] : [];
+}
+
+const PATHS = listCommands(createProgram()).map((command) => pathTo(command).join(' '));
+
+/** The words of a line, as a shell splits it, up to a pipe or a redirection. */
+function splitWords(line: string): string[] {
+  const [command = ''] = line.split(/ [|>] /, 1);
+  return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+}
+
+describe('the command line', () => {
+  it.each(PATHS)('shows examples in the help that can be run as they are: %s', (path) => {
+    const { out, code } = run(...path.split(' ').filter(Boolean), '--help');
+    expect(code).toBe(0);
+    expect(out).toMatch(/\nExamples:\n/);
+    const lines = out.split('\n').filter((line) => line.includes(`${PROGRAM} `) && !line.startsWith('Usage'));
+    expect(lines.length).toBeGreaterThan(0);
+    for (const line of lines) {
+      const command = /request-analytics ([^)]*)/.exec(line)?.[1] ?? '';
+      expect([line, run(...splitWords(command))]).toEqual([
+        line,
+        { out: expect.any(String), err: '', code: 0 },
+      ]);
+    }
+  });
+
+  it('knows --version and help', () => {
+    expect(run('--version')).toEqual({ out: `${PRODUCT_VERSION}\n`, err: '', code: 0 });
+    expect(run('help', 'import').out).toBe(run('import', '--help').out);
+    expect(run('team', 'help', 'create').out).toBe(run('team', 'create', '--help').out);
+  });
+
+  it('takes --json before and after a command', () => {
+    for (const args of [
+      ['--json', 'team', 'list'],
+      ['team', 'list', '--json'],
+      ['team', '--json', 'list'],
+    ])
+      expect(run(...args)).toMatchObject({ code: 0, err: '' });
+    expect(run('team', 'list', '--help').out).toContain('--json');
+  });
+
+  it.each(['2020-01-01', 'soon', new Date(Date.now() - 1).toISOString()])(
+    'refuses a key that expires at %s',
+    (expires) => {
+      const { code, err } = run('key', 'create', '--team', '1', '--expires', expires);
+      expect([code, err]).toEqual([1, expect.stringMatching(/^error: option '--expires .*must be/)]);
+    },
+  );
+});
+
+describe('completion', () => {
+  /** What bash offers for the last of these words. */
+  function complete(...words: string[]): string[] {
+    const script = `${printScript('bash')}
+      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+      _request_analytics
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', PROGRAM, ...words], {
+      encoding: 'utf8',
+    });
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter(Boolean);
+  }
+
+  function printScript(shell: string): string {
+    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+    try {
+      createProgram().parse(['completion', shell], { from: 'user' });
+      return written.mock.calls.map(([text]) => String(text)).join('');
+    } finally {
+      written.mockRestore();
+    }
+  }
+
+  it.each<[string[], string[]]>([
+    [['te'], ['team']],
+    [['team', 's'], ['set-plan']],
+    [['team', 'create', '--n'], ['--name']],
+    [
+      ['team', 'create', '--plan', ''],
+      ['free', 'premium'],
+    ],
+    [['team', 'create', '--plan', 'p'], ['premium']],
+    [['team', 'create', '--name', ''], []],
+    [['team', 'create', '--name', 'A', '--p'], ['--plan']],
+    [['import', '--format', 'n'], ['ndjson']],
+    [
+      ['export', '--format', ''],
+      ['ndjson', 'arrow', 'csv', 'parquet'],
+    ],
+    [['import', 'acc'], []],
+    [['nothing', ''], []],
+    [['serve', '--js'], ['--json']],
+  ])('of bash offers for %j', (words, offered) => {
+    expect(complete(...words).sort()).toEqual(offered.sort());
+  });
+
+  it('of bash offers every command and option', () => {
+    for (const command of listCommands(createProgram())) {
+      const names = command.commands.map((one) => one.name());
+      const options = command.options.map(({ long }) => long!);
+      expect(complete(...pathTo(command), '')).toEqual(expect.arrayContaining([...names, ...options]));
+    }
+  });
+
+  it.each(['zsh', 'fish'])('of %s has every command and option', (shell) => {
+    const script = printScript(shell);
+    for (const command of listCommands(createProgram()).slice(1)) {
+      expect(script).toMatch(new RegExp(`\\b${command.name()}\\b`));
+      for (const { long } of command.options)
+        expect(script).toContain(shell === 'fish' ? `-l ${long!.slice(2)}` : long!);
+    }
+  });
+
+  it('refuses another shell', () => {
+    expect(run('completion', 'tcsh')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('bash, zsh, fish'),
+    });
+  });
+});

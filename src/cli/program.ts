@@ -1,0 +1,58 @@
+import { Command } from 'commander';
+import { PRODUCT_VERSION } from '../config/version.js';
+import { appCommand } from './app.js';
+import { collectorCommand } from './collector.js';
+import { completionCommand } from './completion.js';
+import { demoCommand } from './demo.command.js';
+import { endpointCommand } from './endpoint.js';
+import { exportCommand } from './export.js';
+import { importCommand } from './import.js';
+import { keyCommand } from './key.js';
+import { migrateCommand } from './migrate.js';
+import { openapiCommand } from './openapi.js';
+import { envCommand } from './env.js';
+import { examples } from './options.js';
+import { forceJson } from './output.js';
+import { serveCommand } from './serve.js';
+import { statusCommand } from './status.js';
+import { teamCommand } from './team.js';
+import { verifyCommand } from './verify.js';
+import { writeTokenCommand } from './write-token.js';
+
+const EXIT_CODES = '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration.';
+
+const COMMANDS = [
+  migrateCommand,
+  teamCommand,
+  appCommand,
+  envCommand,
+  keyCommand,
+  writeTokenCommand,
+  endpointCommand,
+  importCommand,
+  exportCommand,
+  statusCommand,
+  verifyCommand,
+  serveCommand,
+  collectorCommand,
+  demoCommand,
+  openapiCommand,
+  completionCommand,
+];
+
+/** The command line with all its commands. */
+export function createProgram(): Command {
+  const program = new Command('request-analytics')
+    .description('Request logs and traffic of monitored apps: the service and its administration.')
+    .version(PRODUCT_VERSION)
+    .option('--json', 'print results as JSON, also on a terminal')
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', examples('demo', 'team create --name Acme', 'help import'))
+    .addHelpText('after', EXIT_CODES)
+    .hook('preAction', () => {
+      if (program.opts<{ json?: boolean }>().json) forceJson();
+    });
+  for (const register of COMMANDS) register(program);
+  return program;
+}

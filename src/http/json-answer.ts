@@ -1,0 +1,55 @@
+import { hash } from 'node:crypto';
+import type { Request, Response } from 'express';
+import { parseRawQuery } from './raw-query.js';
+
+/** Bodies of this many bytes and more are compressed. */
+export const COMPRESSED_FROM_BYTES = 1_024;
+
+const CODINGS = ['br', 'gzip', 'deflate'];
+/** What may not stand unescaped in the target of a link (RFC 3986), except for `%`, which escapes already. */
+const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/g;
+
+/** A 200 in JSON whose headers say more: where the next page is, and whether a copy of the client is still valid. */
+export class JsonAnswer {
+  /**
+   * @param body JSON text
+   * @param isSettled whether all that it describes lies in the past, so that it is likely to stay as it is
+   * @param nextToken the token of the next page, if there is one
+   */
+  constructor(
+    readonly body: string | Buffer,
+    readonly isSettled: boolean,
+    readonly nextToken?: string,
+  ) {}
+}
+
+/** Sets `Link` (docs/contract.md#link), and `ETag` with what belongs to it (docs/contract.md#conditional-requests). */
+export function setAnswerHeaders(response: Response, { body, isSettled, nextToken }: JsonAnswer): void {
+  if (nextToken !== undefined)
+    response.set('Link', `<${nextPage(response.req.originalUrl, nextToken)}>; rel="next"`);
+  if (!isSettled) return;
+  response.set({ 'Cache-Control': 'private, no-cache', ETag: entityTag(response.req, body) });
+  response.vary('Accept-Encoding');
+}
+
+/** The reference consists of a query alone, so that it is right behind a proxy that changes the path. */
+function nextPage(target: string, token: string): string {
+  const query = parseRawQuery(target);
+  query.delete('next_token');
+  const pairs = Array.from(query, ([name, raw]) => `${encodeURIComponent(name)}=${escapeUnsafe(raw)}`);
+  return `?${[...pairs, `next_token=${token}`].join('&')}`;
+}
+
+function escapeUnsafe(raw: string): string {
+  return raw.replace(UNSAFE, encodeURIComponent);
+}
+
+/**
+ * A hash of the body. It is weak if the body may be compressed, because its codings differ in their bytes (RFC 9110, section
+ * 8.8.3.3).
+ */
+function entityTag(request: Request, body: string | Buffer): string {
+  const tag = `"${hash('sha256', body, 'base64url')}"`;
+  const isCompressed = Buffer.byteLength(body) >= COMPRESSED_FROM_BYTES && request.acceptsEncodings(CODINGS);
+  return isCompressed ? `W/${tag}` : tag;
+}

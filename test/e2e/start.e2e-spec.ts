@@ -1,0 +1,37 @@
+import { eventually } from '../setup/eventually.js';
+import { Service, dataDirectory, prepare } from '../setup/service.js';
+import { describeEmbedded } from '../setup/store.js';
+
+describeEmbedded('the start of the service', () => {
+  const data = dataDirectory();
+
+  afterAll(data.remove);
+  afterEach(() => Service.endAll());
+
+  /** Its log lines with this beginning of the message. */
+  const linesOf = ({ log }: Service, start: string) => log.filter(({ msg }) => String(msg).startsWith(start));
+
+  it('logs its URL and that of its reference, and what to do when there is no key', async () => {
+    const service = await Service.start(['serve'], { ...data.env, HOST: '0.0.0.0' });
+    await eventually(() => linesOf(service, 'There is no API key').length === 1);
+    const { port } = new URL(service.apiUrl);
+    expect(linesOf(service, 'listening')).toEqual([
+      expect.objectContaining({ url: `http://localhost:${port}`, docs: `http://localhost:${port}/docs` }),
+    ]);
+    expect(service.err).toEqual([]);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('has nothing to say of keys when there is one, and names no reference that is off', async () => {
+    const { key } = await prepare(data.env);
+    const service = await Service.start(['serve'], { ...data.env, DOCS: 'off' });
+    const response = await fetch(`${service.apiUrl}/v1/team`, { headers: { 'Api-Key': key } });
+    expect(response.status).toBe(200);
+    expect(await service.stop()).toBe(0);
+    const { port } = new URL(service.apiUrl);
+    const [listening] = linesOf(service, 'listening');
+    expect(listening).toMatchObject({ url: `http://127.0.0.1:${port}` });
+    expect(listening).not.toHaveProperty('docs');
+    expect(linesOf(service, 'There is no API key')).toEqual([]);
+  });
+});
