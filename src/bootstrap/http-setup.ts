@@ -49,7 +49,7 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
 
 /**
  * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but for Arrow and
- * Parquet, which are compressed already. The package's list of types does not know NDJSON.
+ * Parquet, which are compressed already, and what `startZstd` compresses. The package's list of types does not know NDJSON.
  */
 const compress = compression({
   threshold: 1024,

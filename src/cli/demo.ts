@@ -43,7 +43,12 @@ function baseUrl(host: string, port: number): string {
 }
 
 /** The command lines can be pasted into a shell. */
-function welcome({ key, appId, clientId }: Sample, config: Config, url: string, collector: string): string {
+function welcome(
+  { key, appId, clientId, writeToken }: Sample,
+  config: Config,
+  url: string,
+  collector: string,
+): string {
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
     '',
@@ -61,7 +66,13 @@ function welcome({ key, appId, clientId }: Sample, config: Config, url: string, 
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
     '',
-    'To monitor your own Express application (npm install apitally), set this in the shell that starts it:',
+    'To monitor your own application with an OpenTelemetry SDK, set these in the shell that starts it:',
+    '',
+    `export OTEL_EXPORTER_OTLP_ENDPOINT='${collector}'`,
+    `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer ${writeToken}'`,
+    `export OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=dev'`,
+    '',
+    'To monitor an Express application with a client library (npm install apitally), set this:',
     '',
     `export APITALLY_HUB_BASE_URL='${collector}'`,
     '',

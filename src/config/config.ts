@@ -90,13 +90,19 @@ const SPECS = {
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
   QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
   MAX_EXPORTS: whole(1, 1000)({ default: 4 }),
+  EXPORT_MAX_ROWS: whole(1, 10_000_000_000)({ default: undefined }),
+  EXPORT_MAX_SECONDS: whole(1, 604_800)({ default: undefined }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  TRACES_RATE_LIMIT_PER_SECOND: whole(1, 1_000_000_000)({ default: 1 }),
+  TRACES_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   COLLECTOR_PORT: port({ default: 3001 }),
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
+  COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
+  COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
@@ -215,9 +221,13 @@ export class Config {
       queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
     };
   }
-  /** Exports that run at once in this process, each with one query at a time; more get 503. */
+  /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
   get maxExports() {
     return this.env.MAX_EXPORTS;
+  }
+  /** Rows and seconds of one export; undefined: any number. */
+  get exportLimits() {
+    return { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
   }
   get redisUrl() {
     return this.env.REDIS_URL;
@@ -225,6 +235,13 @@ export class Config {
   /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
+  }
+  /** Queries of traces allowed per API key (docs/contract.md#traces). */
+  get tracesLimits() {
+    return {
+      perSecond: this.env.TRACES_RATE_LIMIT_PER_SECOND,
+      perMinute: this.env.TRACES_RATE_LIMIT_PER_MINUTE,
+    };
   }
   /** Invalid keys per client address in 60 s; more are rejected without a check. */
   get authFailuresPerMinute() {
@@ -240,6 +257,10 @@ export class Config {
       maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
       /** Largest decompressed log file. */
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
+      /** Largest OTLP body, compressed or decompressed. */
+      maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+      /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
+      spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
     };

@@ -1,4 +1,5 @@
 import { type RequestListener, createServer } from 'node:http';
+import { Readable, pipeline } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
@@ -7,6 +8,7 @@ import { handleClientError, rejectConnect, trackResponse } from './client-error.
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
+import { startZstd } from './zstd.js';
 
 /** Connections per port; far below the usual limit of open files. */
 const MAX_CONNECTIONS = 5_000;
@@ -34,7 +36,10 @@ export class HttpAdapter extends ExpressAdapter {
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    return response.send(body);
+    const zstd = startZstd(response, body.length);
+    if (!zstd) return response.send(body);
+    // What fails is the connection; the log line of the request has it.
+    return pipeline(Readable.from([body]), zstd, response, () => undefined);
   }
 
   override initHttpServer() {

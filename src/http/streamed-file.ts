@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FileStream } from '../common/formats/file-answer.js';
 import { STALLED_READER_MS } from './streamed-list.js';
+import { startZstd } from './zstd.js';
 
 const log = new Logger('StreamedFile');
 
@@ -13,7 +14,10 @@ const log = new Logger('StreamedFile');
  * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
  * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
  */
-export async function sendStream(response: Response, { chunks, trailers }: FileStream): Promise<void> {
+export async function sendStream(
+  response: Response,
+  { chunks, trailers, signal }: FileStream,
+): Promise<void> {
   const { req: request } = response;
   const isChunked = request.httpVersion !== '1.0';
   const takesTrailers = isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '');
@@ -23,12 +27,20 @@ export async function sendStream(response: Response, { chunks, trailers }: FileS
     if (response.writableLength > 0) breakOff(request, response);
   };
   response.setTimeout(STALLED_READER_MS, stopOnStall);
+  const zstd = startZstd(response);
   response.flushHeaders();
+  const stopInTime = () => {
+    breakOff(request, response);
+  };
+  signal?.addEventListener('abort', stopInTime);
   try {
-    await pipeline(withTrailers(), response);
+    await (zstd ? pipeline(withTrailers(), zstd, response) : pipeline(withTrailers(), response));
   } catch (error) {
-    if (!isClosedByClient(error))
-      log.warn(`an answer broke off: ${error instanceof Error ? error.message : String(error)}`);
+    const cause: unknown = signal?.aborted ? signal.reason : error;
+    if (!isClosedByClient(cause))
+      log.warn(`an answer broke off: ${cause instanceof Error ? cause.message : String(cause)}`);
+  } finally {
+    signal?.removeEventListener('abort', stopInTime);
   }
 
   async function* withTrailers() {

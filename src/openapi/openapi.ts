@@ -31,14 +31,20 @@ const TAGS = [
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],
+  ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 
 /** The OpenAPI 3.1 document, made from the same decorators as the validation. */
 export function createDocument(app: INestApplication): OpenAPIObject {
-  const { openapi, info, servers, tags, paths, components } = SwaggerModule.createDocument(app, base(), {
-    autoTagControllers: false,
-    extraModels: [ErrorBody, ValidationErrorBody],
-  });
+  const { openapi, info, servers, tags, components, ...document } = SwaggerModule.createDocument(
+    app,
+    base(),
+    {
+      autoTagControllers: false,
+      extraModels: [ErrorBody, ValidationErrorBody],
+    },
+  );
+  const paths = withoutAliases(document.paths);
   for (const { get, post } of Object.values(paths)) {
     Object.assign(get?.responses ?? {}, errorResponseReferences());
     Object.assign(post?.responses ?? {}, errorResponseReferences({ hasBody: true }));
@@ -57,6 +63,19 @@ export function createDocument(app: INestApplication): OpenAPIObject {
       schemas: withExamples(schemas),
     },
   };
+}
+
+/** Each operation once, under its first path. */
+function withoutAliases(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  const documented = new Set<string | undefined>();
+  return Object.fromEntries(
+    Object.entries(paths).filter(([, { get, post }]) => {
+      const { operationId } = post ?? get ?? {};
+      const isFirst = !documented.has(operationId);
+      documented.add(operationId);
+      return isFirst;
+    }),
+  );
 }
 
 function base() {

@@ -18,8 +18,8 @@ export interface QueryOperationOptions {
   tag: string;
   summary: string;
   description: string;
-  /** Behind the controller's path. */
-  path?: string;
+  /** Behind the controller's path; of several, the document has the first. */
+  path?: string | string[];
   /** DTO of the path parameters and of the members of the body. */
   input: Type;
   /** Class of a row of the response. */

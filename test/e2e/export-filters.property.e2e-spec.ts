@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { EXPORT_FILTERS, type ExportField } from '../../src/request-logs/export/export.input.js';
-import { TestApp } from '../setup/app.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { TestApp, type TestStore, createTestStore } from '../setup/app.js';
 import { postFor } from '../setup/post-file.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -76,15 +82,13 @@ describe('the filters of an export', () => {
   };
 
   beforeAll(async () => {
-    app = await TestApp.start();
-    tenant = await Tenant.create(app);
     instance = await DuckDBInstance.create(':memory:');
     truth = await instance.connect();
     const pick = <Value>(index: number, salt: number, values: readonly Value[]) =>
       values[(index * 7 + salt * 13 + ((index * salt) % 11)) % values.length]!;
     const orNull = [...TEXTS, null];
-    await tenant.write(
-      ...Array.from({ length: ROWS }, (_, index) => ({
+    const records = Array.from({ length: ROWS }, (_, index) =>
+      buildRequest({
         timestamp: start + Math.floor(index / 2),
         request_uuid: randomUUID(),
         env: pick(index, 1, ['prod', 'Dev', 'st_ging']),
@@ -98,7 +102,7 @@ describe('the filters of an export', () => {
         response_size_bytes: pick(index, 9, [null, 0, 5, 7]),
         client_ip: pick(index, 10, ['203.0.113.7', '2001:db8::1', null]),
         client_country_iso_code: pick(index, 11, ['DE', 'US', null]),
-        capture:
+        captured_json:
           index % 4 === 0
             ? ''
             : toCaptureJson({
@@ -125,9 +129,33 @@ describe('the filters of an export', () => {
                   },
                 ]),
               }),
-      })),
+      }),
     );
+    const testStore = await createTestStore();
+    const { teamId, key, appId } = await writeOlder(
+      testStore,
+      records.filter((_, index) => index % 2 === 0),
+    );
+    app = await TestApp.start({}, testStore);
+    tenant = new Tenant(app, teamId, key, appId);
+    await tenant.write(...records.filter((_, index) => index % 2 === 1));
+    const sql = 'SELECT countIf(isNull(trace_id)) AS older, count() AS all FROM request_logs_v1';
+    expect(await app.store.rows('test.older', sql)).toEqual([{ older: ROWS / 2, all: ROWS }]);
     rows = await exported({ fields: FIELDS });
+    const known = new Map(rows.map((row) => [row.request_uuid, row]));
+    for (const { request_uuid, captured_json, ...record } of records) {
+      const { trace_id = null, exception = null } = (
+        captured_json === '' ? {} : JSON.parse(captured_json)
+      ) as { trace_id?: string; exception?: { type: string } };
+      expect(known.get(request_uuid)).toMatchObject({
+        trace_id,
+        exception_type: exception?.type ?? null,
+        request_size_bytes: record.request_size_bytes,
+        response_size_bytes: record.response_size_bytes,
+        response_time_ms: record.response_time_ms,
+        client_country_iso_code: record.client_country_iso_code,
+      });
+    }
     expect(rows).toHaveLength(ROWS);
     const columns = FIELDS.map((field) => {
       const kind = /size|consumer|status|time_ms/.test(field)
@@ -223,6 +251,31 @@ describe('the filters of an export', () => {
     );
   });
 });
+
+/** Rows of an app of its own, written before the logs had columns for what is filtered by most. */
+async function writeOlder({ config }: TestStore, records: readonly RequestRecord[]) {
+  const store = await ClickHouse.open(config);
+  try {
+    const known = await readMigrations();
+    await migrate(
+      store,
+      known.slice(
+        0,
+        known.findIndex(({ name }) => name.endsWith('_add_columns_to_request_logs_v1.sql')),
+      ),
+    );
+    const admin = new AdminService(store);
+    const { id: teamId } = await admin.createTeam('Acme', 'premium');
+    const { key } = await admin.createKey(teamId);
+    const { id: appId } = await admin.createApp(teamId, 'Shop', 'express');
+    const writer = new RequestsWriter(store);
+    await writer.write(appId, records);
+    await writer.close();
+    return { teamId, key, appId };
+  } finally {
+    await store.close();
+  }
+}
 
 function literal(value: unknown): string {
   if (value === null || value === undefined) return 'NULL';

@@ -14,7 +14,7 @@ import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
+import { SAMPLE_UUID, exportsOf, listOperations, queriesOf } from '../setup/all-operations.js';
 import { ApiProcess } from '../setup/api-process.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
 import { sendRaw } from '../setup/raw-http.js';
@@ -127,13 +127,13 @@ describe('the product on Distributed tables', () => {
     const get = (path: string) => sendRaw(api.url, path, { headers: { 'Api-Key': key } });
     const paths = listOperations(appId);
     const responses = await Promise.all(paths.map(get));
-    const queries = await Promise.all(
-      queriesOf(appId).map(async ({ path, body }) => {
-        const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
-        const response = await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-        return { status: response.status, text: await response.text() };
-      }),
-    );
+    const query = async ({ path, body }: { path: string; body: object }) => {
+      const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
+      const response = await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      return { status: response.status, text: await response.text() };
+    };
+    const queries = await Promise.all(queriesOf(appId).map(query));
+    for (const one of exportsOf(appId)) queries.push(await query(one));
     await api.stop();
     expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
     const statuses = responses.map(({ status, text }) => [status, status === 200 ? '' : text]);

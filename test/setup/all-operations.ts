@@ -1,3 +1,5 @@
+import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
+
 /** Identity of the request that `listOperations` asks for: to be written by the test. */
 export const SAMPLE_UUID = '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d';
 
@@ -52,6 +54,27 @@ const METRIC_FILTERS = [
   { field: 'path', op: 'not_contains', value: 'nothing' },
   { field: 'status_code', op: 'lt', value: 600 },
 ];
+const SPAN_FIELDS = [
+  'parent_span_id',
+  'env',
+  'name',
+  'kind',
+  'status',
+  'attributes',
+  'events',
+  'scope_name',
+  'scope_version',
+];
+const SPAN_FILTERS = [
+  { field: 'env', op: 'like', value: '%' },
+  { field: 'attributes', key: 'a', op: 'eq', value: 1 },
+  { field: 'events', event_name: 'exception', op: 'exists' },
+];
+const EXPORTED = [
+  { field: 'method', op: 'eq', value: 'GET' },
+  { field: 'response_time_ms', op: 'gte', value: 0 },
+  { field: 'url', op: 'like', value: '%' },
+];
 const HOUR_MS = 3_600_000;
 
 /** The same for operations that are a POST: paths and bodies. */
@@ -71,5 +94,24 @@ export function queriesOf(appId: number): { path: string; body: object }[] {
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
   ];
-  return bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } }));
+  const traces = [
+    { since, fields: SPAN_FIELDS },
+    { since, filters: SPAN_FILTERS, sample: 10 },
+    { filters: [{ field: 'trace_id', op: 'eq', value: '0'.repeat(32) }] },
+  ];
+  return [
+    ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),
+    ...traces.map((body) => ({ path: `/v1/apps/${appId}/traces`, body })),
+  ];
+}
+
+/** The same for exports, of which a key runs two at once. */
+export function exportsOf(appId: number): { path: string; body: object }[] {
+  const since = new Date(Date.now() - 26 * HOUR_MS).toISOString();
+  const bodies = [
+    { since },
+    { since, fields: EXPORT_FIELDS, filters: EXPORTED, sample: 0.5 },
+    ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, format, fields: EXPORT_FIELDS })),
+  ];
+  return bodies.map((body) => ({ path: `/v1/apps/${appId}/request-logs`, body }));
 }

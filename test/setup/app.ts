@@ -30,7 +30,13 @@ export interface TestStore {
 
 /** The variables a test runs with: nothing is cached, so that a change shows at once. */
 export function createTestStore(env: NodeJS.ProcessEnv = {}): Promise<TestStore> {
-  const common = { CACHE_TTL_MS: '0', RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
+  const common = {
+    CACHE_TTL_MS: '0',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    TRACES_RATE_LIMIT_PER_SECOND: '1000000',
+    TRACES_RATE_LIMIT_PER_MINUTE: '1000000',
+    AUTH_FAILURES_PER_MINUTE: '1000000',
+  };
   return process.env.CLICKHOUSE_URL
     ? serverStore({ ...common, ...env })
     : embeddedStore({ ...common, ...env });
@@ -82,8 +88,9 @@ export class TestApp {
     this.server = app.getHttpServer();
   }
 
-  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestApp> {
-    const testStore = await createTestStore(env);
+  /** @param testStore of an earlier version of the schema, maybe, which is then brought to this one */
+  static async start(env: NodeJS.ProcessEnv = {}, testStore?: TestStore): Promise<TestApp> {
+    testStore ??= await createTestStore(env);
     const { config } = testStore;
     if (config.clickhouse.url !== undefined) {
       const store = await ClickHouse.open(config);

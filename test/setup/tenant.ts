@@ -43,7 +43,7 @@ export interface TrafficBody {
 
 /** A team with a key and one app of its own, which nothing else in the store touches. */
 export class Tenant {
-  private constructor(
+  constructor(
     private readonly app: TestApp,
     readonly teamId: number,
     readonly key: string,

@@ -7,6 +7,8 @@ export interface FileStream {
   readonly chunks: AsyncIterable<Buffer>;
   /** What is said behind the last chunk, to a client that takes trailers. */
   readonly trailers: () => Readonly<Record<string, string>>;
+  /** Aborts when the file may take no longer; its connection then breaks off. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A 200 whose body is a file. */

@@ -1,3 +1,4 @@
+import type { FileFormat } from '../../common/formats/file-format.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { countDroppedLines } from '../logger.js';
 import { BusiestApps } from './busiest-apps.js';
@@ -17,11 +18,14 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
 /** The limits: requests of an API key, messages of a client ID, invalid keys of an address. */
-export type Limit = 'api_key' | 'client_id' | 'auth_failure';
+export type Limit = 'api_key' | 'client_id' | 'auth_failure' | 'traces';
 
 /** Outcome of a message of a client library. */
 export type MessageOutcome =
   'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'unavailable' | 'failed';
+
+/** Outcome of an export: completed, or why it broke off. */
+export type ExportOutcome = 'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'failed';
 
 /**
  * The metrics of the process. Every label has few values, from this code or the routes: never client
@@ -61,6 +65,11 @@ export class Metrics {
     name: 'rate_limit_decisions_total',
     help: 'Requests, messages and invalid credentials that a rate limit allowed or refused',
     labels: ['limit', 'decision'],
+  });
+  private readonly exports = this.counter({
+    name: 'exports_total',
+    help: 'Exports of request logs and spans that ended, completed or broken off',
+    labels: ['format', 'outcome'],
   });
   private readonly messages = this.counter({
     name: 'collector_messages_total',
@@ -150,6 +159,10 @@ export class Metrics {
 
   countDecision(limit: Limit, isAllowed: boolean): void {
     this.decisions.add([limit, isAllowed ? 'allowed' : 'refused']);
+  }
+
+  countExport(format: FileFormat, outcome: ExportOutcome): void {
+    this.exports.add([format, outcome]);
   }
 
   countMessage(kind: string, outcome: MessageOutcome): void {

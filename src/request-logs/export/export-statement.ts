@@ -29,18 +29,16 @@ export interface ExportQuery {
 export interface ExportRange {
   readonly after: RowKey | undefined;
   readonly last: RowKey | undefined;
+  /** Whether rows of it may be older than the columns of the trace and the exception. */
+  readonly hasOlderRows: boolean;
 }
 
-/** The members of a stored record and their types, as JSON has them. */
+/** The members of a stored record that have no column, and their types. */
 const RECORD = {
   env: 'String',
   path: 'Nullable(String)',
   url: 'String',
-  request_size_bytes: 'Nullable(Int64)',
-  response_size_bytes: 'Nullable(Int64)',
-  response_time_ms: 'Int64',
   client_ip: 'Nullable(String)',
-  client_country_iso_code: 'Nullable(String)',
 } as const;
 
 const EXCEPTION =
@@ -66,52 +64,90 @@ interface ExportColumn extends FilterColumn {
   readonly typed?: string;
   /** Its value in a row, where that is not the one to filter by. */
   readonly shown?: string;
+  /** Its JSON text, where that is not made of its value. */
+  readonly json?: string;
 }
 
-const fromRecord = (name: keyof typeof RECORD): ExportColumn => ({
+const fromRecord = (name: keyof typeof RECORD, next: string): ExportColumn => ({
   ...nullable(`record_members.${name}`, RECORD[name]),
   member: { from: 'record', name },
+  json: sliceRecord(name, next),
 });
 const fromCapture = (name: keyof typeof CAPTURE, part = ''): ExportColumn => ({
   ...nullable(`capture_members.${name}${part}`, part === '' ? CAPTURE[name] : 'Nullable(String)'),
   member: { from: 'capture', name },
 });
+/** The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in it, unescaped. */
+function sliceRecord(name: string, next: string): string {
+  const start = `position(record_json, '"${name}":') + ${name.length + 3}`;
+  return `substring(record_json, ${start}, position(record_json, ',"${next}":') - (${start}))`;
+}
 const nullable = (sql: string, type: string): FilterColumn => ({
   sql,
   ...(type.startsWith('Nullable') && { isNull: `isNull(${sql})` }),
 });
+const size = (name: 'request_size_bytes' | 'response_size_bytes'): ExportColumn => ({
+  sql: name,
+  isNull: `${name} < 0`,
+  shown: `if(${name} < 0, NULL, ${name})`,
+});
 
 /** Public clients read integers of 32 bits with a sign; a time beyond them stays there. */
-const TIME = 'record_members.response_time_ms';
+const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
+const TRACE = `nullIf(lower(hex(assumeNotNull(trace_id))), '${'0'.repeat(32)}')`;
 
-const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
-  timestamp: { sql: 'toUnixTimestamp64Milli(timestamp)', shown: 'timestamp' },
+type ExportColumns = Readonly<Record<ExportField, ExportColumn>>;
+
+const COLUMNS: ExportColumns = {
+  timestamp: {
+    sql: 'toUnixTimestamp64Milli(timestamp)',
+    shown: 'timestamp',
+    json: `concat('"', replaceOne(toString(timestamp), ' ', 'T'), 'Z"')`,
+  },
   request_uuid: { sql: 'request_uuid', shown: 'toString(request_uuid)' },
-  trace_id: fromCapture('trace_id'),
-  env: fromRecord('env'),
-  method: { sql: 'method', shown: 'toString(method)' },
-  path: fromRecord('path'),
-  url: fromRecord('url'),
+  trace_id: nullable(TRACE, 'Nullable(String)'),
+  env: fromRecord('env', 'consumer'),
+  method: { sql: 'method', shown: 'toString(method)', json: 'toJSONString(method)' },
+  path: fromRecord('path', 'url'),
+  url: fromRecord('url', 'status_code'),
   consumer_id: { sql: 'consumer_id', isNull: 'consumer_id = 0', shown: 'nullIf(toInt64(consumer_id), 0)' },
   request_headers: fromCapture('request_headers'),
-  request_size_bytes: fromRecord('request_size_bytes'),
+  request_size_bytes: size('request_size_bytes'),
   request_body_json: fromCapture('request_body_json'),
   status_code: { sql: 'status_code', shown: 'toInt32(status_code)' },
-  response_time_ms: { ...fromRecord('response_time_ms'), typed: `toInt32(least(${TIME}, 2147483647))` },
+  response_time_ms: { sql: 'response_time_ms', typed: SHORT_TIME },
   response_headers: fromCapture('response_headers'),
-  response_size_bytes: fromRecord('response_size_bytes'),
+  response_size_bytes: size('response_size_bytes'),
   response_body_json: fromCapture('response_body_json'),
-  client_ip: fromRecord('client_ip'),
-  client_country_iso_code: fromRecord('client_country_iso_code'),
-  exception_type: fromCapture('exception', '.type'),
+  client_ip: fromRecord('client_ip', 'client_country_iso_code'),
+  client_country_iso_code: {
+    sql: 'client_country_iso_code',
+    isNull: `client_country_iso_code = ''`,
+    shown: `nullIf(toString(client_country_iso_code), '')`,
+    json: `toJSONString(nullIf(client_country_iso_code, ''))`,
+  },
+  exception_type: nullable('exception_type', 'Nullable(String)'),
   exception_message: fromCapture('exception', '.message'),
   exception_stacktrace: fromCapture('exception', '.stacktrace'),
   sentry_event_id: fromCapture('exception', '.tracker_event_id'),
 };
 
+/** The same where rows may be older than the columns of the trace and the exception: they have them in what was captured. */
+const OLDER_COLUMNS: ExportColumns = {
+  ...COLUMNS,
+  trace_id: orCaptured(TRACE, fromCapture('trace_id')),
+  exception_type: orCaptured('exception_type', fromCapture('exception', '.type')),
+};
+
+function orCaptured(sql: string, captured: ExportColumn): ExportColumn {
+  return { ...captured, ...nullable(`if(is_older, ${captured.sql}, ${sql})`, 'Nullable(String)') };
+}
+
 /** Columns of the logs that rows are made of. */
 const STORED =
-  'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, record_json';
+  'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, request_size_bytes, ' +
+  'response_size_bytes, response_time_ms, client_country_iso_code, trace_id, isNull(trace_id) AS is_older, ' +
+  'exception_type, record_json';
 
 /** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
 const IN_RANGE = `app_id = {app_id:UInt32}
@@ -128,15 +164,26 @@ const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
 /** What a filter of many rows may not read record by record. */
 const isIndexed = (field: ExportField): field is keyof typeof INDEXED => field in INDEXED;
 
-/** Whether rows are chosen by it without their record and their capture. */
+/** Filters on these choose the records of a page; all others choose among the records that were read for it. */
+const CHEAP: ReadonlySet<ExportField> = new Set([
+  'timestamp',
+  'request_uuid',
+  'env',
+  'method',
+  'path',
+  'consumer_id',
+  'status_code',
+]);
+
+/** Whether pages are made by it. */
 export function isCheap({ field }: ExportFilter): boolean {
-  return field === 'env' || field === 'path' || COLUMNS[field].member === undefined;
+  return CHEAP.has(field);
 }
 
 /** A filter as a condition on columns; for names on their IDs, of which there are few. */
-function toCondition(filter: ExportFilter, index: number): Predicate {
+function toCondition(filter: ExportFilter, index: number, columns = COLUMNS): Predicate {
   const { field } = filter;
-  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, COLUMNS[field]];
+  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, columns[field]];
   if (field === 'request_headers' || field === 'response_headers')
     return compareHeaders(column.sql, kind, filter, param);
   if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);
@@ -187,7 +234,11 @@ function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate 
 }
 
 /** The rows of a range that match the filters on columns: as a WHERE. */
-function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRange): Predicate {
+function chooseRows(
+  appId: number,
+  query: Omit<ExportQuery, 'fields' | 'format'>,
+  { after, last }: Omit<ExportRange, 'hasOlderRows'>,
+): Predicate {
   const { filters, window, excludedEndpointIds, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
     isCheap(filter) ? toCondition(filter, index) : undefined,
@@ -207,8 +258,11 @@ function chooseRows(appId: number, query: ExportQuery, { after, last }: ExportRa
   return { sql: `${IN_RANGE}${sql}`, params: { ...params, start, end } };
 }
 
-/** The key of the row that is `count`th behind `after`, of those that match the filters on columns. */
-export function findKey(
+/**
+ * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last one; how many there
+ * are up to it; and whether any of them is older than the columns of the trace and the exception.
+ */
+export function findEnd(
   appId: number,
   query: ExportQuery,
   after: RowKey | undefined,
@@ -217,19 +271,23 @@ export function findKey(
   const { sql, params } = chooseRows(appId, query, { after, last: undefined });
   return {
     sql: `
-SELECT toUnixTimestamp64Milli(timestamp) AS at, toString(request_uuid) AS uuid
-FROM request_logs_v1
-WHERE ${sql}
-ORDER BY timestamp, request_uuid
-LIMIT 1 OFFSET {skipped:UInt32}`,
-    params: { ...params, skipped: count - 1 },
+SELECT max((timestamp, request_uuid)) AS key, toUnixTimestamp64Milli(key.1) AS at, toString(key.2) AS uuid, count() AS rows,
+  max(is_older) AS has_older_rows
+FROM (
+  SELECT timestamp, request_uuid, isNull(trace_id) AS is_older
+  FROM request_logs_v1
+  WHERE ${sql}
+  ORDER BY timestamp, request_uuid
+  LIMIT {count:UInt32}
+)`,
+    params: { ...params, count },
   };
 }
 
-/** How many rows an export has. */
+/** How many rows a part of an export has. */
 export function countRows(appId: number, query: ExportQuery, range: ExportRange): Predicate {
-  const { from, members, params } = readRows(appId, query, range, []);
-  return { sql: `SELECT count() AS rows FROM (\n  SELECT 1${members}\n  ${from}\n)`, params };
+  const { from, params } = readRows(appId, { ...query, fields: [] }, range);
+  return { sql: `SELECT count() AS rows FROM (\n  SELECT 1 ${from}\n)`, params };
 }
 
 /** The rows of a range in their order, one key once, with the columns that were asked for. */
@@ -240,92 +298,100 @@ export function selectRows(
   limit: number | undefined,
 ): Predicate & { columns: readonly string[]; isText: boolean } {
   const { format, fields } = query;
-  if (fields === 'whole') return selectWhole(appId, query, range, limit);
-  const { from, members, params } = readRows(appId, query, range, fields);
-  const shown = fields.map((field) => {
-    const { sql, shown: value = sql, typed = value } = COLUMNS[field];
-    const isList = field.endsWith('_headers');
-    if (isTyped(format)) return `${typed} AS ${field}`;
-    return `${isList && format === 'csv' ? `toJSONString(${value})` : value} AS ${field}`;
-  });
+  const isText = format === 'ndjson' || fields === 'whole';
+  const { from, columns, params } = readRows(appId, query, range);
+  const values =
+    fields === 'whole'
+      ? `${WHOLE} AS line`
+      : isText
+        ? `${toLine(fields, columns)} AS line`
+        : toValues(fields, columns, format);
   return {
-    columns: fields,
-    isText: false,
+    columns: isText ? ['line'] : fields,
+    isText,
     sql: `
-SELECT ${shown.join(',\n  ')}
+SELECT ${values}
 FROM (
-  SELECT timestamp, request_uuid, consumer_id, method, status_code${members}
-  ${from}
-  ${IN_ORDER(limit)}
+  SELECT * ${from}
+  ORDER BY timestamp, request_uuid
+  LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}
 )`,
-    params: { ...params, ...(limit !== undefined && { limit }) },
+    params: {
+      ...params,
+      ...(limit !== undefined && { limit }),
+      ...(fields === 'whole' && { empty_capture: EMPTY_CAPTURE_JSON }),
+    },
   };
 }
-
-/** One key once: a copy of a row may be stored before the engine merges it away. */
-const IN_ORDER = (limit: number | undefined) => `ORDER BY timestamp, request_uuid
-  LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}`;
 
 const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",',
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
-function selectWhole(appId: number, query: ExportQuery, range: ExportRange, limit: number | undefined) {
-  const { from, members, params } = readRows(appId, query, range, ['trace_id']);
-  return {
-    columns: ['line'],
-    isText: true,
-    sql: `
-SELECT line FROM (
-  SELECT timestamp, request_uuid, ${WHOLE} AS line${members}
-  ${from}
-  ${IN_ORDER(limit)}
-)`,
-    params: { ...params, ...(limit !== undefined && { limit }), empty_capture: EMPTY_CAPTURE_JSON },
-  };
+/** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
+function toLine(fields: readonly ExportField[], columns: ExportColumns): string {
+  const members = fields.map((field, index) => {
+    const { sql, isNull, shown = sql, json = `toJSONString(${shown})` } = columns[field];
+    return `'${index === 0 ? '{' : ','}"${field}":', ${isNull === undefined ? json : `ifNull(${json}, 'null')`}`;
+  });
+  return `concat(${members.join(', ')}, '}')`;
 }
 
-/** The rows of a range that fulfil all filters, and the members of their records and captures that are needed. */
+function toValues(fields: readonly ExportField[], columns: ExportColumns, format: FileFormat): string {
+  const values = fields.map((field) => {
+    const { sql, shown = sql, typed = shown } = columns[field];
+    if (isTyped(format)) return `${typed} AS ${field}`;
+    return `${field.endsWith('_headers') ? `toJSONString(${shown})` : shown} AS ${field}`;
+  });
+  return values.join(',\n  ');
+}
+
+/** The rows of a range that fulfil all filters, with the columns that their values are made of. */
 function readRows(
   appId: number,
-  query: ExportQuery,
+  { fields, format, ...query }: ExportQuery,
   range: ExportRange,
-  fields: readonly ExportField[],
-): { from: string; members: string; params: Parameters } {
+): { from: string; columns: ExportColumns; params: Parameters } {
+  const columns = range.hasOlderRows ? OLDER_COLUMNS : COLUMNS;
+  const conditions = query.filters.map((filter, index) => ({
+    filter,
+    condition: isCheap(filter) ? undefined : toCondition(filter, index, columns),
+    member: isCheap(filter) ? undefined : columns[filter.field].member,
+  }));
   const chosen = chooseRows(appId, query, range);
-  const costly = query.filters.filter((filter) => !isCheap(filter));
-  const needed = [...fields, ...costly.map(({ field }) => field)].flatMap(
-    (field) => COLUMNS[field].member ?? [],
-  );
-  const typesOf = (from: Member['from'], types: Readonly<Record<string, string>>) =>
-    [...new Set(needed.filter((member) => member.from === from).map(({ name }) => name))].map(
-      (name) => `${name} ${types[name]}`,
-    );
-  const [ofRecord, ofCapture] = [typesOf('record', RECORD), typesOf('capture', CAPTURE)];
+  const byColumns = and(...conditions.filter(({ member }) => !member).map(({ condition }) => condition));
+  const byMembers = and(...conditions.filter(({ member }) => member).map(({ condition }) => condition));
+  const isCopied = (field: ExportField) => format === 'ndjson' && columns[field].json !== undefined;
   const members = [
-    ...(ofRecord.length > 0
-      ? [`JSONExtract(concat('{', record_json), 'Tuple(${ofRecord.join(', ')})') AS record_members`]
-      : []),
-    ...(ofCapture.length > 0
-      ? [`JSONExtract(captured_json, 'Tuple(${ofCapture.join(', ')})') AS capture_members`]
-      : []),
-  ].map((member) => `,\n    ${member}`);
-  const logs = `(
-    SELECT ${STORED} FROM request_logs_v1
-    WHERE ${chosen.sql}
-  ) AS logs`;
+    ...(fields === 'whole' ? [] : fields.filter((field) => !isCopied(field))).flatMap(
+      (field) => columns[field].member ?? [],
+    ),
+    ...conditions.flatMap(({ member }) => member ?? []),
+  ];
+  const extract = (from: Member['from'], types: Readonly<Record<string, string>>, json: string) => {
+    const names = new Set(members.filter((member) => member.from === from).map(({ name }) => name));
+    const typed = [...names].map((name) => `${name} ${types[name]}`);
+    return names.size === 0
+      ? ''
+      : `,\n    JSONExtract(${json}, 'Tuple(${typed.join(', ')})') AS ${from}_members`;
+  };
+  const where = `${chosen.sql}${byColumns.sql}`;
+  const captured = extract('capture', CAPTURE, 'captured_json');
   const captures = `
   LEFT ANY JOIN (
-    SELECT timestamp, request_uuid, captured_json FROM request_details_v1
+    SELECT timestamp, request_uuid, captured_json${captured}
+    FROM request_details_v1
     WHERE ${IN_RANGE}
-      AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${chosen.sql})
+      AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${where})
   ) AS details USING (timestamp, request_uuid)`;
-  const conditions = query.filters.map((filter, index) =>
-    isCheap(filter) ? undefined : toCondition(filter, index),
-  );
-  const filtered = and(...conditions);
+  const logs = `FROM (
+    SELECT ${STORED}${extract('record', RECORD, "concat('{', record_json)")}
+    FROM request_logs_v1
+    WHERE ${where}
+  ) AS logs`;
+  const needsCaptures = fields === 'whole' || captured !== '';
   return {
-    from: `FROM ${logs}${ofCapture.length > 0 ? captures : ''}${filtered.sql === '' ? '' : `\n  WHERE true${filtered.sql}`}`,
-    members: members.join(''),
-    params: { ...chosen.params, ...filtered.params },
+    from: `${logs}${needsCaptures ? captures : ''}${byMembers.sql === '' ? '' : `\n  WHERE true${byMembers.sql}`}`,
+    columns,
+    params: { ...chosen.params, ...byColumns.params, ...byMembers.params },
   };
 }

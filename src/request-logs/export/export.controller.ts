@@ -1,5 +1,4 @@
-import { Controller, HttpCode, Post } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../../auth/account.decorator.js';
 import type { Account } from '../../common/account.js';
 import { AcceptedFormat, type FileAnswer } from '../../common/formats/file-answer.js';
@@ -24,22 +23,12 @@ export class ExportController {
       'but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues ' +
       'it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. ' +
       'A key may run two exports at once.',
+    // Newer public clients use the second.
+    path: ['', 'stream'],
     input: ExportRequestLogsInput,
     row: ExportedRequestLog,
   })
   export(
-    @CurrentAccount() account: Account,
-    @Input() input: ExportRequestLogsInput,
-    @AcceptedFormat() acceptedFormat: FileFormat,
-  ): Promise<FileAnswer> {
-    return this.service.export(account, input, acceptedFormat);
-  }
-
-  /** The same under the name that newer public clients use. */
-  @ApiExcludeEndpoint()
-  @HttpCode(200)
-  @Post('stream')
-  stream(
     @CurrentAccount() account: Account,
     @Input() input: ExportRequestLogsInput,
     @AcceptedFormat() acceptedFormat: FileFormat,

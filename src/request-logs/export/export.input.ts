@@ -191,7 +191,11 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
   window: { start: number; end: number; now: number };
 
+  /** The body as it was sent. */
+  body: object;
+
   validate(check: ValidationContext<this>): void {
+    this.body = check.body();
     if (!check.isValid('since', 'until')) return;
     const now = Date.now();
     this.window = {

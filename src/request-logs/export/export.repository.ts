@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../../apps/app-scoped-store.js';
 import type { AppScope } from '../../apps/apps.service.js';
 import type { RowKey } from './export-body.fields.js';
-import { type ExportQuery, type ExportRange, countRows, findKey, selectRows } from './export-statement.js';
+import { type ExportQuery, type ExportRange, countRows, findEnd, selectRows } from './export-statement.js';
 
 /** The most bytes of one page: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
@@ -12,23 +12,25 @@ export class ExportRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * The key of the row that is `count`th behind `after`, of the rows that filters on columns choose; undefined when there are
-   * fewer.
+   * The end of the part that begins behind `after` and has `count` rows that filters on the key's columns choose. Its `last`
+   * is undefined when there are fewer.
    */
-  async findKey(
+  async findEnd(
     scope: AppScope,
     query: ExportQuery,
     after: RowKey | undefined,
     count: number,
-  ): Promise<RowKey | undefined> {
-    const { sql, params } = findKey(scope.appId, query, after, count);
-    const [row] = await this.store.rows<{ at: number; uuid: string }>(
+  ): Promise<Pick<ExportRange, 'last' | 'hasOlderRows'>> {
+    const { sql, params } = findEnd(scope.appId, query, after, count);
+    const [found] = await this.store.rows<{ at: number; uuid: string; rows: number; has_older_rows: 0 | 1 }>(
       scope,
       'request_logs.export_key',
       sql,
       params,
     );
-    return row && { timestamp: row.at, request_uuid: row.uuid };
+    if (!found) throw new TypeError('An aggregate has one row');
+    const last = found.rows < count ? undefined : { timestamp: found.at, request_uuid: found.uuid };
+    return { last, hasOlderRows: found.has_older_rows === 1 };
   }
 
   /** How many rows of a range fulfil all filters. */
