@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { useConsumers } from './overview.js';
 import { Popover, Text } from './parts.js';
-import { hasFilters, useLoad, useSession, useWindow } from './session.js';
+import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
 import { NO_FILTERS, type State } from './state.js';
 import { PRESETS, type Preset, formatTime, fromInput, timeZone, toInput, toIso } from './time.js';
 

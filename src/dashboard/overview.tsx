@@ -4,7 +4,15 @@ import type { Consumer, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
 import { Panel, Text } from './parts.js';
-import { hasFilters, listFilters, useLoad, useSession, useWhileVisible, useWindow } from './session.js';
+import {
+  hasFilters,
+  listFilters,
+  useConsumers,
+  useLoad,
+  useSession,
+  useWhileVisible,
+  useWindow,
+} from './session.js';
 import type { Sort } from './state.js';
 import { timeZone, toIso } from './time.js';
 
@@ -122,17 +130,6 @@ export function Overview() {
       </div>
     </main>
   );
-}
-
-/** The consumers that made requests since a time, by ID: the first page of them. */
-export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> {
-  const { api, app } = useSession();
-  // To the hour, so that a window that moves on does not ask again.
-  const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
-  const { value } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
-    api.consumers(app.id, hour ?? ''),
-  );
-  return useMemo(() => new Map(value?.data.data.map((consumer) => [consumer.id, consumer])), [value]);
 }
 
 function ConsumerName({ id, names }: { id: number | null; names: ReadonlyMap<number, Consumer> }) {

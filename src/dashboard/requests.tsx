@@ -223,7 +223,7 @@ function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
 
 export function Requests() {
   const session = useSession();
-  const { app, state, go } = session;
+  const { state, go } = session;
   const { list, load, window, isCurrent } = useRequestLogs(session);
   const [selected, setSelected] = useState<string | null>(state.request);
   const body = useRef<HTMLTableSectionElement>(null);

@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
-import { type Api, ApiFailure, type App } from './api.js';
+import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { type Api, ApiFailure, type App, type Consumer } from './api.js';
 import { type Go, NO_FILTERS, type State, formatState } from './state.js';
 import { type Window, getWindow } from './time.js';
 
@@ -70,6 +70,17 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>): L
     };
   }, [id, retries, fail]);
   return result;
+}
+
+/** The consumers that made requests since a time, by ID: the first page of them. */
+export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> {
+  const { api, app } = useSession();
+  // To the hour, so that a window that moves on does not ask again.
+  const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
+  const { value } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
+    api.consumers(app.id, hour ?? ''),
+  );
+  return useMemo(() => new Map(value?.data.data.map((consumer) => [consumer.id, consumer])), [value]);
 }
 
 export function toFailure(error: unknown): ApiFailure {

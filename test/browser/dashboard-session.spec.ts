@@ -369,7 +369,10 @@ describeWithChromium('text of monitored applications', () => {
     await isInert();
     const columns = 'time,url,consumer,env';
     await dashboard.visit(`?view=requests&range=1h&columns=${columns}&request=${record.request_uuid}`, key);
-    for (const tab of await page.getByRole('tab').all()) {
+    await page.getByRole('tabpanel').waitFor();
+    const tabs = await page.getByRole('tab').all();
+    expect(tabs).toHaveLength(5);
+    for (const tab of tabs) {
       await tab.click();
       await isInert();
       expect(await dashboard.evaluate<number>('document.body.textContent.length')).toBeLessThan(100_000);

@@ -70,6 +70,7 @@ const WRONG: Record<string, readonly string[]> = {
   SHUTDOWN_DELAY_MS: [...NOT_WHOLE, '600001'],
   LOG_LEVEL: ['loud', 'INFO'],
   DOCS: ['yes', 'ON', 'true'],
+  DASHBOARD: ['yes', 'ON', 'true'],
   COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],
   DEMO_API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
   TOKEN_SECRET: ['a', 'x'.repeat(31), ' '.repeat(40)],
