@@ -4,10 +4,19 @@ import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  { ignores: ['dist/', 'dist-bench/', 'data/', 'coverage/', 'test/contract/client/schema.d.ts'] },
+  {
+    ignores: [
+      'dist/',
+      'dist-bench/',
+      'data/',
+      'coverage/',
+      'src/collector/otlp/generated/',
+      'test/contract/client/schema.d.ts',
+    ],
+  },
   js.configs.recommended,
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {

@@ -12,6 +12,7 @@ import { TelemetryModule } from './observability/telemetry.module.js';
 import { PaginationModule } from './pagination/pagination.module.js';
 import { RequestLogsModule } from './request-logs/request-logs.module.js';
 import { TeamModule } from './team/team.module.js';
+import { TracesModule } from './traces/traces.module.js';
 import { TrafficModule } from './traffic/traffic.module.js';
 
 @Module({
@@ -29,6 +30,7 @@ import { TrafficModule } from './traffic/traffic.module.js';
     RequestLogsModule,
     TrafficModule,
     AppMetricsModule,
+    TracesModule,
     FallbackModule,
   ],
 })

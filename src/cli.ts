@@ -14,6 +14,7 @@ import { printMessage } from './cli/output.js';
 import { serveCommand } from './cli/serve.js';
 import { teamCommand } from './cli/team.js';
 import { verifyCommand } from './cli/verify.js';
+import { writeTokenCommand } from './cli/write-token.js';
 
 const program = new Command('request-analytics')
   .description('Request logs and traffic of monitored apps: the service and its administration.')
@@ -25,6 +26,7 @@ for (const register of [
   teamCommand,
   appCommand,
   keyCommand,
+  writeTokenCommand,
   endpointCommand,
   importCommand,
   exportCommand,

@@ -8,6 +8,9 @@ ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
+GRANT SELECT ON spans_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line) ON application_logs_v1_local TO request_analytics_reader;
+GRANT SELECT ON percentile_accuracy_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_by_consumer_v1_local TO request_analytics_reader;
@@ -31,5 +34,11 @@ GRANT SELECT ON request_bins_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_spans_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON logged_messages_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON percentile_accuracy_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON counted_instances_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON pending_counts_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON metric_streams_v1_local TO request_analytics_collector;
 
 GRANT CLUSTER, REMOTE ON *.* TO request_analytics_owner;

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { App } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
+import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Plan } from '../common/account.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
@@ -23,6 +24,14 @@ export interface KeyRow {
   name: string;
   created_at: string;
   expires_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface WriteTokenRow {
+  identifier: string;
+  app_id: number;
+  name: string;
+  created_at: string;
   revoked_at: string | null;
 }
 
@@ -65,6 +74,14 @@ const REVOKE = `
 INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
 SELECT identifier, team_id, name, key_sha256, created_at, expires_at, coalesce(revoked_at, now64(3))
 FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const WRITE_TOKENS = `
+SELECT identifier, app_id, name, created_at, revoked_at
+FROM write_tokens_v1 FINAL WHERE app_id = {app_id:Int64} ORDER BY created_at, identifier`;
+const WRITE_TOKEN_APP = `SELECT app_id FROM write_tokens_v1 FINAL WHERE identifier = {identifier:String}`;
+const REVOKE_WRITE_TOKEN = `
+INSERT INTO write_tokens_v1 (identifier, app_id, name, token_sha256, created_at, revoked_at)
+SELECT identifier, app_id, name, token_sha256, created_at, coalesce(revoked_at, now64(3))
+FROM write_tokens_v1 FINAL WHERE identifier = {identifier:String}`;
 const SET_PLAN = `
 INSERT INTO teams_v1 (id, name, plan, created_at)
 SELECT id, name, {plan:String}, created_at FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
@@ -162,6 +179,46 @@ export class AdminService {
       throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
+  }
+
+  /** Creates a write token of an app. Only its hash is stored, so the result is the only place where the token is shown. */
+  async createWriteToken(
+    appId: number,
+    { name = '', token = createWriteToken() }: { name?: string; token?: string } = {},
+  ): Promise<{ token: string; identifier: string }> {
+    await this.requireApp(appId);
+    const identifier = findTokenIdentifier(token);
+    if (identifier === undefined) throw new AdminError('A write token is apt_ and 24 letters or digits');
+    if ((await this.findTokenApp(identifier)) !== undefined)
+      throw new AdminError(`Write token ${identifier} exists already`);
+    const row = {
+      identifier,
+      app_id: appId,
+      name: name.toWellFormed(),
+      token_sha256: hashApiKey(token),
+      created_at: dateTime64(Date.now()),
+      revoked_at: null,
+    };
+    await this.store.insert('write_tokens_v1', [JSON.stringify(row)]);
+    return { token, identifier };
+  }
+
+  async listWriteTokens(appId: number): Promise<WriteTokenRow[]> {
+    await this.requireApp(appId);
+    return this.store.rows<WriteTokenRow>('write_tokens.list', WRITE_TOKENS, { app_id: appId });
+  }
+
+  /** Revokes a token permanently; revoking it again changes nothing. Collectors reject it within 10 seconds. */
+  async revokeWriteToken(
+    appId: number,
+    identifier: string,
+  ): Promise<{ identifier: string; app_id: number; revoked: true }> {
+    await this.requireApp(appId);
+    if ((await this.findTokenApp(identifier)) !== appId)
+      throw new AdminError(`App ${appId} has no write token with that identifier`);
+    const name = 'write_tokens.revoke';
+    await this.store.command(REVOKE_WRITE_TOKEN, { identifier }, { name, operation: 'INSERT' });
+    return { identifier, app_id: appId, revoked: true };
   }
 
   /** Only teams on the premium plan may use the API; takes effect within 10 seconds. */
@@ -263,6 +320,13 @@ export class AdminService {
   private async hasKey(identifier: string): Promise<boolean> {
     const [row] = await this.store.rows<{ keys: number }>('api_keys.count', KEY_COUNT, { identifier });
     return row !== undefined && row.keys > 0;
+  }
+
+  private async findTokenApp(identifier: string): Promise<number | undefined> {
+    const [row] = await this.store.rows<{ app_id: number }>('write_tokens.find_app', WRITE_TOKEN_APP, {
+      identifier,
+    });
+    return row?.app_id;
   }
 
   private async requireTeam(teamId: number): Promise<TeamRow> {

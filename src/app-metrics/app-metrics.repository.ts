@@ -11,6 +11,17 @@ export const MAX_ROWS = 1_000_000;
 
 const THREADS = 2;
 
+const ACCURACY = `
+SELECT max(relative_error) AS relative_error, max(absolute_error_ms) AS absolute_error_ms
+FROM percentile_accuracy_v1
+WHERE app_id = {app_id:UInt32} AND day >= toDate({from:UInt32}, 'UTC') AND day <= toDate({to:UInt32}, 'UTC')`;
+
+/** The largest errors of response times: a part of the value, and milliseconds on top of it. */
+export interface TimeErrors {
+  relative_error: number;
+  absolute_error_ms: number;
+}
+
 @Injectable()
 export class AppMetricsRepository {
   constructor(private readonly store: AppScopedStore) {}
@@ -25,6 +36,14 @@ export class AppMetricsRepository {
     const { columns, sql, params } = buildStatement(query, conditions);
     const file = { format: query.format, columns, sql, maxRows: MAX_ROWS };
     return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS });
+  }
+
+  /** The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none. */
+  async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
+    const [from, to] = [bounds[0], bounds.at(-1)];
+    if (from === undefined || to === undefined) return { relative_error: 0, absolute_error_ms: 0 };
+    const [row] = await this.store.rows<TimeErrors>(scope, 'app_metrics.accuracy', ACCURACY, { from, to });
+    return row ?? { relative_error: 0, absolute_error_ms: 0 };
   }
 }
 

@@ -6,14 +6,15 @@ import { FileAnswer } from '../common/formats/file-answer.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { ValidationException, createIssue, valueError } from '../validation/issues.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
-import { AppMetricsRepository, MAX_ROWS } from './app-metrics.repository.js';
+import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
 
 /**
- * The largest error of a percentile against the nearest-rank value of the exact times: 1.1 %, and 5 ms if client libraries
- * counted in bins of 10 ms. The source of a request is not stored, so the header has both.
+ * The largest error of a percentile against the nearest-rank value of the exact times: 1.1 % by the bins, and 5 ms if client
+ * libraries counted in bins of 10 ms, which is not stored. Histograms of other senders may have wider buckets.
  */
-const PERCENTILE_ACCURACY = '0.011 +5ms';
+const BIN_ERROR = 0.011;
+const INTERVAL_ERROR_MS = 5;
 
 @Injectable()
 export class AppMetricsService {
@@ -35,16 +36,25 @@ export class AppMetricsService {
       apdexThresholdMs: apdex_threshold_ms,
       now: window.now,
     };
-    const body = await this.repository.query(scope, query, filters).catch((error: unknown) => {
+    const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
+    const [body, errors] = await Promise.all([
+      this.repository.query(scope, query, filters),
+      hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
+    ]).catch((error: unknown) => {
       throw tooMuch(error, input) ?? error;
     });
-    const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
     return new FileAnswer(
       query.format,
       body,
-      hasPercentiles ? { 'X-Percentile-Accuracy': PERCENTILE_ACCURACY } : {},
+      errors ? { 'X-Percentile-Accuracy': describeAccuracy(errors) } : {},
     );
   }
+}
+
+/** Rounded up, so that it stays a bound. */
+function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
+  const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
+  return `${relative} +${Math.ceil(Math.max(INTERVAL_ERROR_MS, absolute_error_ms))}ms`;
 }
 
 /** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */

@@ -25,6 +25,6 @@ export function matchesHash(key: string, keySha256: string): boolean {
   return expected.length === actual.length && timingSafeEqual(actual, expected);
 }
 
-function randomText(length: number): string {
+export function randomText(length: number): string {
   return Array.from({ length }, () => ALPHABET.charAt(randomInt(ALPHABET.length))).join('');
 }

@@ -19,6 +19,7 @@ import { setUpHttp } from './http-setup.js';
 import { prepareStore } from './prepare-store.js';
 
 const RECOVER_EVERY_MS = 15_000;
+const SETTLE_EVERY_MS = 5_000;
 
 /**
  * Builds the collector on an open store and listens.
@@ -43,9 +44,11 @@ export async function startCollectorOn(
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
+  const settling = setInterval(() => void settle(committer), SETTLE_EVERY_MS).unref();
   const stop = async () => {
     drain.begin();
     clearInterval(recovery);
+    clearInterval(settling);
     if (!sharedMonitor) monitor.close();
     await app.close();
     await committer.close();
@@ -128,4 +131,12 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
   };
   if (kind === 'embedded') await recover(0);
   return setInterval(() => void recover(ABANDONED_AFTER_SECONDS), RECOVER_EVERY_MS).unref();
+}
+
+async function settle(committer: BatchCommitter): Promise<void> {
+  try {
+    await committer.settle();
+  } catch (error) {
+    new NestLogger('Collector').warn(error instanceof Error ? error.message : error);
+  }
 }

@@ -48,6 +48,8 @@ describe('request-analytics demo', () => {
   it('says on standard output what to try, and how the loading goes on standard error', () => {
     expect(lines()).toHaveLength(3);
     expect(output).toMatch(/http:\/\/localhost:\d+\/docs/);
+    const [, key] = /API key {4}(\S+)/.exec(output) ?? [];
+    expect(output).toMatch(new RegExp(`Dashboard {2}http://localhost:\\d+/#key=${key}$`, 'm'));
     expect(errors).toContain('loading');
     expect(output).not.toContain('loading');
   });
@@ -71,7 +73,7 @@ describe('request-analytics demo', () => {
   });
 
   it('prints two lines with which an application is monitored by the client library', async () => {
-    const [shell] = /^export .+$/m.exec(output) ?? [];
+    const [shell] = /^export APITALLY_.+$/m.exec(output) ?? [];
     const [code] = /^useApitally\(.+$/m.exec(output) ?? [];
     const program = `
       const app = require('express')();
@@ -92,6 +94,20 @@ describe('request-analytics demo', () => {
       return data.length > 0 && data;
     }, SENT_WITHIN_MS);
     expect(log).toMatchObject({ method: 'GET', path: '/new/{id}', env: 'dev', status_code: 200 });
+  });
+
+  it('prints three variables with which an OpenTelemetry SDK sends', async () => {
+    const variables = Object.fromEntries(
+      [...output.matchAll(/^export (OTEL_\w+)='(.+)'$/gm)].map(([, name, value]) => [name, value]),
+    ) as Record<string, string>;
+    const [, authorization = ''] = variables.OTEL_EXPORTER_OTLP_HEADERS!.split('authorization=');
+    const response = await fetch(`${variables.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(response.status).toBe(200);
+    expect(variables.OTEL_RESOURCE_ATTRIBUTES).toBe('deployment.environment.name=dev');
   });
 
   it('exits with 0 when it is stopped', async () => {

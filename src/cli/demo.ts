@@ -17,7 +17,7 @@ export async function demo(config: Config): Promise<void> {
   if (!server) return;
   const { port } = server.app.getHttpServer().address() as AddressInfo;
   const collector = baseUrl(config.host, config.collector.port);
-  process.stdout.write(welcome(sample, baseUrl(config.host, port), collector));
+  process.stdout.write(welcome(sample, config, baseUrl(config.host, port), collector));
 }
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
@@ -43,12 +43,19 @@ function baseUrl(host: string, port: number): string {
 }
 
 /** The command lines can be pasted into a shell. */
-function welcome({ key, appId, clientId }: Sample, url: string, collector: string): string {
+function welcome(
+  { key, appId, clientId, writeToken }: Sample,
+  config: Config,
+  url: string,
+  collector: string,
+): string {
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
     '',
     'The demo is running: team "Demo", app "Shop API".',
     '',
+    // In the fragment, which browsers do not send.
+    ...(config.dashboard ? [`  Dashboard  ${url}/#key=${key}`] : []),
     `  API key    ${key}`,
     `  Reference  ${url}/docs`,
     `  Collector  ${collector}`,
@@ -59,7 +66,13 @@ function welcome({ key, appId, clientId }: Sample, url: string, collector: strin
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),
     '',
-    'To monitor your own Express application (npm install apitally), set this in the shell that starts it:',
+    'To monitor your own application with an OpenTelemetry SDK, set these in the shell that starts it:',
+    '',
+    `export OTEL_EXPORTER_OTLP_ENDPOINT='${collector}'`,
+    `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer ${writeToken}'`,
+    `export OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=dev'`,
+    '',
+    'To monitor an Express application with a client library (npm install apitally), set this:',
     '',
     `export APITALLY_HUB_BASE_URL='${collector}'`,
     '',

@@ -14,7 +14,9 @@ import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js'
 import { createJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
-import { ExportPages } from '../request-logs/export/export-pages.js';
+import { readPages } from '../exports/row-pages.js';
+import type { RowKey } from '../request-logs/export/export-body.fields.js';
+import { createExportSource } from '../request-logs/export/export-pages.js';
 import type { ExportQuery } from '../request-logs/export/export-statement.js';
 import {
   ALWAYS,
@@ -94,11 +96,12 @@ async function run(store: ClickHouse, options: ExportCommandOptions): Promise<Au
     excludedEndpointIds: scope.excludedEndpointIds,
   };
   const joiner = createJoiner(format);
-  const pages = new ExportPages(new ExportRepository(new AppScopedStore(store)), scope);
+  const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
   const progress = new ImportProgress(window.end - window.start, 'written');
-  const bytes = pages.read(query, { after: broken?.last }, joiner, ({ timestamp }) => {
+  const onPage = ({ timestamp }: RowKey) => {
     progress.update(timestamp - window.start, joiner.rows);
-  });
+  };
+  const bytes = readPages(source, joiner, { after: broken?.last, onPage });
   const file = resume ?? output;
   try {
     await pipeline(

@@ -15,10 +15,15 @@ import { WindowCounter } from '../rate-limit/window.counter.js';
 import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { BatchBuilder } from './batches/batch-builder.js';
 import { BatchCommitter } from './batches/batch-committer.js';
+import { InstanceCounts } from './batches/instance-counts.js';
 import { MessageLocks } from './batches/message-locks.js';
 import { ClientApps } from './client-apps.js';
 import { CollectorController } from './collector.controller.js';
 import { CollectorService } from './collector.service.js';
+import { MessageIntake } from './message-intake.js';
+import { OtlpController } from './otlp/otlp.controller.js';
+import { OtlpService, TOKEN_FAILURES } from './otlp/otlp.service.js';
+import { WriteTokens } from './write-tokens.js';
 
 /** Dependencies of the collector; the caller closes them. */
 export interface CollectorResources {
@@ -54,6 +59,12 @@ export class CollectorModule {
       inject: [WindowCounter],
       useFactory: (counter: WindowCounter) => new FailedAuthLimiter(counter, config, telemetry, 'client_id'),
     };
+    const tokenFailures = {
+      provide: TOKEN_FAILURES,
+      inject: [WindowCounter],
+      useFactory: (counter: WindowCounter) =>
+        new FailedAuthLimiter(counter, config, telemetry, 'write_token'),
+    };
     return {
       module: CollectorModule,
       imports: [
@@ -67,8 +78,17 @@ export class CollectorModule {
         HealthModule,
         FallbackModule,
       ],
-      controllers: [CollectorController],
-      providers: [ClientApps, CollectorService, committer, failedAuth],
+      controllers: [CollectorController, OtlpController],
+      providers: [
+        ClientApps,
+        WriteTokens,
+        MessageIntake,
+        CollectorService,
+        OtlpService,
+        committer,
+        failedAuth,
+        tokenFailures,
+      ],
     };
   }
 }
@@ -77,11 +97,16 @@ function createCommitter(
   { config, store, redis, telemetry }: CollectorResources,
   apps: ClientApps,
 ): BatchCommitter {
-  const builder = new BatchBuilder(
-    NameRegistry.getShared(store, redis, config.nameLimits),
-    apps,
-    new KnownRequests(store),
-  );
+  const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
+  const names = NameRegistry.getShared(store, redis, config.nameLimits);
+  const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
   const claims = RequestClaims.getShared(store, redis);
-  return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
+  return new BatchCommitter(
+    new BatchLog(store),
+    builder,
+    instances,
+    new MessageLocks(redis),
+    claims,
+    telemetry,
+  );
 }

@@ -1,3 +1,4 @@
+import type { Measure } from '../ingestion/bins.js';
 import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
@@ -31,6 +32,67 @@ export interface InstanceReport {
   versions: Record<string, string>;
 }
 
+/** A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text. */
+export interface SpanRecord {
+  trace_id: string;
+  span_id: string;
+  parent_span_id: string;
+  name: string;
+  /** OpenTelemetry's names in upper case. */
+  kind: string;
+  status: string;
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
+  start_time_ns: string;
+  duration_ns: string;
+  /** Empty if absent. */
+  scope_name: string;
+  scope_version: string;
+  /** JSON text of an object. */
+  attributes: string;
+  /** JSON text of a list. */
+  events: string;
+}
+
+/** A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0. */
+export interface LogMessage {
+  trace_id: string;
+  span_id: string;
+  /** The span of the request, if the sender names it. */
+  server_span_id: string;
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
+  timestamp_ns: string;
+  level: string;
+  message: string;
+  logger: string;
+  file: string;
+  line: number;
+}
+
+/** The count of a request by its span; counted only if the instance sends no metric of its requests. */
+export interface SpanCount extends CountRecord {
+  /** Of the logged request, so that the same span in another message is not counted again; null if it is not logged. */
+  request_uuid: string | null;
+}
+
+/** A data point of a metric of requests: of an interval, or cumulative since the start of its stream. */
+export interface MetricPoint extends DimensionNames {
+  /** 0 if it is unknown. */
+  status_code: number;
+  measure: Measure;
+  /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
+  count: number;
+  sum: number;
+  /** The distribution of the values: n of them in bin k. */
+  bins: [k: number, n: number][];
+  /** How far the middle of a bin can be from its values: a part of the value, and seconds or bytes. */
+  relative_error: number;
+  absolute_error: number;
+  /** Identifies the cumulative stream; null for a point of an interval. */
+  stream: string | null;
+  /** End of the interval, in nanoseconds since the Unix epoch. */
+  time_ns: bigint;
+}
+
 /** A parsed message of a client library: names, counts and logged requests. */
 export interface Message {
   /** Identifies retries of a message; lower-case with hyphens. */
@@ -42,6 +104,11 @@ export interface Message {
   names: DimensionNames[];
   counts: CountRecord[];
   logs: RequestRecord[];
+  spans: SpanRecord[];
+  logMessages: LogMessage[];
+  /** Counts of requests by their spans, and by the points of metrics. */
+  spanCounts: SpanCount[];
+  points: MetricPoint[];
   errors: ErrorRecord[];
   report: InstanceReport | null;
   /** The app's framework; null if unknown. */
@@ -62,12 +129,26 @@ export interface MessageContext {
 const ENTRY_CHARACTERS = 300;
 
 /** About how many characters the rows of a message have. */
-export function weighMessage({ names, counts, logs, errors, report }: Message): number {
+export function weighMessage(message: Message): number {
+  const { names, counts, logs, errors, report, spans, logMessages, spanCounts, points } = message;
   const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
-  const counted = counts.reduce((sum, count) => sum + weighCount(count), 0);
+  const counted = [...counts, ...spanCounts, ...points].reduce((sum, count) => sum + weighCount(count), 0);
   const texts = errors.reduce((sum, error) => sum + weighError(error), 0);
+  const spanTexts = spans.reduce((sum, span) => sum + weighSpan(span), 0);
+  const logTexts = logMessages.reduce((sum, log) => sum + weighLogMessage(log), 0);
   const versions = report ? JSON.stringify(report.versions).length : 0;
-  return requests + counted + texts + versions + ENTRY_CHARACTERS * (names.length + 1);
+  const rows = requests + counted + texts + spanTexts + logTexts + versions;
+  return rows + ENTRY_CHARACTERS * (names.length + 1);
+}
+
+/** About how many characters the row of a span has: its JSON is escaped in it. */
+export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
+  return 2 * (attributes.length + events.length) + 2 * ENTRY_CHARACTERS;
+}
+
+/** The same of a log record. */
+export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
+  return 2 * message.length + ENTRY_CHARACTERS;
 }
 
 /** About how many characters the row of an error has: line ends are escaped in it. */

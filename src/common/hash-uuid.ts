@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
-/** A UUID of version 8 (RFC 9562, section 5.8) made of the SHA-256 of a text; deterministic. */
-export function hashUuid(text: string): string {
+/** A UUID of version 8 (RFC 9562, section 5.8) made of the SHA-256 of a text or of bytes; deterministic. */
+export function hashUuid(text: string | Buffer): string {
   const hex = hash('sha256', text);
   const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
   return [

@@ -94,11 +94,15 @@ const SPECS = {
   EXPORT_MAX_SECONDS: whole(1, 604_800)({ default: undefined }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
   RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  TRACES_RATE_LIMIT_PER_SECOND: whole(1, 1_000_000_000)({ default: 1 }),
+  TRACES_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   COLLECTOR_PORT: port({ default: 3001 }),
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
+  COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
+  COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
@@ -116,6 +120,7 @@ const SPECS = {
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
   METRICS_PORT: port({ default: undefined }),
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
+  DASHBOARD: str({ choices: ['on', 'off'], default: 'on' }),
 };
 
 /** Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE` names. */
@@ -216,7 +221,7 @@ export class Config {
       queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
     };
   }
-  /** Exports that run at once in this process, each with one query at a time; more get 503. */
+  /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
   get maxExports() {
     return this.env.MAX_EXPORTS;
   }
@@ -230,6 +235,13 @@ export class Config {
   /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   get rateLimitPerMinute() {
     return this.env.RATE_LIMIT_PER_MINUTE;
+  }
+  /** Queries of traces allowed per API key (docs/contract.md#traces). */
+  get tracesLimits() {
+    return {
+      perSecond: this.env.TRACES_RATE_LIMIT_PER_SECOND,
+      perMinute: this.env.TRACES_RATE_LIMIT_PER_MINUTE,
+    };
   }
   /** Invalid keys per client address in 60 s; more are rejected without a check. */
   get authFailuresPerMinute() {
@@ -245,6 +257,10 @@ export class Config {
       maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
       /** Largest decompressed log file. */
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
+      /** Largest OTLP body, compressed or decompressed. */
+      maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+      /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
+      spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
       maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
     };
@@ -292,6 +308,10 @@ export class Config {
   /** Whether the OpenAPI document and its page are served. */
   get docs(): boolean {
     return this.env.DOCS === 'on';
+  }
+  /** Whether the dashboard is served at `/`. */
+  get dashboard(): boolean {
+    return this.env.DASHBOARD === 'on';
   }
   /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */
   get tracing(): TracingConfig | null {

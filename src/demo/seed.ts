@@ -11,6 +11,7 @@ import { DAY_MS } from './traffic-curve.js';
 
 const TEAM = 'Demo';
 const APP = { name: 'Shop API', framework: 'express' };
+const TOKEN = 'demo';
 const EXCLUSION = 'endpoint excluded';
 const BLOCKS_PER_LINE = 10;
 
@@ -20,7 +21,7 @@ const BLOCKS_PER_LINE = 10;
  * endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
  * @param report called with lines about the progress
- * @returns a key that is valid now (see `demoKey`), the app, and what client libraries know it by
+ * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token that lasts until the next start
  * @throws AdminError when `DEMO_API_KEY` cannot be used
  */
 export async function seedDemo(
@@ -28,13 +29,22 @@ export async function seedDemo(
   config: Config,
   now: number,
   report: (line: string) => void = () => undefined,
-): Promise<{ key: string; appId: number; clientId: string }> {
+): Promise<{ key: string; appId: number; clientId: string; writeToken: string }> {
   const admin = new AdminService(store);
   const teamId = await ensureTeam(admin, now);
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
   const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
   await load(store, { appId, origin, now }, report);
-  return { key, appId, clientId };
+  return { key, appId, clientId, writeToken: await createToken(admin, appId) };
+}
+
+/** The store has only hashes of tokens, so each start creates one and revokes the last one. */
+async function createToken(admin: AdminService, appId: number): Promise<string> {
+  const tokens = await admin.listWriteTokens(appId);
+  const { token } = await admin.createWriteToken(appId, { name: TOKEN });
+  for (const { identifier, name, revoked_at } of tokens)
+    if (name === TOKEN && revoked_at === null) await admin.revokeWriteToken(appId, identifier);
+  return token;
 }
 
 async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {

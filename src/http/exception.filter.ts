@@ -21,6 +21,13 @@ import {
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
+  /** @param write sends the body of a response whose status and headers are set; JSON by default */
+  constructor(
+    private readonly write = (response: Response, mapped: HttpException): void => {
+      response.json(mapped.getResponse());
+    },
+  ) {}
+
   catch(error: unknown, host: ArgumentsHost) {
     const response = host.switchToHttp().getResponse<Response>();
     if (error instanceof ClientDisconnected) return;
@@ -30,7 +37,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
       return;
     }
     if (mapped instanceof ApiError) response.set(mapped.headers);
-    response.status(mapped.getStatus()).json(mapped.getResponse());
+    this.write(response.status(mapped.getStatus()), mapped);
   }
 
   private mapError(error: unknown): HttpException {

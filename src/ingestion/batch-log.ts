@@ -3,13 +3,19 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
 
-/** The tables that batches are inserted into: Null tables with views behind them. */
+/** The tables that batches are inserted into: landing tables, and tables without views. */
 const INGEST_TABLES = [
   'requests',
   'request_counts',
   'logged_requests',
   'reported_errors',
   'instance_reports',
+  'logged_spans',
+  'logged_messages',
+  'percentile_accuracy_v1',
+  'counted_instances_v1',
+  'pending_counts_v1',
+  'metric_streams_v1',
 ] as const;
 export type IngestTable = (typeof INGEST_TABLES)[number];
 

@@ -17,3 +17,8 @@ export const ZERO_BIN = -32_768;
 export function findBin(value: number): number {
   return value === 0 ? ZERO_BIN : Math.round(BINS_PER_OCTAVE * Math.log2(value));
 }
+
+/** The value in the geometric middle of a bin, in seconds or bytes. */
+export function findMiddleOfBin(k: number): number {
+  return k === ZERO_BIN ? 0 : 2 ** (k / BINS_PER_OCTAVE);
+}

@@ -88,6 +88,11 @@ export function toRequestHeadersJson(pairs: readonly string[]): string {
   return ['{"request_headers":[', pairs.join(','), ']', NO_MORE].join('');
 }
 
+/** The attributes of a span as the JSON text of an object, without NUL and lone surrogates. */
+export function toAttributesJson({ attributes }: CapturedSpan): string {
+  return replaceUnwantedEscapes(stringifyExact(attributes));
+}
+
 /** The first header of that name (in lower case), or null. */
 export function getHeader(headers: readonly Header[], name: string): string | null {
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;

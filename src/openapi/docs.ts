@@ -33,7 +33,7 @@ const PAGE = new Set([
 
 /**
  * Serves the document at `/openapi.json` and the Swagger page at `/docs`, without files of other servers. `GET /`
- * redirects to the page.
+ * redirects to the page, unless the dashboard is served there.
  */
 export function serveDocs(app: NestExpressApplication) {
   let document: OpenAPIObject | undefined;

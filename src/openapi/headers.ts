@@ -24,9 +24,9 @@ export const HEADERS = {
   'Retry-After': count('Whole seconds to wait before the next try', 1, 17),
   'X-Percentile-Accuracy': {
     description:
-      'How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted',
+      'How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)',
     required: false,
-    schema: { type: 'string', pattern: '^0\\.\\d+( \\+\\d+ms)?$' },
+    schema: { type: 'string', pattern: '^\\d+(\\.\\d+)?( \\+\\d+ms)?$' },
     example: '0.011 +5ms',
   },
   'WWW-Authenticate': {

@@ -31,6 +31,7 @@ const TAGS = [
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],
+  ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 
 /** The OpenAPI 3.1 document, made from the same decorators as the validation. */

@@ -6,11 +6,11 @@ import { toClientKey } from './client-key.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
 /** Kinds of credentials; each is counted separately. */
-export type Credential = 'api_key' | 'client_id';
+export type Credential = 'api_key' | 'client_id' | 'write_token';
 
 /**
- * Limits the guessing of API keys and client IDs: invalid credentials are counted per client address, in the same windows as
- * requests. A missing key is not counted. Callers check `retryAfter` first, unless the credential is
+ * Limits the guessing of API keys, client IDs and write tokens: invalid credentials are counted per client address, in the same
+ * windows as requests. A missing key is not counted. Callers check `retryAfter` first, unless the credential is
  * cached as valid, and call `record` for each invalid one.
  */
 @Injectable()

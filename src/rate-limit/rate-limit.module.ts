@@ -6,6 +6,7 @@ import { CounterStorage } from './counter.storage.js';
 import { FailedAuthLimiter } from './failed-auth-limiter.js';
 import { FallbackCounter } from './fallback.counter.js';
 import { MemoryCounter } from './memory.counter.js';
+import { OperationLimiter } from './operation-limiter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 import { RedisCounter } from './redis.counter.js';
 import { WINDOW_MS, WindowCounter } from './window.counter.js';
@@ -35,7 +36,15 @@ function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
     { provide: getStorageToken(), useClass: CounterStorage },
     RateLimitGuard,
     FailedAuthLimiter,
+    OperationLimiter,
   ],
-  exports: [WindowCounter, RateLimitGuard, FailedAuthLimiter, getOptionsToken(), getStorageToken()],
+  exports: [
+    WindowCounter,
+    RateLimitGuard,
+    FailedAuthLimiter,
+    OperationLimiter,
+    getOptionsToken(),
+    getStorageToken(),
+  ],
 })
 export class RateLimitModule {}

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
+import { ExportsModule } from '../exports/exports.module.js';
 import { ExportController } from './export/export.controller.js';
 import { ExportRepository } from './export/export.repository.js';
 import { ExportService } from './export/export.service.js';
@@ -7,10 +8,18 @@ import { LogRateEstimator } from './log-rate-estimator.js';
 import { RequestLogsController } from './request-logs.controller.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
 import { RequestLogsService } from './request-logs.service.js';
+import { RequestTraceRepository } from './request-trace.repository.js';
 
 @Module({
-  imports: [AppsModule],
+  imports: [AppsModule, ExportsModule],
   controllers: [RequestLogsController, ExportController],
-  providers: [RequestLogsService, RequestLogsRepository, LogRateEstimator, ExportService, ExportRepository],
+  providers: [
+    RequestLogsService,
+    RequestLogsRepository,
+    RequestTraceRepository,
+    LogRateEstimator,
+    ExportService,
+    ExportRepository,
+  ],
 })
 export class RequestLogsModule {}

@@ -23,12 +23,15 @@ import {
   type RequestLogKey,
   RequestLogsRepository,
 } from './request-logs.repository.js';
+import { addTrace, findOpenTrace } from './request-trace.js';
+import { RequestTraceRepository } from './request-trace.repository.js';
 
 @Injectable()
 export class RequestLogsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: RequestLogsRepository,
+    private readonly traces: RequestTraceRepository,
     private readonly rateEstimator: LogRateEstimator,
     private readonly tokens: PageTokens,
   ) {}
@@ -60,7 +63,12 @@ export class RequestLogsService {
       include_consumer_id,
     );
     if (row === null) throw requestLogNotFound();
-    return row;
+    const open = findOpenTrace(row);
+    if (!open) return row;
+    const { traceId, timestamp } = open;
+    const spans = await this.traces.findSpans(scope, traceId, timestamp);
+    const logs = await this.traces.findLogs(scope, traceId);
+    return addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs);
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

@@ -160,9 +160,11 @@ export function LiteralListField<
   const Options extends ListOptions<readonly NoInfer<Word>[]> & {
     /** Other spellings of words. */
     readonly aliases?: Readonly<Record<string, NoInfer<Word>>>;
+    /** Keeps the order of the request; by default the order is that of `words`. */
+    readonly keepsOrder?: boolean;
   },
 >(words: readonly Word[], options: Options): FieldDecorator<FieldValue<readonly Word[], Options>> {
-  const { minItems = 0, maxItems, aliases = {} } = options;
+  const { minItems = 0, maxItems, aliases = {}, keepsOrder = false } = options;
   const readOne = oneOf(words);
   const readWord = (value: unknown) => {
     if (typeof value !== 'string') return notAString;
@@ -174,7 +176,8 @@ export function LiteralListField<
       read: notInUrl,
       readJson: (value) => {
         const items = readList(value, { minItems, maxItems }, readWord);
-        return Array.isArray(items) ? words.filter((word) => items.includes(word)) : items;
+        if (!Array.isArray(items)) return items;
+        return keepsOrder ? [...new Set(items)] : words.filter((word) => items.includes(word));
       },
     },
     options,

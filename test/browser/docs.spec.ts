@@ -1,26 +1,7 @@
-import { existsSync } from 'node:fs';
-import { type Browser, type Locator, type Page, chromium } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { TestApp } from '../setup/app.js';
+import { HOST, describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { command, dataDirectory } from '../setup/service.js';
-
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
-/** A name that is not this machine's own, so that the page is served as to anybody: over plain HTTP. */
-const HOST = 'docs.test';
-/** Nothing of the browser's own may call home, and no sandbox is to be had in a container. */
-const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-  `--host-resolver-rules=MAP ${HOST} 127.0.0.1`,
-];
-
-if (process.env.CI && !existsSync(CHROMIUM))
-  throw new Error('Install chromium: its test must not be skipped');
-const describeWithChromium = existsSync(CHROMIUM) ? describe : describe.skip;
 
 describeWithChromium('/docs in a browser', () => {
   let app: TestApp;
@@ -36,7 +17,7 @@ describeWithChromium('/docs in a browser', () => {
     app = await TestApp.start();
     ({ key } = await app.team());
     origin = app.url.replace('127.0.0.1', HOST);
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    browser = await launchBrowser();
     page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
     await page.route(
       (url) => url.origin !== origin && url.protocol !== 'data:',

@@ -216,6 +216,19 @@ describe.each([
     });
     expect(inner.parent_span_id).toBe(root.span_id);
     expect(root.name).toContain('GET');
+    const { text } = await client.tenant.post('traces', {
+      fields: ['parent_span_id', 'env', 'name', 'kind', 'duration_ns', 'attributes'],
+      filters: [{ field: 'trace_id', op: 'eq', value: found.trace_id }],
+    });
+    const spans = text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { span_id: string });
+    expect(spans).toHaveLength(found.spans.length);
+    const { span_id, parent_span_id, name, kind, attributes } = inner;
+    expect(spans.find((span) => span.span_id === span_id)).toMatchObject({
+      ...{ trace_id: found.trace_id, parent_span_id, name, kind, attributes, env: 'staging' },
+    });
   });
 
   it('has a body over the limit replaced by what the library says of it', async () => {

@@ -6,6 +6,7 @@ import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { Client, TestCollector, TestService } from './setup/collector.js';
 import { Load } from './setup/load.js';
 import { buildCount, buildSync } from './setup/messages.js';
+import { buildOtlpLoad, readOtlpTotals } from './setup/otlp-load.js';
 import { post } from './setup/post.js';
 import { startServer } from './setup/server.js';
 
@@ -26,6 +27,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
       REDIS_URL: redis.url,
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       CACHE_TTL_MS: '0',
+      COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1',
     };
     service = await TestService.start(env);
     const config = new Config(env);
@@ -92,6 +94,19 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     await new Load(messages.slice(0, 5).flatMap(send)).run(1);
     expect(await requests()).toBe(40);
   }, 60_000);
+
+  it('store OTLP bodies of the same instances once, sent to both in any order', async () => {
+    const { appId } = client.tenant;
+    const { token } = await service.api.admin.createWriteToken(appId);
+    const load = buildOtlpLoad(12, token, (index) => collectors()[index % 2]!.url);
+    await new Load([load.first]).run(1);
+    const again = load.messages.map((message, index) =>
+      index % 7 === 0 ? { ...message, url: message.url.replace(/^.*(?=\/v1)/, second.url) } : message,
+    );
+    await Promise.all([new Load(load.messages).run(10), new Load(again).run(10)]);
+    await eventually(async () => (await requests()) === load.expected.requests, 120_000);
+    expect(await readOtlpTotals(store, appId)).toEqual(load.expected);
+  }, 300_000);
 
   it('keep a mark on an endpoint that another collector meets for the first time', async () => {
     const sync = () => JSON.stringify(buildSync({ requests: [buildCount({ path: '/hidden' })] }));

@@ -4,6 +4,7 @@ import { type Client, TestService } from './setup/collector.js';
 import { Load } from './setup/load.js';
 import { logFile } from './setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
+import { OtlpSender, readStatus, serverSpan, traces } from './setup/otlp.js';
 import { startServer } from './setup/server.js';
 
 describe('a store that is away for a while', () => {
@@ -53,6 +54,24 @@ describe('a store that is away for a while', () => {
     await done;
     expect(await requests()).toBe((399 * 400) / 2);
     expect(await logs()).toHaveLength(40);
+  }, 60_000);
+
+  it('is 503 with Retry-After and a Status for SDKs, whose same body is taken when it comes back', async () => {
+    const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+    const sender = new OtlpSender(service.collector.url, token);
+    const body = traces([serverSpan(), serverSpan()]);
+    await sender.deliver('traces', traces([serverSpan()]));
+    await server.kill();
+    const away = await sender.send('traces', body);
+    expect([away.status, away.headers.get('retry-after'), readStatus(away.bytes)]).toEqual([
+      503,
+      '1',
+      'Service temporarily unavailable',
+    ]);
+    await server.launch();
+    await eventually(async () => (await sender.send('traces', body)).status === 200, 20_000);
+    await sender.deliver('traces', body);
+    expect(await logs()).toHaveLength(3);
   }, 60_000);
 
   it('is never 404, which would switch the library off', async () => {

@@ -1,6 +1,7 @@
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { Parameters } from '../../src/clickhouse/query-parameters.js';
 import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { readGrants } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, exportsOf, listOperations, queriesOf } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
@@ -28,7 +29,11 @@ describe('what the reader of clickhouse/accounts may read', () => {
   beforeAll(async () => {
     app = await TestApp.start();
     tenant = await Tenant.create(app);
-    await tenant.write({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' } }, { path: '/hidden' });
+    const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, trace_id: '4bf92f3577b34da6a3ce929d0e0e4736' });
+    await tenant.write(
+      { request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob' }, captured_json },
+      { path: '/hidden' },
+    );
     await tenant.write(...Array.from({ length: DENSE }, () => ({})));
     await tenant.exclude('GET', '/hidden');
     const tables = await app.store.rows<{ table: string; columns: string[] }>('test.columns', COLUMNS);

@@ -10,6 +10,7 @@ import { sendRaw } from '../setup/raw-http.js';
 const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
 const PUBLIC_PATHS = [
   '/',
+  '/assets/:file',
   '/docs',
   '/docs/',
   '/docs/LICENSE',
@@ -70,9 +71,9 @@ it('every other route of the server needs a key', async () => {
   }
 });
 
-it('with DOCS=off neither the document nor its page is served, and / leads to neither', async () => {
+it('with DOCS=off and DASHBOARD=off neither the document nor a page is served, and / leads to none', async () => {
   await app.stop();
-  app = await TestApp.start({ DOCS: 'off' });
+  app = await TestApp.start({ DOCS: 'off', DASHBOARD: 'off' });
   for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/openapi.json'])
     expect([path, seen(await sendRaw(app.url, path))]).toEqual([
       path,

@@ -182,15 +182,15 @@ describe('404 and 405', () => {
 
 describe('GET /', () => {
   it.each(['/', '/?x=/v1/team', 'http://test', 'http://test/', 'http://test?x=/v1/team'])(
-    'redirects to /docs when %s is requested, with a key or without',
+    'is the dashboard when %s is requested, with a key or without',
     async (target) => {
       for (const asked of [call, withKey])
         for (const method of ['GET', 'HEAD']) {
           const { status, headers } = await asked(target, { method });
-          expect([method, status, headers.location, headers['x-ratelimit-limit']]).toEqual([
+          expect([method, status, headers['content-type'], headers['x-ratelimit-limit']]).toEqual([
             method,
-            302,
-            '/docs',
+            200,
+            'text/html; charset=utf-8',
             undefined,
           ]);
           expect(headers).toMatchObject({

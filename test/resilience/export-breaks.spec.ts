@@ -263,6 +263,11 @@ describe('an export that breaks off', () => {
       expect([first.statusCode, second.statusCode, third.statusCode]).toEqual([200, 200, 429]);
       expect(third.headers['retry-after']).toBe('1');
       third.resume();
+      const traces = await postFor(harness.app.url, `/v1/apps/${large.appId}/traces`, {
+        headers: { 'Api-Key': large.key },
+        body,
+      });
+      expect([traces.status, traces.headers['retry-after']]).toEqual([429, '1']);
       // What a busy machine may still read in the meantime would go on to the last page.
       await postFor(harness.app.url, path, asked('ndjson'));
       expect((await pagesRead()) - before - PAGES).toBeLessThan(6);

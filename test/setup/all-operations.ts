@@ -54,6 +54,22 @@ const METRIC_FILTERS = [
   { field: 'path', op: 'not_contains', value: 'nothing' },
   { field: 'status_code', op: 'lt', value: 600 },
 ];
+const SPAN_FIELDS = [
+  'parent_span_id',
+  'env',
+  'name',
+  'kind',
+  'status',
+  'attributes',
+  'events',
+  'scope_name',
+  'scope_version',
+];
+const SPAN_FILTERS = [
+  { field: 'env', op: 'like', value: '%' },
+  { field: 'attributes', key: 'a', op: 'eq', value: 1 },
+  { field: 'events', event_name: 'exception', op: 'exists' },
+];
 const EXPORTED = [
   { field: 'method', op: 'eq', value: 'GET' },
   { field: 'response_time_ms', op: 'gte', value: 0 },
@@ -78,7 +94,15 @@ export function queriesOf(appId: number): { path: string; body: object }[] {
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
   ];
-  return bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } }));
+  const traces = [
+    { since, fields: SPAN_FIELDS },
+    { since, filters: SPAN_FILTERS, sample: 10 },
+    { filters: [{ field: 'trace_id', op: 'eq', value: '0'.repeat(32) }] },
+  ];
+  return [
+    ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),
+    ...traces.map((body) => ({ path: `/v1/apps/${appId}/traces`, body })),
+  ];
 }
 
 /** The same for exports, of which a key runs two at once. */

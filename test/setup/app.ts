@@ -30,7 +30,13 @@ export interface TestStore {
 
 /** The variables a test runs with: nothing is cached, so that a change shows at once. */
 export function createTestStore(env: NodeJS.ProcessEnv = {}): Promise<TestStore> {
-  const common = { CACHE_TTL_MS: '0', RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
+  const common = {
+    CACHE_TTL_MS: '0',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    TRACES_RATE_LIMIT_PER_SECOND: '1000000',
+    TRACES_RATE_LIMIT_PER_MINUTE: '1000000',
+    AUTH_FAILURES_PER_MINUTE: '1000000',
+  };
   return process.env.CLICKHOUSE_URL
     ? serverStore({ ...common, ...env })
     : embeddedStore({ ...common, ...env });

@@ -19,7 +19,7 @@ const PERMISSIVE = [
   'Python-2.0',
 ];
 /** Those of tools, which are not passed on. */
-const OF_TOOLS = [...PERMISSIVE, 'CC-BY-4.0', 'CC0-1.0', 'Unlicense'];
+const OF_TOOLS = [...PERMISSIVE, 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Unlicense'];
 
 const terms = (licence: string) => licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
 const beyond = (allowed: readonly string[]) => (one: { licence: string }) =>

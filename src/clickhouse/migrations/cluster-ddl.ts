@@ -17,6 +17,7 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'id_claims_v1',
   'teams_v1',
   'api_keys_v1',
+  'write_tokens_v1',
   'apps_v1',
   'app_limits_v1',
   'app_envs_v1',

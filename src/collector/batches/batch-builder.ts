@@ -11,7 +11,16 @@ import type {
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../../ingestion/row-encoder.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
-import { type ErrorRecord, type Message, weighError } from '../message.js';
+import {
+  type ErrorRecord,
+  type LogMessage,
+  type Message,
+  type SpanRecord,
+  weighError,
+  weighLogMessage,
+  weighSpan,
+} from '../message.js';
+import { type InstanceCounts, type InstanceRows, emptyRows } from './instance-counts.js';
 
 /** A message to be stored. */
 export interface AppMessage extends MessageKey {
@@ -26,11 +35,12 @@ interface LoggedRequest extends RequestKey {
 }
 
 /** The landing tables in the order of insertion; their rows are of all apps. */
-interface RowsByTable {
-  request_counts: ReturnType<typeof toCountRow>[];
+interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
   instance_reports: object[];
+  logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
+  logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
 }
 
 /** Makes a batch of messages: registers their names and encodes their rows. */
@@ -39,16 +49,12 @@ export class BatchBuilder {
     private readonly names: NameRegistry,
     private readonly apps: ClientApps,
     private readonly known: KnownRequests,
+    private readonly instances: InstanceCounts,
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
     const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
-    const rows: RowsByTable = {
-      request_counts: [],
-      logged_requests: [],
-      reported_errors: [],
-      instance_reports: [],
-    };
+    const rows = noRows();
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
       await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
@@ -63,6 +69,19 @@ export class BatchBuilder {
       })),
       pieces: [...encode(rows)],
     };
+  }
+
+  /**
+   * The batch that counts the pending spans of instances; null if there are none.
+   *
+   * @param due instances by app
+   */
+  async buildSettled(due: ReadonlyMap<number, readonly string[]>): Promise<Batch | null> {
+    const rows = noRows();
+    for (const [appId, instances] of due) append(rows, await this.instances.settle(appId, instances));
+    const pieces = [...encode(rows)];
+    if (pieces.length === 0) return null;
+    return { id: randomUUID(), createdAt: dateTime64(Date.now()).slice(0, 19), messages: [], pieces };
   }
 
   private async updateFramework(messages: readonly AppMessage[]): Promise<void> {
@@ -90,11 +109,54 @@ export class BatchBuilder {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
     for (const { record, ids } of await this.resolve(appId, errors))
       rows.reported_errors.push(errorRow(appId, record, ids));
+    await this.addInstanceCounts(rows, appId, messages, requests);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     for (const message of messages) {
       const row = reportRow(appId, message, envIds.get(message.env));
       if (row) rows.instance_reports.push(row);
+      const place = { app_id: appId, app_env_id: envIds.get(message.env) };
+      for (const span of message.spans) rows.logged_spans.push({ ...place, ...span });
+      for (const log of message.logMessages) rows.logged_messages.push({ ...place, ...log });
     }
+  }
+
+  /** Counts requests by their spans and metrics; a request that is in the store already is not counted again. */
+  private async addInstanceCounts(
+    rows: RowsByTable,
+    appId: number,
+    messages: readonly Message[],
+    requests: readonly LoggedRequest[],
+  ): Promise<void> {
+    const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
+    const isNew = (request_uuid: string | null, message: Message) => {
+      if (request_uuid === null) return true;
+      if (unseen.get(request_uuid) !== message) return false;
+      return unseen.delete(request_uuid);
+    };
+    const spans = messages.flatMap((message) =>
+      message.spanCounts
+        .filter(({ request_uuid }) => isNew(request_uuid, message))
+        .map((record) => ({ message, record })),
+    );
+    const points = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
+    if (spans.length === 0 && points.length === 0) return;
+    const toInstance = <R extends DimensionNames>(
+      entries: readonly { message: Message }[],
+      resolved: readonly WithIds<R>[],
+    ) =>
+      resolved.map(({ record, ids }, index) => ({
+        instance: entries[index]?.message.instanceUuid ?? NIL_UUID,
+        record,
+        ids,
+      }));
+    append(
+      rows,
+      await this.instances.count(
+        appId,
+        toInstance(spans, await this.resolve(appId, spans)),
+        toInstance(points, await this.resolve(appId, points)),
+      ),
+    );
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
@@ -118,6 +180,19 @@ export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest
   );
 }
 
+function noRows(): RowsByTable {
+  const none = { logged_requests: [], reported_errors: [], instance_reports: [] };
+  return { ...emptyRows(), ...none, logged_spans: [], logged_messages: [] };
+}
+
+function append(rows: RowsByTable, more: InstanceRows): void {
+  for (const row of more.request_counts) rows.request_counts.push(row);
+  for (const row of more.percentile_accuracy_v1) rows.percentile_accuracy_v1.push(row);
+  for (const row of more.counted_instances_v1) rows.counted_instances_v1.push(row);
+  for (const row of more.pending_counts_v1) rows.pending_counts_v1.push(row);
+  for (const row of more.metric_streams_v1) rows.metric_streams_v1.push(row);
+}
+
 function* encode(rows: RowsByTable): Generator<Piece> {
   const { request_counts, logged_requests, reported_errors, instance_reports } = rows;
   yield* encodePieces('request_counts', request_counts, (row) => row, weighCount);
@@ -129,6 +204,12 @@ function* encode(rows: RowsByTable): Generator<Piece> {
   );
   yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError);
   yield* encodePieces('instance_reports', instance_reports, (row) => row);
+  yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan);
+  yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage);
+  yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row);
+  yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row);
+  yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount);
+  yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount);
 }
 
 /** One row of `reported_errors`. */

@@ -1,12 +1,13 @@
 import { Logger } from '@nestjs/common';
 import { isOutcomeUnknown } from '../../clickhouse/clickhouse.errors.js';
 import { RequestContext } from '../../common/request-context.js';
-import { type Batch, type BatchLog, type Recovery, messageKey } from '../../ingestion/batch-log.js';
+import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
 import type { Telemetry } from '../../observability/telemetry.js';
 import { type AppMessage, type BatchBuilder, loggedRequestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
+import type { InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
 
 const BATCH_DELAY_MS = 10;
@@ -36,6 +37,7 @@ export class BatchCommitter {
   constructor(
     private readonly batchLog: BatchLog,
     private readonly builder: BatchBuilder,
+    private readonly instances: InstanceCounts,
     private readonly locks: MessageLocks,
     private readonly claims: RequestClaims,
     private readonly telemetry: Telemetry,
@@ -62,6 +64,23 @@ export class BatchCommitter {
   /** Applies batches that any process left unapplied, at least that many seconds ago. */
   recover(olderThanSeconds: number): Promise<Recovery> {
     return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
+  }
+
+  /** Counts the spans of instances that sent no metric of their requests for long enough. */
+  settle(): Promise<void> {
+    return this.queue.runExclusive(async () => {
+      await this.resolveInDoubt();
+      const due = await this.instances.findAllDue();
+      if (due.length === 0) return;
+      const keys = due.map(({ app_id, instance_uuid }) => instanceKey(app_id, instance_uuid));
+      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+        const byApp = new Map<number, string[]>();
+        for (const { app_id, instance_uuid } of due)
+          byApp.set(app_id, [...(byApp.get(app_id) ?? []), instance_uuid]);
+        const batch = await this.builder.buildSettled(byApp);
+        if (batch) await this.write(batch);
+      });
+    });
   }
 
   /** Call after the last message: marks applied batches. */
@@ -101,10 +120,12 @@ export class BatchCommitter {
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
     const { unseen, refused } = await this.batchLog.filterUnseen(messages);
-    if (unseen.length > 0)
-      await this.claims.run(loggedRequestsIn(unseen).map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
+    if (unseen.length > 0) {
+      const keys = [...new Set([...loggedRequestsIn(unseen).map(requestKey), ...instanceKeysIn(unseen)])];
+      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
         await this.write(await this.builder.build(unseen));
       });
+    }
     return refused;
   }
 
@@ -145,4 +166,15 @@ export class BatchCommitter {
       this.log.debug(error);
     }
   }
+}
+
+/** Of messages that count by spans or by metrics, the claims on their instances: how they count is decided once. */
+function instanceKeysIn(messages: readonly AppMessage[]): string[] {
+  return messages
+    .filter(({ message }) => message.spanCounts.length > 0 || message.points.length > 0)
+    .map(({ app_id, message }) => instanceKey(app_id, message.instanceUuid ?? NIL_UUID));
+}
+
+function instanceKey(appId: number, instanceUuid: string): string {
+  return `instance/${appId}/${instanceUuid}`;
 }

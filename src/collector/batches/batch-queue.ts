@@ -1,6 +1,9 @@
 /** Largest number of items of a batch, and their largest total weight. */
 const MAX_ITEMS = 2_000;
 const MAX_WEIGHT = 4 * 1024 * 1024;
+/** While batches take long, the next one waits for half of the time of the last one, so that it is larger; up to this. */
+const MAX_DELAY_MS = 100;
+const DELAY_SHARE = 1 / 2;
 
 interface Waiting<T> {
   item: T;
@@ -11,19 +14,21 @@ interface Waiting<T> {
 
 /**
  * Commits items in batches, one after another (group commit): a batch has the items that arrived while the previous one was
- * committed, or within a few milliseconds if none was. So a busy store gets few large blocks. Items are added to a batch
- * in rotation by group, so that a group with many items delays only itself.
+ * committed, and for a while after it. So a busy store gets few large blocks: a block costs it as much as a thousand rows,
+ * because each table behind it gets a part. Items are added to a batch in rotation by group, so that a group with many items
+ * delays only itself.
  */
 export class BatchQueue<T> {
   /** By group, in the order in which they are served next. */
   private readonly waiting = new Map<number, Waiting<T>[]>();
   private count = 0;
   private running?: Promise<void>;
+  private lastCommitMs = 0;
   private tail: Promise<unknown> = Promise.resolve();
 
   /**
    * @param commit writes a batch; resolves to the items that cannot be written, with reasons, and rejects if none can
-   * @param batchDelayMs how long the first item of a batch waits for others
+   * @param batchDelayMs how long the first item of a batch waits for others, at least
    */
   constructor(
     private readonly commit: (items: T[]) => Promise<ReadonlyMap<T, unknown>>,
@@ -60,8 +65,8 @@ export class BatchQueue<T> {
 
   private async run(): Promise<void> {
     while (this.count > 0) {
-      // Also between batches: many small inserts create many parts to merge.
-      await new Promise((resolve) => setTimeout(resolve, this.batchDelayMs));
+      const delayMs = Math.min(MAX_DELAY_MS, Math.max(this.batchDelayMs, DELAY_SHARE * this.lastCommitMs));
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
       await this.runExclusive(() => this.commitNext());
     }
     this.running = undefined;
@@ -69,14 +74,16 @@ export class BatchQueue<T> {
 
   private async commitNext(): Promise<void> {
     const batch = this.takeBatch();
+    const startedAt = performance.now();
     try {
-      const failedAuth = await this.commit(batch.map(({ item }) => item));
+      const rejected = await this.commit(batch.map(({ item }) => item));
       for (const { item, resolve, reject } of batch)
-        if (failedAuth.has(item)) reject(failedAuth.get(item));
+        if (rejected.has(item)) reject(rejected.get(item));
         else resolve();
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+    this.lastCommitMs = performance.now() - startedAt;
   }
 
   /** At least one item; an item beyond the largest weight is a batch of its own. */

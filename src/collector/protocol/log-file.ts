@@ -4,6 +4,7 @@ import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import type { Message, MessageContext } from '../message.js';
 import { createMessage } from './json-message.js';
 import { parseLogItem } from './log-item.parser.js';
+import { createEnvName } from './startup.parser.js';
 
 /** More than a library sends: it logs at most 100 requests a second and sends a file each minute. */
 const MAX_LINES = 20_000;
@@ -73,6 +74,7 @@ class LogFileReader {
 
   private readLine(number: number, text: string) {
     const item = parseLogItem(text, this.context);
+    const { names, spans } = this.message;
     this.isReadable ||= 'record' in item || item.isJson;
     if ('reason' in item) {
       this.reject(number, item.reason);
@@ -80,6 +82,10 @@ class LogFileReader {
     }
     this.message.rejected.addMembers(item.ignored);
     if (!item.record.excluded_from_logs) this.message.logs.push(item.record);
+    if (item.spans.length === 0) return;
+    // The rows of spans need the ID of the environment.
+    if (names.length === 0) names.push(createEnvName(this.context.env, this.context.now));
+    for (const span of item.spans) spans.push(span);
   }
 
   private reject(line: number, reason: string) {

@@ -6,6 +6,7 @@ import {
   formatMicroseconds,
   normalizeSpanKind,
   normalizeSpanStatus,
+  toAttributesJson,
 } from '../../ingestion/capture.js';
 import {
   type JsonObject,
@@ -22,6 +23,8 @@ import {
   traceIdDecoder,
 } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
+import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
+import type { SpanRecord } from '../message.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
 /** Limits of the client libraries, in characters, bytes and entries. */
@@ -31,6 +34,9 @@ const MAX_LOGS = 1_000;
 /** The libraries leave out bodies over 50,000 bytes before they mask them, which can make them longer. */
 const MAX_BODY = 100_000;
 const BODY_TOO_LARGE = '<body too large>';
+/** Longest name of a span in Query Traces. */
+const MAX_NAME = 1_024;
+const NANOSECONDS_IN_MS = 1_000_000n;
 
 /**
  * The captured data of a logged request, in the shape of Request Details; invalid parts are left out. A log record or a span
@@ -53,6 +59,34 @@ export function readItemCapture(
     logs: reader.readList(logs, 'logs', (log) => readLog(log, reader)),
     spans: reader.readList(item.spans, 'spans', (span) => readSpan(span, reader)),
   };
+}
+
+/** The captured spans for Query Traces; none without a trace. Spans with other IDs than OpenTelemetry's are left out. */
+export function toSpanRecords({ trace_id, spans }: Capture, now: number): SpanRecord[] {
+  if (trace_id === null) return [];
+  return spans
+    .filter(({ span_id, start_time_ns }) => {
+      const startMs = Number(start_time_ns / NANOSECONDS_IN_MS);
+      return isSpanId(span_id) && checkRetention(startMs, getLogsRetention(now), now) === undefined;
+    })
+    .map((span) => ({
+      trace_id,
+      span_id: span.span_id.toLowerCase(),
+      parent_span_id: isSpanId(span.parent_span_id) ? span.parent_span_id.toLowerCase() : '',
+      name: truncate(span.name, MAX_NAME),
+      kind: span.kind ?? 'INTERNAL',
+      status: span.status ?? 'UNSET',
+      start_time_ns: span.start_time_ns.toString(),
+      duration_ns: span.duration_ns.toString(),
+      scope_name: '',
+      scope_version: '',
+      attributes: toAttributesJson(span),
+      events: '[]',
+    }));
+}
+
+function isSpanId(text: string | null): text is string {
+  return text !== null && /^(?!0{16})[0-9a-f]{16}$/i.test(text);
 }
 
 function readBody(value: unknown, name: string, reader: LenientReader): string | null {

@@ -22,18 +22,22 @@ import {
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import type { MessageContext } from '../message.js';
+import type { MessageContext, SpanRecord } from '../message.js';
 import { findClientAddress } from './client-address.js';
 import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
 import { hasMoreValues } from './json-message.js';
-import { readItemCapture } from './log-item.capture.js';
+import { readItemCapture, toSpanRecords } from './log-item.capture.js';
 
 /** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */
 const MAX_VALUES = 300_000;
 
-/** A logged request and the names of the members that were left out, or the one-line reason why the line is invalid. */
+/** A logged request, its spans and the names of the members that were left out, or the one-line reason why the line is invalid. */
 export type LogItem =
-  | { readonly record: RequestRecord; readonly ignored: readonly string[] }
+  | {
+      readonly record: RequestRecord;
+      readonly spans: readonly SpanRecord[];
+      readonly ignored: readonly string[];
+    }
   | { readonly reason: string; readonly isJson: boolean };
 
 /**
@@ -49,13 +53,13 @@ export function parseLogItem(line: string, context: MessageContext): LogItem {
     // Only spans have numbers beyond 2^53, and exact parsing is slower.
     item = line.includes('"spans"') ? parseExact(line) : parseJson(line);
     const reader = new LenientReader();
-    return { record: readRecord(decodeObject(item, 'item'), context, reader), ignored: reader.ignored };
+    return { ...readItem(decodeObject(item, 'item'), context, reader), ignored: reader.ignored };
   } catch (error) {
     return { reason: explainFailure(error, 'item'), isJson: item !== undefined };
   }
 }
 
-function readRecord(item: JsonObject, { env, now }: MessageContext, reader: LenientReader): RequestRecord {
+function readItem(item: JsonObject, { env, now }: MessageContext, reader: LenientReader) {
   const request = decodeObject(item.request, 'request');
   const response = decodeObject(item.response, 'response');
   const timestamp = decodeEpochMs(request.timestamp, 'request.timestamp');
@@ -67,7 +71,7 @@ function readRecord(item: JsonObject, { env, now }: MessageContext, reader: Leni
   const capture = readItemCapture(item, request, response, reader);
   const client_ip = findClientAddress(capture.request_headers);
   const responseTime = getField(response, 'response_time');
-  return {
+  const record: RequestRecord = {
     request_uuid: decodeUuid(item.uuid, 'uuid'),
     timestamp,
     env,
@@ -89,4 +93,5 @@ function readRecord(item: JsonObject, { env, now }: MessageContext, reader: Leni
     ),
     captured_json: toCaptureJson(capture),
   };
+  return { record, spans: toSpanRecords(capture, now) };
 }

@@ -18,6 +18,7 @@ import {
 } from '../../validation/issues.js';
 import { readList, refusedParts } from '../../validation/json-list.js';
 import { validateText } from '../../validation/text.js';
+import { parseExact } from '../json/exact-json.js';
 import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
 
 const MAX_FILTERS = 100;
@@ -46,7 +47,7 @@ const OPERATORS = [
 ] as const;
 
 export type FilterOperator = (typeof OPERATORS)[number];
-export type FilterScalar = string | number;
+export type FilterScalar = string | number | bigint | boolean;
 
 const LISTS: ReadonlySet<FilterOperator> = new Set(['in', 'not_in']);
 const PATTERNS: ReadonlySet<FilterOperator> = new Set(['like', 'not_like', 'ilike', 'not_ilike']);
@@ -72,6 +73,15 @@ export interface FilterField {
   readonly schema: SchemaObject;
   /** Whether it holds values by name: a filter names one of them by `key`. */
   readonly hasKey?: boolean;
+  /** Whether keys are case-sensitive; those of headers are not. */
+  readonly isCaseSensitive?: boolean;
+  /** Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both. */
+  readonly hasEvents?: boolean;
+  /** Why an operator does not support a value; undefined if it does. */
+  readonly checkValue?: (
+    op: FilterOperator,
+    value: FilterScalar | readonly FilterScalar[],
+  ) => ConstraintViolation | undefined;
   /** Parses one value, or each item of a list. */
   readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
 }
@@ -85,8 +95,10 @@ export interface Filter<Name extends string = string> {
   readonly op: FilterOperator;
   /** A list for `in` and `not_in`; absent for operators without a value. */
   readonly value?: FilterScalar | readonly FilterScalar[];
-  /** The name of the value in a field that holds values by name, in lower case (ASCII). */
+  /** The name of the value in a field that holds values by name; of a header in lower case (ASCII). */
   readonly key?: string;
+  /** The name of the event in a field that holds events. */
+  readonly event_name?: string;
 }
 
 /** A field of text. @param normalize converts a value to its form in the store */
@@ -165,6 +177,8 @@ export function FiltersField<
     readonly in: 'body';
     /** Other names of fields. */
     readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
+    /** Whether numbers keep all their digits, as `LosslessNumber` if necessary. */
+    readonly isExact?: boolean;
   },
 >(
   fields: FilterFields<Name>,
@@ -174,8 +188,10 @@ export function FiltersField<
     {
       schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
       read: notInUrl,
-      readJson: (value) =>
-        readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item, options.aliases)),
+      readJson: (value, json) =>
+        readList(options.isExact ? parseExact(json) : value, { maxItems: MAX_FILTERS }, (item) =>
+          readFilter(fields, item, options.aliases),
+        ),
     },
     options,
   );
@@ -198,11 +214,16 @@ export function readFilter<Name extends string>(
     !filterField || op instanceof ConstraintViolation || WITHOUT_VALUE.has(op)
       ? undefined
       : readValue(filterField, op, sent);
-  const key = readKey(members.key ?? undefined, known, filterField);
+  const eventName = readEventName(members.event_name ?? undefined, known, filterField);
+  const key = readKey(members.key ?? undefined, known, filterField, {
+    isOptional:
+      typeof eventName === 'string' && !(op instanceof ConstraintViolation) && WITHOUT_VALUE.has(op),
+  });
   const refused: RefusedPart[] = [
     ...refusedParts(name, ['field'], findMember(members, 'field') ?? item),
     ...refusedParts(op, ['op'], findMember(members, 'op') ?? item),
     ...refusedParts(key, ['key'], members.key ?? item),
+    ...refusedParts(eventName, ['event_name'], members.event_name),
     ...refusedParts(value, ['value'], sent === undefined ? item : sent),
   ];
   if (refused.length > 0) return new PartRefusals(refused);
@@ -211,6 +232,7 @@ export function readFilter<Name extends string>(
     op,
     ...(value !== undefined && { value }),
     ...(typeof key === 'string' && { key }),
+    ...(typeof eventName === 'string' && { event_name: eventName }),
   } as Filter<Name>;
 }
 
@@ -218,12 +240,27 @@ function readKey(
   value: unknown,
   name: string | undefined,
   filterField: FilterField | undefined,
+  { isOptional }: { isOptional: boolean },
 ): string | ConstraintViolation | undefined {
-  if (name === undefined) return undefined;
+  if (name === undefined || (isOptional && value === undefined)) return undefined;
   if (filterField?.hasKey !== true)
     return value === undefined ? undefined : valueError(`key is not supported for field '${name}'`);
   if (typeof value !== 'string' || value === '') return valueError(`field '${name}' needs a key`);
-  return validateText(value, MAX_LENGTH) ?? value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const fault = validateText(value, MAX_LENGTH);
+  if (fault || filterField.isCaseSensitive) return fault ?? value;
+  return value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
+function readEventName(
+  value: unknown,
+  name: string | undefined,
+  filterField: FilterField | undefined,
+): string | ConstraintViolation | undefined {
+  if (value === undefined || name === undefined) return undefined;
+  if (filterField?.hasEvents !== true) return valueError(`event_name is not supported for field '${name}'`);
+  if (typeof value !== 'string' || value === '')
+    return valueError('event_name must be a text that is not empty');
+  return validateText(value, MAX_LENGTH) ?? value;
 }
 
 function findMember(members: Readonly<Record<string, unknown>>, name: keyof typeof ALIASES): unknown {
@@ -256,6 +293,16 @@ function readOperator(
 }
 
 function readValue(
+  filterField: FilterField,
+  op: FilterOperator,
+  value: unknown,
+): FilterScalar | FilterScalar[] | ConstraintViolation | PartRefusals {
+  const read = readAnyValue(filterField, op, value);
+  if (read instanceof ConstraintViolation || read instanceof PartRefusals) return read;
+  return filterField.checkValue?.(op, read) ?? read;
+}
+
+function readAnyValue(
   { readValue: readOne }: FilterField,
   op: FilterOperator,
   value: unknown,
@@ -274,23 +321,34 @@ function readValue(
 function filterSchema(fields: FilterFields): SchemaObject {
   const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
   for (const [name, filterField] of Object.entries(fields)) {
-    const kind = JSON.stringify([filterField.operators, filterField.schema, filterField.hasKey]);
+    const kind = JSON.stringify([
+      filterField.operators,
+      filterField.schema,
+      filterField.hasKey,
+      filterField.hasEvents,
+    ]);
     const known = alternatives.get(kind);
     if (known) known.names.push(name);
     else alternatives.set(kind, { names: [name], filterField });
   }
   const anyOf = [...alternatives.values()].map(
-    ({ names, filterField: { operators, schema, hasKey } }): SchemaObject => {
+    ({ names, filterField: { operators, schema, hasKey, hasEvents, isCaseSensitive } }): SchemaObject => {
       const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_VALUES };
       return {
         type: 'object',
-        required: ['field', 'op', ...(hasKey ? ['key'] : [])],
+        required: ['field', 'op', ...(hasKey && !hasEvents ? ['key'] : [])],
         properties: {
           field: { type: 'string', enum: names },
           op: { type: 'string', enum: [...operators] },
           ...(hasKey && {
-            key: { type: 'string', description: 'Name of the header, without regard to case' },
+            key: {
+              type: 'string',
+              description: isCaseSensitive
+                ? 'Key of the attribute'
+                : 'Name of the header, without regard to case',
+            },
           }),
+          ...(hasEvents && { event_name: { type: 'string', description: 'Name of the event' } }),
           value: {
             description: 'A list for `in` and `not_in`; absent for `is_null` and `is_not_null`',
             anyOf: [schema, list],

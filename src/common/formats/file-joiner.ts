@@ -60,12 +60,13 @@ class LinesJoiner implements FileJoiner {
 }
 
 const CRLF = '\r\n';
-/** The beginning of a row: its first column is a quoted text that begins so, and inside such texts quotes are doubled. */
+/** The beginning of a row: its first column is a quoted text, a time or an ID in hex; inside such texts quotes are doubled. */
 const ROW_START = Buffer.from(`${CRLF}"`);
-const [QUOTE, DIGIT_0, DIGIT_9] = [0x22, 0x30, 0x39];
+const QUOTE = 0x22;
+const HEX_DIGITS: ReadonlySet<number> = new Set(Buffer.from('0123456789abcdef'));
 
 /**
- * Rows behind one header line; the first column is a time, quoted. Kept back: the last row, but for its first quote, which
+ * Rows behind one header line; the first column is a time or an ID, quoted. Kept back: the last row, but for its first quote, which
  * no reader takes for a whole row.
  */
 class CsvJoiner implements FileJoiner {
@@ -97,7 +98,7 @@ class CsvJoiner implements FileJoiner {
     for (let at = file.indexOf(ROW_START, from); at >= 0; at = file.indexOf(ROW_START, at + 1)) {
       const start = at + CRLF.length;
       const [quote, digit = 0] = file.subarray(start, start + 2);
-      if (quote === QUOTE && digit >= DIGIT_0 && digit <= DIGIT_9) return start;
+      if (quote === QUOTE && HEX_DIGITS.has(digit)) return start;
     }
     return undefined;
   }

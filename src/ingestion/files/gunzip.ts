@@ -16,6 +16,13 @@ export function readUnpackedSize(bytes: Buffer): number {
   return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
 }
 
+/** Whether zlib stopped because the output would have been longer than `maxOutputLength`. */
+export function isTooLarge(error: unknown): boolean {
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
+  );
+}
+
 /**
  * Decompresses gzip, also with several members. Of truncated or damaged input, the readable part is
  * yielded before the error is thrown; a pipe would drop its buffered data. With damaged input, the last 16 KiB before

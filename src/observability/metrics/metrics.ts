@@ -18,7 +18,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
 /** The limits: requests of an API key, messages of a client ID, invalid keys of an address. */
-export type Limit = 'api_key' | 'client_id' | 'auth_failure';
+export type Limit = 'api_key' | 'client_id' | 'auth_failure' | 'traces';
 
 /** Outcome of a message of a client library. */
 export type MessageOutcome =
@@ -68,7 +68,7 @@ export class Metrics {
   });
   private readonly exports = this.counter({
     name: 'exports_total',
-    help: 'Exports of request logs that ended, completed or broken',
+    help: 'Exports of request logs and spans that ended, completed or broken off',
     labels: ['format', 'outcome'],
   });
   private readonly messages = this.counter({

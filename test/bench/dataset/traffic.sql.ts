@@ -18,8 +18,8 @@ const HOT_CELLS = HOT_ENDPOINTS * ENVS.length;
 const COLD_CELLS = COLD_ENDPOINTS * ENVS.length;
 /** Share of the requests that fail. */
 const FAILED_SHARE = 0.05;
-/** Distinct bins of the requests of an endpoint, an environment and a quarter-hour. */
-const MOST_BINS = 10;
+/** Distinct bins of the requests of an endpoint, an environment and a quarter-hour: of their times, and of each size. */
+const [TIME_BINS, SIZE_BINS] = [10, 3];
 const CELLS = HOT_CELLS + COLD_APPS * COLD_CELLS;
 
 /** A stretch of the traffic's past, milliseconds since the epoch, on whole quarter-hours. */
@@ -46,9 +46,9 @@ INSERT INTO request_counts (app_id, timestamp, app_env_id, endpoint_id, consumer
 SELECT app, at, ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')}, 0, status.1, status.2 AS counted,
   counted * 400, counted * 900,
   arrayConcat(
-    ${binsOf('time', `${latencyMs('endpoint', 'status.1 * 1000 + place')} / 1000`)},
-    ${binsOf('received', `200 + cityHash64(number, 80, status.1 * 1000 + place) % 4000`)},
-    ${binsOf('sent', bytesSent('endpoint', 'status.1 * 1000 + place'))})
+    ${binsOf('time', `${latencyMs('endpoint', 'status.1 * 1000 + place')} / 1000`, TIME_BINS)},
+    ${binsOf('received', `200 + cityHash64(number, 80, status.1 * 1000 + place) % 4000`, SIZE_BINS)},
+    ${binsOf('sent', bytesSent('endpoint', 'status.1 * 1000 + place'), SIZE_BINS)})
 FROM (
   WITH number % ${CELLS} AS cell,
     if(cell < ${HOT_CELLS}, ${HOT_APP}, 2 + intDiv(cell - ${HOT_CELLS}, ${COLD_CELLS})) AS app,
@@ -66,11 +66,11 @@ WHERE status.2 > 0`;
 }
 
 /** The bins of so many counted requests, of which at most so many are distinct. */
-function binsOf(measure: string, value: string): string {
+function binsOf(measure: string, value: string, most: number): string {
   return `arrayMap(
       place -> ('${measure}', toInt16(round(32 * log2(greatest(${value}, 0.001)))),
-        intDiv(counted + least(counted, ${MOST_BINS}) - 1 - place, least(counted, ${MOST_BINS}))),
-      range(least(counted, ${MOST_BINS})))`;
+        intDiv(counted + least(counted, ${most}) - 1 - place, least(counted, ${most}))),
+      range(least(counted, ${most})))`;
 }
 
 /** The same time by consumer, thinned: so many rows for each row of the logs, straight into the tables. */

@@ -5,10 +5,13 @@ import { type PostResponse, post } from './post.js';
 export interface Outgoing {
   url: string;
   body: string | Buffer;
+  headers?: Readonly<Record<string, string>>;
   /** Entries that its receipt must say are rejected; not looked at when not given. */
   rejected?: number;
 }
 
+/** The statuses of acknowledgements: of the hub protocol and of OTLP. */
+const ACKNOWLEDGED = new Set([200, 202]);
 /** The statuses after which the libraries send the same message again. */
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
 /** The libraries wait longer, 100 to 1,000 ms; the more often the same message comes the better. */
@@ -43,11 +46,12 @@ export class Load {
     }
   }
 
-  private async deliver({ url, body, rejected }: Outgoing): Promise<void> {
+  private async deliver({ url, body, headers, rejected }: Outgoing): Promise<void> {
     while (!this.isStopped) {
-      const response: PostResponse | null = await post(url, body).catch(() => null);
+      const response: PostResponse | null = await post(url, body, headers).catch(() => null);
       if (
-        response?.status === 202 &&
+        response &&
+        ACKNOWLEDGED.has(response.status) &&
         (response.body.rejected ?? 0) === (rejected ?? response.body.rejected ?? 0)
       )
         return;

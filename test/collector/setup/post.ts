@@ -6,12 +6,17 @@ export interface PostResponse {
 }
 
 /** Sends one message; rejects when the connection breaks. */
-export async function post(url: string, body: string | Buffer): Promise<PostResponse> {
-  const response = await fetch(url, { method: 'POST', body });
+export async function post(
+  url: string,
+  body: string | Buffer,
+  requestHeaders: Readonly<Record<string, string>> = {},
+): Promise<PostResponse> {
+  const response = await fetch(url, { method: 'POST', body, headers: requestHeaders });
   const text = await response.text();
+  const isJson = response.headers.get('content-type')?.startsWith('application/json');
   return {
     status: response.status,
     headers: response.headers,
-    body: JSON.parse(text) as PostResponse['body'],
+    body: (isJson ? JSON.parse(text) : { detail: text }) as PostResponse['body'],
   };
 }

@@ -168,6 +168,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query Traces
+         * @description Returns the spans of a window that match the filters, as one file with a row for each span, oldest first, ties by `trace_id` and `span_id`. It includes spans of excluded endpoints, and spans without a request log. The file is sent as it is read; only `limit` limits its size. If it cannot be completed, the connection is closed without a last chunk; `after` continues it. Clients that send `TE: trailers` get the trailers `X-Row-Count` and `X-Complete: true` after a complete file. A key may query traces once a second and ten times a minute, and read two files at once.
+         */
+        post: operations["queryTraces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -854,6 +874,85 @@ export interface components {
              */
             apdex?: number | null;
         };
+        SpanEvent: {
+            /**
+             * Format: date-time
+             * @description Time of the event, to the nanosecond
+             * @example 2026-11-20T14:05:09.123456789Z
+             */
+            timestamp: string;
+            /**
+             * @description Name
+             * @example exception
+             */
+            name: string;
+            /** @description Attributes as sent */
+            attributes: {
+                [key: string]: unknown;
+            };
+        };
+        TraceSpanRow: {
+            /**
+             * @description Trace ID
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            trace_id: string;
+            /**
+             * @description Span ID
+             * @example 00f067aa0ba902b7
+             */
+            span_id: string;
+            /**
+             * Format: int64
+             * @description Start, nanoseconds since the Unix epoch; may pass 2^53
+             */
+            start_time_ns: number;
+            /** @description ID of the parent span; null for a root */
+            parent_span_id?: string | null;
+            /**
+             * @description Environment name
+             * @example prod
+             */
+            env?: string | null;
+            /**
+             * @description Name
+             * @example SELECT users
+             */
+            name?: string;
+            /**
+             * @description Span kind
+             * @enum {string}
+             */
+            kind?: "UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
+            /**
+             * @description Span status
+             * @enum {string}
+             */
+            status?: "UNSET" | "OK" | "ERROR";
+            /**
+             * Format: int64
+             * @description End, nanoseconds since the Unix epoch; may pass 2^53
+             */
+            end_time_ns?: number;
+            /**
+             * Format: int64
+             * @description Duration in nanoseconds
+             */
+            duration_ns?: number;
+            /** @description Attributes as sent; as text where columns have types */
+            attributes?: {
+                [key: string]: unknown;
+            };
+            /** @description Events in the order in which they were sent; as text where columns have types */
+            events?: components["schemas"]["SpanEvent"][];
+            /**
+             * @description Name of the instrumentation
+             * @example @opentelemetry/instrumentation-http
+             */
+            scope_name?: string | null;
+            /** @description Version of the instrumentation */
+            scope_version?: string | null;
+        };
         ErrorBody: {
             /**
              * @description What went wrong
@@ -1116,7 +1215,7 @@ export interface components {
          */
         "Retry-After": number;
         /**
-         * @description How far percentiles can be from the exact ones: a relative error, and `+5ms` where bins of 10 ms may be counted
+         * @description How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)
          * @example 0.011 +5ms
          */
         "X-Percentile-Accuracy": string;
@@ -1706,6 +1805,198 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": components["schemas"]["MetricsRow"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    queryTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Format of the response. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @example ndjson
+                     * @enum {string}
+                     */
+                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    /**
+                     * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`; then the window has no bounds.
+                     * @example 2026-11-19T00:00:00Z
+                     */
+                    since?: string;
+                    /**
+                     * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.
+                     * @example 2026-11-20T00:00:00Z
+                     */
+                    until?: string;
+                    /**
+                     * @description Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has
+                     * @default [
+                     *       "parent_span_id",
+                     *       "env",
+                     *       "name",
+                     *       "kind",
+                     *       "status",
+                     *       "end_time_ns",
+                     *       "duration_ns"
+                     *     ]
+                     * @example [
+                     *       "name",
+                     *       "duration_ns",
+                     *       "attributes"
+                     *     ]
+                     */
+                    fields?: ("trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version")[];
+                    /**
+                     * @description Filters that a span must all match. They may use fields that are not returned.
+                     * @default []
+                     * @example [
+                     *       {
+                     *         "field": "attributes",
+                     *         "key": "http.response.status_code",
+                     *         "op": "gte",
+                     *         "value": 500
+                     *       }
+                     *     ]
+                     */
+                    filters?: ({
+                        /** @enum {string} */
+                        field: "trace_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "span_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "start_time_ns" | "end_time_ns" | "duration_ns";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: number | number[];
+                    } | {
+                        /** @enum {string} */
+                        field: "parent_span_id";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "env" | "scope_name" | "scope_version";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "name";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "kind";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER") | ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER")[];
+                    } | {
+                        /** @enum {string} */
+                        field: "status";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: ("UNSET" | "OK" | "ERROR") | ("UNSET" | "OK" | "ERROR")[];
+                    } | {
+                        /** @enum {string} */
+                        field: "attributes";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
+                        /** @description Key of the attribute */
+                        key: string;
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: (string | number | boolean) | (string | number | boolean)[];
+                    } | {
+                        /** @enum {string} */
+                        field: "events";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
+                        /** @description Key of the attribute */
+                        key?: string;
+                        /** @description Name of the event */
+                        event_name?: string;
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: (string | number | boolean) | (string | number | boolean)[];
+                    })[];
+                    /**
+                     * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
+                     * @example 0.1
+                     */
+                    sample?: number;
+                    /**
+                     * @description Maximum number of rows. Default: all rows.
+                     * @example 100000
+                     */
+                    limit?: number;
+                    /**
+                     * @description Only rows after this one. The last complete row of a truncated response continues it.
+                     * @example {
+                     *       "start_time_ns": 1763647509123456800,
+                     *       "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+                     *       "span_id": "00f067aa0ba902b7"
+                     *     }
+                     */
+                    after?: {
+                        /** Format: int64 */
+                        start_time_ns: number;
+                        trace_id: string;
+                        span_id: string;
+                    };
+                };
+            };
+        };
+        responses: {
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["TraceSpanRow"];
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;

@@ -1,0 +1,67 @@
+-- OpenTelemetry SDKs report requests twice: as spans, which may be sampled, and in the metric of durations, which is complete.
+-- Each instance is counted by one of the two. The decision is made once: by the metric if the instance sends one, by spans if none
+-- arrives within a delay.
+CREATE TABLE IF NOT EXISTS counted_instances_v1
+(
+    app_id        UInt32,
+    instance_uuid UUID CODEC(NONE),
+    counted_by    Enum8('spans' = 0, 'metric' = 1),
+    decided_at    DateTime64(3, 'UTC')
+)
+ENGINE = ReplacingMergeTree
+PARTITION BY toYYYYMM(decided_at)
+ORDER BY (app_id, instance_uuid)
+TTL toDateTime(decided_at) + INTERVAL 13 MONTH
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- statement
+-- Counts of spans of undecided instances, as rows of the landing table `request_counts`.
+CREATE TABLE IF NOT EXISTS pending_counts_v1
+(
+    app_id         UInt32,
+    instance_uuid  UUID CODEC(NONE),
+    received_at    DateTime64(3, 'UTC'),
+    timestamp      DateTime64(3, 'UTC'),
+    app_env_id     UInt32,
+    endpoint_id    UInt32,
+    consumer_id    UInt32,
+    status_code    UInt16,
+    requests       UInt64,
+    bytes_received UInt64,
+    bytes_sent     UInt64,
+    bins           Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2), Int16, UInt64)) COMMENT 'measure, k, n'
+)
+ENGINE = MergeTree
+PARTITION BY toYYYYMMDD(received_at)
+ORDER BY (app_id, instance_uuid, received_at)
+TTL toDateTime(received_at) + INTERVAL 3 DAY
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- statement
+-- The last point of each cumulative stream of a metric; the next point counts by its difference from it.
+CREATE TABLE IF NOT EXISTS metric_streams_v1
+(
+    app_id    UInt32,
+    stream    UUID COMMENT 'of the instance, the metric, its attributes and the start of the stream' CODEC(NONE),
+    time_ns   Int64,
+    count     UInt64,
+    sum       Float64,
+    bins      Array(Tuple(Int16, UInt64)) COMMENT 'k, n' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(time_ns)
+PARTITION BY app_id % 16
+ORDER BY (app_id, stream)
+TTL toDateTime(intDiv(time_ns, 1000000000), 'UTC') + INTERVAL 40 DAY
+SETTINGS non_replicated_deduplication_window = 10000;
+-- statement
+-- Largest errors of response times that were counted from histograms, by day: their buckets may be wider than the bins.
+CREATE TABLE IF NOT EXISTS percentile_accuracy_v1
+(
+    app_id            UInt32,
+    day               Date,
+    relative_error    SimpleAggregateFunction(max, Float32) COMMENT 'as a part of the value',
+    absolute_error_ms SimpleAggregateFunction(max, Float32)
+)
+ENGINE = AggregatingMergeTree
+PARTITION BY toYYYYMM(day)
+ORDER BY (app_id, day)
+TTL day + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;

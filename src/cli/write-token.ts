@@ -1,0 +1,52 @@
+import type { Command } from 'commander';
+import { AdminError, AdminService } from '../admin/admin.service.js';
+import { describeTokenIdentifier } from '../auth/write-token.js';
+import { runAudited } from './audit.js';
+import { id } from './options.js';
+import { printResult } from './output.js';
+import { withStore } from './with-store.js';
+
+export function writeTokenCommand(program: Command): void {
+  const token = program.command('write-token').description('tokens of OpenTelemetry SDKs');
+  token
+    .command('create')
+    .description('create a write token, which is shown only once')
+    .requiredOption('--app <id>', 'app ID', id)
+    .option('--name <name>', 'what the token is for', '')
+    .action(({ app, name }: { app: number; name: string }) =>
+      runAudited('write-token.create', { app_id: app }, async () => {
+        const created = await withStore((store) => new AdminService(store).createWriteToken(app, { name }));
+        printResult(created);
+        return { token: created.identifier };
+      }),
+    );
+  token
+    .command('list')
+    .description("list an app's write tokens, a line each")
+    .requiredOption('--app <id>', 'app ID', id)
+    .action(({ app }: { app: number }) =>
+      runAudited('write-token.list', { app_id: app }, async () => {
+        for (const row of await withStore((store) => new AdminService(store).listWriteTokens(app)))
+          printResult(row);
+        return {};
+      }),
+    );
+  token
+    .command('revoke')
+    .description('revoke a write token; collectors reject it within 10 seconds')
+    .requiredOption('--app <id>', 'app ID', id)
+    .argument('<identifier>', "the token's first 8 characters after apt_")
+    .action((identifier: string, { app }: { app: number }) =>
+      runAudited(
+        'write-token.revoke',
+        { app_id: app, token: describeTokenIdentifier(identifier) },
+        async () => {
+          // The message does not repeat it, because it may be a whole token.
+          if (describeTokenIdentifier(identifier) !== identifier)
+            throw new AdminError("An identifier is a token's first 8 letters or digits after apt_");
+          printResult(await withStore((store) => new AdminService(store).revokeWriteToken(app, identifier)));
+          return {};
+        },
+      ),
+    );
+}

@@ -1,0 +1,351 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { chunkForLookup } from '../../common/chunk.js';
+import type { Bin, Measure } from '../../ingestion/bins.js';
+import { dateTime64 } from '../../ingestion/names/id-generator.js';
+import type { RequestIds } from '../../ingestion/names/name-registry.js';
+import { toCountRow } from '../../ingestion/row-encoder.js';
+import type { MetricPoint, SpanCount } from '../message.js';
+
+type CountRow = ReturnType<typeof toCountRow>;
+type CountedBy = 'spans' | 'metric';
+
+/** A count or a point of an instance, its names resolved. */
+export interface OfInstance<R> {
+  instance: string;
+  record: R;
+  ids: RequestIds;
+}
+
+/** The rows of counts, and of what is needed to count the next ones. */
+export interface InstanceRows {
+  request_counts: CountRow[];
+  percentile_accuracy_v1: AccuracyRow[];
+  counted_instances_v1: object[];
+  pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
+  metric_streams_v1: StreamRow[];
+}
+
+interface StreamRow {
+  app_id: number;
+  stream: string;
+  time_ns: string;
+  count: number;
+  sum: number;
+  bins: [k: number, n: number][];
+}
+
+interface AccuracyRow {
+  app_id: number;
+  /** UTC, as `2026-11-22`. */
+  day: string;
+  relative_error: number;
+  absolute_error_ms: number;
+}
+
+interface Instance {
+  app_id: number;
+  instance_uuid: string;
+}
+
+/** Cached decisions: they never change. */
+const MAX_CACHED_DECISIONS = 100_000;
+const MAX_SETTLED = 1_000;
+/** Errors beyond this say no more. */
+const MAX_ERROR = 1_000_000;
+
+/** Columns are qualified by their table: an alias of the same name would hide them. */
+const DECISIONS = `
+SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
+WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
+GROUP BY c.instance_uuid`;
+/** The time of each instance's first pending counts. */
+const WAITING = `
+SELECT toString(p.instance_uuid) AS instance_uuid, toUnixTimestamp64Milli(min(p.received_at)) AS since
+FROM pending_counts_v1 AS p
+WHERE p.app_id = {app_id:UInt32} AND p.instance_uuid IN {instances:Array(UUID)}
+GROUP BY p.instance_uuid`;
+const PENDING = `
+SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
+FROM pending_counts_v1
+WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
+const DUE = `
+SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid FROM pending_counts_v1 AS p
+WHERE (p.app_id, p.instance_uuid) GLOBAL NOT IN (
+  SELECT app_id, instance_uuid FROM counted_instances_v1
+  WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
+)
+GROUP BY p.app_id, p.instance_uuid
+HAVING min(p.received_at) <= fromUnixTimestamp64Milli({before:Int64})
+LIMIT {limit:UInt32}`;
+const STREAMS = `
+SELECT toString(s.stream) AS stream, toString(max(s.time_ns)) AS time_ns, argMax(s.count, s.time_ns) AS count,
+  argMax(s.sum, s.time_ns) AS sum, argMax(s.bins, s.time_ns) AS bins
+FROM metric_streams_v1 AS s
+WHERE s.app_id = {app_id:UInt32} AND s.stream IN {streams:Array(UUID)}
+GROUP BY s.stream`;
+
+/**
+ * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of them. The decision is
+ * made once and stored: by the metric, which is complete, as soon as the instance sends one; by spans if no metric arrives
+ * within the delay. Until then the counts of its spans are pending in the store.
+ *
+ * The caller holds the claims of the instances, so that only one writer decides at a time.
+ */
+export class InstanceCounts {
+  private readonly decided = new LRUCache<string, CountedBy>({ max: MAX_CACHED_DECISIONS });
+
+  /** @param delayMs how long an instance's spans wait for its metric */
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly delayMs: number,
+  ) {}
+
+  /** The rows for new counts of spans and new points of metrics of an app. */
+  async count(
+    appId: number,
+    spans: readonly OfInstance<SpanCount>[],
+    points: readonly OfInstance<MetricPoint>[],
+  ): Promise<InstanceRows> {
+    const rows = emptyRows();
+    const instances = [...new Set([...spans, ...points].map(({ instance }) => instance))];
+    if (instances.length === 0) return rows;
+    const counted = await this.findDecisions(appId, instances);
+    const decide = (instance: string, by: CountedBy) => {
+      counted.set(instance, by);
+      rows.counted_instances_v1.push(decisionRow(appId, instance, by));
+    };
+    for (const { instance, record } of points)
+      if (record.measure === 'time' && !counted.has(instance)) decide(instance, 'metric');
+    const undecided = new Set(spans.map(({ instance }) => instance).filter((one) => !counted.has(one)));
+    for (const instance of await this.findDue(appId, [...undecided])) decide(instance, 'spans');
+    const due = [...undecided].filter((instance) => counted.get(instance) === 'spans');
+    rows.request_counts.push(...(await this.readPending(appId, due)));
+    const of = (by: CountedBy | undefined) => spans.filter(({ instance }) => counted.get(instance) === by);
+    rows.request_counts.push(...sumUp(appId, of('spans')).map(({ row }) => row));
+    const received_at = dateTime64(Date.now());
+    for (const { instance, row } of sumUp(appId, of(undefined)))
+      rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
+    const byMetric = points.filter(({ instance }) => counted.get(instance) === 'metric');
+    await this.countPoints(appId, byMetric, rows);
+    return rows;
+  }
+
+  /** Instances of all apps whose pending spans are older than the delay. */
+  findAllDue(): Promise<Instance[]> {
+    const params = { before: Date.now() - this.delayMs, limit: MAX_SETTLED };
+    return this.store.rows<Instance>('instances.due', DUE, params);
+  }
+
+  /** The rows that count the pending spans of an app's instances that are still undecided. */
+  async settle(appId: number, instances: readonly string[]): Promise<InstanceRows> {
+    const rows = emptyRows();
+    const counted = await this.findDecisions(appId, instances);
+    const due = instances.filter((instance) => !counted.has(instance));
+    rows.counted_instances_v1.push(...due.map((instance) => decisionRow(appId, instance, 'spans')));
+    rows.request_counts.push(...(await this.readPending(appId, due)));
+    return rows;
+  }
+
+  private async findDecisions(appId: number, instances: readonly string[]): Promise<Map<string, CountedBy>> {
+    const counted = new Map<string, CountedBy>();
+    const unknown: string[] = [];
+    for (const instance of instances) {
+      const known = this.decided.get(`${appId}/${instance}`);
+      if (known) counted.set(instance, known);
+      else unknown.push(instance);
+    }
+    for (const some of chunkForLookup(unknown)) {
+      const params = { app_id: appId, instances: some };
+      const found = await this.store.rows<{ instance_uuid: string; counted_by: CountedBy }>(
+        'instances.decisions',
+        DECISIONS,
+        params,
+      );
+      for (const { instance_uuid, counted_by } of found) {
+        counted.set(instance_uuid, counted_by);
+        this.decided.set(`${appId}/${instance_uuid}`, counted_by);
+      }
+    }
+    return counted;
+  }
+
+  /** The undecided instances whose pending spans are older than the delay. */
+  private async findDue(appId: number, undecided: readonly string[]): Promise<string[]> {
+    if (this.delayMs === 0) return [...undecided];
+    const due: string[] = [];
+    for (const instances of chunkForLookup(undecided)) {
+      const waiting = await this.store.rows<{ instance_uuid: string; since: number | string }>(
+        'instances.waiting',
+        WAITING,
+        { app_id: appId, instances },
+      );
+      const before = Date.now() - this.delayMs;
+      due.push(...waiting.filter(({ since }) => Number(since) <= before).map((one) => one.instance_uuid));
+    }
+    return due;
+  }
+
+  private async readPending(appId: number, due: readonly string[]): Promise<CountRow[]> {
+    const pending: CountRow[] = [];
+    for (const instances of chunkForLookup(due))
+      pending.push(
+        ...(await this.store.rows<CountRow>('instances.pending', PENDING, { app_id: appId, instances })),
+      );
+    return pending;
+  }
+
+  /** Counts points; a cumulative point counts by its difference from the last one of its stream. */
+  private async countPoints(
+    appId: number,
+    points: readonly OfInstance<MetricPoint>[],
+    rows: InstanceRows,
+  ): Promise<void> {
+    const streams = [...new Set(points.map(({ record }) => record.stream).filter((one) => one !== null))];
+    const last = new Map<string, StreamRow>();
+    for (const some of chunkForLookup(streams))
+      for (const row of await this.store.rows<StreamRow>('metric_streams.last', STREAMS, {
+        app_id: appId,
+        streams: some,
+      }))
+        last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
+    const changed = new Set<string>();
+    const accuracy: AccuracyRow[] = [];
+    for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
+      const before = record.stream === null ? undefined : last.get(record.stream);
+      if (before && BigInt(before.time_ns) >= record.time_ns) continue;
+      const { count, sum, bins } = before ? subtract(record, before) : record;
+      if (record.stream !== null) {
+        const { stream, time_ns } = record;
+        const row = { count: record.count, sum: record.sum, bins: record.bins };
+        last.set(stream, { app_id: appId, stream, time_ns: time_ns.toString(), ...row });
+        changed.add(stream);
+      }
+      if (count === 0) continue;
+      rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
+      if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
+    }
+    rows.metric_streams_v1.push(...[...last.values()].filter(({ stream }) => changed.has(stream)));
+    rows.percentile_accuracy_v1.push(...findWorst(accuracy));
+  }
+}
+
+export function emptyRows(): InstanceRows {
+  return {
+    request_counts: [],
+    percentile_accuracy_v1: [],
+    counted_instances_v1: [],
+    pending_counts_v1: [],
+    metric_streams_v1: [],
+  };
+}
+
+function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {
+  return { app_id, instance_uuid, counted_by, decided_at: dateTime64(Date.now()) };
+}
+
+/** The difference of a cumulative point from the one before; the whole point after a reset, which lowers the count. */
+function subtract(point: MetricPoint, before: StreamRow): Pick<MetricPoint, 'count' | 'sum' | 'bins'> {
+  if (point.count < before.count) return point;
+  const bins = subtractBins(point.bins, before.bins);
+  return { count: point.count - before.count, sum: Math.max(0, point.sum - before.sum), bins };
+}
+
+/**
+ * Subtracts bins, each from the nearest one: an exponential histogram that gets wider buckets counts the same values in other bins.
+ *
+ * @param bins in ascending order, not empty unless `before` is
+ */
+function subtractBins(bins: MetricPoint['bins'], before: MetricPoint['bins']): MetricPoint['bins'] {
+  const left = new Map(bins);
+  const keys = bins.map(([k]) => k);
+  let at = 0;
+  for (const [k, n] of before.toSorted(([a], [b]) => a - b)) {
+    const distance = (index: number) => Math.abs((keys[index] ?? Infinity) - k);
+    while (distance(at + 1) < distance(at)) at += 1;
+    const nearest = keys[at];
+    if (nearest !== undefined) left.set(nearest, (left.get(nearest) ?? 0) - n);
+  }
+  return [...left].filter(([, n]) => n > 0);
+}
+
+function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
+  const { timestamp, relative_error, absolute_error } = point;
+  return {
+    app_id,
+    day: new Date(timestamp).toISOString().slice(0, 10),
+    relative_error: Math.min(relative_error, MAX_ERROR),
+    absolute_error_ms: Math.min(absolute_error * 1000, MAX_ERROR),
+  };
+}
+
+/** The largest errors of each day. */
+function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
+  const worst = new Map<string, AccuracyRow>();
+  for (const row of rows) {
+    const { relative_error, absolute_error_ms } = worst.get(row.day) ?? row;
+    worst.set(row.day, {
+      ...row,
+      relative_error: Math.max(row.relative_error, relative_error),
+      absolute_error_ms: Math.max(row.absolute_error_ms, absolute_error_ms),
+    });
+  }
+  return [...worst.values()];
+}
+
+function pointRow(appId: number, point: MetricPoint, ids: RequestIds): CountRow {
+  const { measure, count, sum } = point;
+  const sumOf = (one: Measure) => (measure === one ? Math.round(sum) : 0);
+  return toCountRow(
+    appId,
+    {
+      ...point,
+      requests: measure === 'time' ? count : 0,
+      bytes_received: sumOf('received'),
+      bytes_sent: sumOf('sent'),
+      bins: point.bins.map(([k, n]): Bin => [measure, k, n]),
+    },
+    ids,
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+/** Sums of spans that claim to stand for very many others stay within the integers of a row. */
+function add(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
+}
+
+/** The counts of each instance, minute, name and status as one row: no table is finer than a minute. */
+function sumUp(
+  appId: number,
+  counts: readonly OfInstance<SpanCount>[],
+): { instance: string; row: CountRow }[] {
+  const sums = new Map<string, OfInstance<SpanCount> & { spread: Map<string, number> }>();
+  for (const { instance, record, ids } of counts) {
+    const { app_env_id, endpoint_id, consumer_id } = ids;
+    const minute = Math.floor(record.timestamp / MINUTE_MS);
+    const key = [instance, minute, app_env_id, endpoint_id, consumer_id, record.status_code].join();
+    let sum = sums.get(key);
+    if (!sum) {
+      const none = { requests: 0, bytes_received: 0, bytes_sent: 0 };
+      sum = { instance, ids, record: { ...record, ...none }, spread: new Map() };
+      sums.set(key, sum);
+    }
+    sum.record.timestamp = Math.max(sum.record.timestamp, record.timestamp);
+    sum.record.requests = add(sum.record.requests, record.requests);
+    sum.record.bytes_received = add(sum.record.bytes_received, record.bytes_received);
+    sum.record.bytes_sent = add(sum.record.bytes_sent, record.bytes_sent);
+    for (const [measure, k, n] of record.bins) {
+      const bin = `${measure},${k}`;
+      sum.spread.set(bin, add(sum.spread.get(bin) ?? 0, n));
+    }
+  }
+  return Array.from(sums.values(), ({ instance, record, ids, spread }) => {
+    const bins = Array.from(spread, ([bin, n]): Bin => {
+      const [measure, k] = bin.split(',') as [Measure, string];
+      return [measure, Number(k), n];
+    });
+    return { instance, row: toCountRow(appId, { ...record, bins }, ids) };
+  });
+}

@@ -1,0 +1,183 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Request } from 'express';
+import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
+import { RequestContext } from '../common/request-context.js';
+import { Config } from '../config/config.js';
+import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
+import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
+import { Telemetry } from '../observability/telemetry.js';
+import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
+import { BatchCommitter } from './batches/batch-committer.js';
+import type { ClientApp } from './client-apps.js';
+import { MemoryBudget, type Reservation } from './memory-budget.js';
+import { classifyOutcome } from './message-outcome.js';
+import { type Message, weighMessage } from './message.js';
+import { RejectionReporter } from './rejection-reporter.js';
+import { readBody } from './request-body.js';
+
+/** Limits of the parse queue; each queued body keeps its bytes in memory. */
+const MAX_WAITING = 1_000;
+const MAX_WAIT_MS = 4_000;
+const RETRY_AFTER_SECONDS = 1;
+/** After a body that blocked the event loop for longer, its app pauses for a multiple of that time. */
+const EXPENSIVE_PARSE_MS = 20;
+const PAUSE_FACTOR = 2;
+/** Statuses of bodies that must not be sent again. */
+const REJECTED = new Set([400, 413, 422]);
+
+/** A kind of body that the collector accepts. */
+export interface BodyKind {
+  /** Its name in logs and metrics: `sync`, `traces`. */
+  kind: string;
+  /** The environment, if it is known before the body is read. */
+  env: string;
+  /** Largest body, compressed and decompressed, in bytes. */
+  maxBytes: number;
+  maxUnpackedBytes: number;
+  /**
+   * Parses the messages of a body; `reserve` sets the memory that it holds, in bytes.
+   *
+   * @throws ApiError when the body is invalid
+   */
+  parse: (body: Buffer, reserve: (bytes: number) => void) => readonly Message[] | Promise<readonly Message[]>;
+}
+
+/** Reads, parses and stores the bodies of every protocol, within the limits of their app. */
+@Injectable()
+export class MessageIntake {
+  private readonly log = new Logger('Collector');
+  private readonly budget: MemoryBudget;
+  /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
+  private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
+  private readonly rejections: RejectionReporter;
+  private readonly rateLimitPerMinute: number;
+
+  constructor(
+    private readonly committer: BatchCommitter,
+    private readonly counter: WindowCounter,
+    { collector }: Config,
+    private readonly telemetry: Telemetry,
+  ) {
+    this.rateLimitPerMinute = collector.rateLimitPerMinute;
+    this.budget = new MemoryBudget(collector.maxInFlightBytes);
+    this.rejections = new RejectionReporter(telemetry.metrics);
+    telemetry.metrics?.gauge(
+      { name: 'collector_in_flight_bytes', help: 'Bytes of messages without a response yet' },
+      () => [{ value: this.budget.used }],
+    );
+  }
+
+  /** Counts the outcome of a request in the metrics. */
+  async counted<T>(kind: string, work: () => Promise<T>): Promise<T> {
+    const { metrics } = this.telemetry;
+    try {
+      const result = await work();
+      metrics?.countMessage(kind, 'accepted');
+      return result;
+    } catch (error) {
+      metrics?.countMessage(kind, classifyOutcome(error));
+      throw error;
+    }
+  }
+
+  /**
+   * Reads a body and resolves to its messages once all of them are stored.
+   *
+   * @throws ApiError if it is rejected, or cannot be stored now
+   */
+  async receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+    if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
+    // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
+    if (app.disabled) throw new ApiError(403, 'App is disabled');
+    await this.admit(app);
+    const reservation = this.budget.open(app.id);
+    const { kind } = body;
+    try {
+      const messages = await this.readMessages(app, request, body, reservation);
+      await this.commitAll(app, messages);
+      for (const { env, rejected } of messages)
+        this.rejections.reportRejected({ app_id: app.id, env, kind }, rejected);
+      return messages;
+    } catch (error) {
+      if (error instanceof ApiError && REJECTED.has(error.getStatus()))
+        this.rejections.reportMessage({ app_id: app.id, env: body.env, kind }, error.detail);
+      throw error;
+    } finally {
+      reservation.release();
+    }
+  }
+
+  /** Maps every error of the store to 503, because senders retry after 503 and may succeed later. */
+  async asUnavailable<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      this.log.error(error instanceof Error ? error.message : error);
+      throw serviceUnavailable();
+    }
+  }
+
+  private async admit({ id }: ClientApp): Promise<void> {
+    const window = await this.counter.hit(`app:${id}`);
+    const isAllowed = window.hits <= this.rateLimitPerMinute;
+    this.telemetry.metrics?.countDecision('client_id', isAllowed);
+    if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
+  }
+
+  /** A body reserves its bytes while it is read, then its decompressed size, and the size of its rows once it is parsed. */
+  private async readMessages(
+    app: ClientApp,
+    request: Request,
+    { maxBytes, maxUnpackedBytes, parse }: BodyKind,
+    reservation: Reservation,
+  ): Promise<readonly Message[]> {
+    const reserve = (bytes: number) => {
+      reservation.resize(bytes);
+    };
+    const body = await readBody(request, maxBytes, reserve);
+    // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
+    if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
+    const messages = await this.parseInTurn(app, async () => parse(body, reserve));
+    reserve(messages.reduce((sum, message) => sum + weighMessage(message), 0));
+    return messages;
+  }
+
+  /**
+   * Parses a body when the turn of its app has come. A body that blocked the thread delays the next one of its app, so
+   * that an app whose bodies are expensive takes a part of the thread's time, however many it sends.
+   *
+   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do
+   */
+  private async parseInTurn<T>(app: ClientApp, parse: () => Promise<T>): Promise<T> {
+    let blockedMs = 0;
+    const parseMeasured = () => {
+      const startedAt = performance.now();
+      const parsed = parse();
+      // Log files give the thread back while they are parsed.
+      blockedMs = performance.now() - startedAt;
+      return parsed;
+    };
+    const groupPauseMs = () => (blockedMs > EXPENSIVE_PARSE_MS ? PAUSE_FACTOR * blockedMs : 0);
+    try {
+      return await this.parsing.run(new AbortController().signal, parseMeasured, {
+        group: app.id,
+        groupPauseMs,
+      });
+    } catch (error) {
+      throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
+    }
+  }
+
+  /** Each message has an identity of its own, so a retry of the body stores those that failed. */
+  private async commitAll(app: ClientApp, messages: readonly Message[]): Promise<void> {
+    const commits = messages.map((message) =>
+      this.committer.commit(
+        { app, app_id: app.id, message_uuid: message.uuid, message },
+        weighMessage(message),
+      ),
+    );
+    await Promise.allSettled(commits);
+    for (const commit of commits) await this.asUnavailable(commit);
+  }
+}

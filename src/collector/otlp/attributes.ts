@@ -1,0 +1,109 @@
+import { isNumber } from 'lossless-json';
+import { sanitize } from '../../ingestion/formats/text.js';
+import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
+
+/** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
+export class Attributes {
+  private readonly values = new Map<string, AnyValue['value']>();
+
+  constructor(attributes: readonly KeyValue[]) {
+    for (const { key, value } of attributes)
+      if (value?.value.case !== undefined && !this.values.has(key)) this.values.set(key, value.value);
+  }
+
+  /** The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value. */
+  findText(...keys: readonly string[]): string | undefined {
+    for (const key of keys) {
+      const text = scalarText(this.values.get(key));
+      if (text !== undefined) return sanitize(text);
+    }
+    return undefined;
+  }
+
+  /** The value of the first key that has a number, or a text of digits. */
+  findNumber(...keys: readonly string[]): number | undefined {
+    for (const key of keys) {
+      const text = scalarText(this.values.get(key));
+      if (text !== undefined && isNumber(text)) return Number(text);
+    }
+    return undefined;
+  }
+
+  /** The value if it is bytes. */
+  findBytes(key: string): Uint8Array | undefined {
+    const value = this.values.get(key);
+    return value?.case === 'bytesValue' ? value.value : undefined;
+  }
+
+  /** The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its values. */
+  *listPrefixed(prefix: string): Generator<[name: string, value: string]> {
+    for (const [key, value] of this.values) {
+      if (!key.startsWith(prefix)) continue;
+      const items = value.case === 'arrayValue' ? value.value.values.map((item) => item.value) : [value];
+      for (const item of items) {
+        const text = scalarText(item);
+        if (text !== undefined) yield [sanitize(key.slice(prefix.length)), sanitize(text)];
+      }
+    }
+  }
+
+  /** All attributes as text, sorted by key: the same attributes in another order have the same text. */
+  toKey(): string {
+    const entries = [...this.values].map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
+    return entries.sort().join();
+  }
+}
+
+/**
+ * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of several attributes with
+ * one key it has the last.
+ *
+ * @param isLeftOut keys that are stored elsewhere
+ */
+export function attributesJson(
+  attributes: readonly KeyValue[],
+  isLeftOut?: (key: string) => boolean,
+): string {
+  if (attributes.length === 0) return '{}';
+  const members = new Map<string, string>();
+  for (const { key, value } of attributes)
+    if (!isLeftOut?.(key)) members.set(JSON.stringify(sanitize(key)), valueJson(value?.value));
+  return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
+}
+
+/** A value as text: scalars as they are, others as JSON. */
+export function valueText(value: AnyValue | undefined): string {
+  return sanitize(
+    scalarText(value?.value) ?? (value?.value.case === undefined ? '' : valueJson(value.value)),
+  );
+}
+
+function valueJson(value: AnyValue['value'] | undefined): string {
+  switch (value?.case) {
+    case 'stringValue':
+      return JSON.stringify(sanitize(value.value));
+    case 'boolValue':
+      return String(value.value);
+    case 'intValue':
+      return value.value.toString();
+    case 'doubleValue':
+      // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
+      return Number.isFinite(value.value) ? JSON.stringify(value.value) : JSON.stringify(String(value.value));
+    case 'arrayValue':
+      return `[${value.value.values.map((item) => valueJson(item.value)).join()}]`;
+    case 'kvlistValue':
+      return attributesJson(value.value.values);
+    case 'bytesValue':
+      return JSON.stringify(Buffer.from(value.value).toString('base64'));
+    // An index into the string table of a profile; spans have none.
+    case 'stringValueStrindex':
+    case undefined:
+      return 'null';
+  }
+}
+
+function scalarText(value: AnyValue['value'] | undefined): string | undefined {
+  if (value?.case === 'stringValue') return value.value;
+  const isScalar = value?.case === 'boolValue' || value?.case === 'intValue' || value?.case === 'doubleValue';
+  return isScalar ? String(value.value) : undefined;
+}

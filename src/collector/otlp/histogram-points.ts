@@ -1,0 +1,115 @@
+import { BINS_PER_OCTAVE, ZERO_BIN, findBin, findMiddleOfBin } from '../../ingestion/bins.js';
+import type { MetricPoint } from '../message.js';
+import type {
+  ExponentialHistogramDataPoint,
+  HistogramDataPoint,
+} from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+
+/** Bounds of a bin, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. */
+const MAX_BIN = 2_048;
+
+export type HistogramPoint = HistogramDataPoint | ExponentialHistogramDataPoint;
+
+/** A bucket of a histogram: `n` values above `lower` and up to `upper`, counted in bin `k`. */
+interface Bucket {
+  lower: number;
+  upper: number;
+  k: number;
+  n: number;
+}
+
+/** Why a point cannot be counted; undefined if it can. */
+export function findFault(point: HistogramPoint): string | undefined {
+  if (point.count > BigInt(Number.MAX_SAFE_INTEGER)) return 'count: must be at most 2^53 - 1';
+  const buckets =
+    'explicitBounds' in point
+      ? point.bucketCounts
+      : [point.zeroCount, ...(point.positive?.bucketCounts ?? [])];
+  if (buckets.reduce((sum, n) => sum + n, 0n) > point.count)
+    return 'bucket_counts: must be at most count together';
+  if (!('explicitBounds' in point)) return undefined;
+  const { explicitBounds: bounds, bucketCounts } = point;
+  if (bounds.some((bound, index) => !Number.isFinite(bound) || bound <= (bounds[index - 1] ?? -Infinity)))
+    return 'explicit_bounds: must be finite numbers that increase';
+  if (bucketCounts.length > 0 && bucketCounts.length !== bounds.length + 1)
+    return 'bucket_counts: must be one more than explicit_bounds';
+  return undefined;
+}
+
+/**
+ * The bins of a point's buckets, and how far the middle of a bin can be from the values that it counts.
+ *
+ * @param unit one unit of the values, in seconds or bytes
+ */
+export function readBins(
+  point: HistogramPoint,
+  unit: number,
+  isCumulative: boolean,
+): Pick<MetricPoint, 'bins' | 'relative_error' | 'absolute_error'> {
+  const bins = new Map<number, number>();
+  let [relative_error, absolute_error] = [0, 0];
+  const buckets =
+    'explicitBounds' in point
+      ? listExplicitBuckets(point, unit, isCumulative)
+      : listExponentialBuckets(point, unit);
+  for (const { lower, upper, k, n } of buckets) {
+    if (n === 0) continue;
+    bins.set(k, (bins.get(k) ?? 0) + n);
+    const value = findMiddleOfBin(k);
+    if (lower > 0) relative_error = Math.max(relative_error, value / lower - 1, 1 - value / upper);
+    else absolute_error = Math.max(absolute_error, value, upper - value);
+  }
+  return { bins: [...bins].sort(([a], [b]) => a - b), relative_error, absolute_error };
+}
+
+/**
+ * Buckets with explicit bounds, counted at their geometric middle. The extremes of a delta point narrow its buckets. Those of a
+ * cumulative stream change during the stream, and a bucket that moved to another bin would be counted again.
+ */
+function* listExplicitBuckets(
+  { explicitBounds, bucketCounts, min = 0, max = Infinity }: HistogramDataPoint,
+  unit: number,
+  isCumulative: boolean,
+): Generator<Bucket> {
+  for (const [index, n] of bucketCounts.entries()) {
+    const lower = Math.max(explicitBounds[index - 1] ?? 0, 0);
+    const upper = Math.max(explicitBounds[index] ?? Infinity, 0);
+    const [least, most] = [Math.max(lower, min), Math.min(upper, max)];
+    const isNarrower = least <= most;
+    const middle = isNarrower && !isCumulative ? findMiddle(least, most) : findMiddle(lower, upper);
+    // A bucket of all values says nothing about them.
+    if (middle === undefined) continue;
+    const k = clamp(findBin(middle * unit));
+    yield {
+      lower: (isNarrower ? least : lower) * unit,
+      upper: (isNarrower ? most : upper) * unit,
+      k,
+      n: Number(n),
+    };
+  }
+}
+
+/** Bucket i at scale s has the values from 2^(i / 2^s) to 2^((i + 1) / 2^s). */
+function* listExponentialBuckets(
+  { scale, positive, zeroCount, zeroThreshold }: ExponentialHistogramDataPoint,
+  unit: number,
+): Generator<Bucket> {
+  yield { lower: 0, upper: zeroThreshold * unit, k: ZERO_BIN, n: Number(zeroCount) };
+  const binsPerBucket = BINS_PER_OCTAVE / 2 ** scale;
+  const shift = BINS_PER_OCTAVE * Math.log2(unit);
+  for (const [index, n] of (positive?.bucketCounts ?? []).entries()) {
+    const start = binsPerBucket * ((positive?.offset ?? 0) + index) + shift;
+    const k = clamp(Math.round(start + binsPerBucket / 2));
+    yield { lower: findMiddleOfBin(start), upper: findMiddleOfBin(start + binsPerBucket), k, n: Number(n) };
+  }
+}
+
+/** The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither. */
+function findMiddle(lower: number, upper: number): number | undefined {
+  if (upper === Infinity) return lower > 0 ? lower : undefined;
+  return lower > 0 ? Math.sqrt(lower * upper) : upper / 2;
+}
+
+function clamp(k: number): number {
+  return k === ZERO_BIN ? k : Math.min(Math.max(k, -MAX_BIN), MAX_BIN);
+}

@@ -1,0 +1,150 @@
+import { hashUuid } from '../../common/hash-uuid.js';
+import type { Measure } from '../../ingestion/bins.js';
+import { LenientReader } from '../../ingestion/formats/decoders.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
+import { methodDecoder, readConsumer, statusCodeDecoder } from '../../ingestion/formats/request-decoders.js';
+import { checkRetention, getTrafficRetention } from '../../ingestion/formats/timestamps.js';
+import type { Message, MetricPoint } from '../message.js';
+import { Attributes } from './attributes.js';
+import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import {
+  AggregationTemporality,
+  type Metric,
+  type NumberDataPoint,
+} from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
+import { type BodyContext, OriginMessages } from './origin.js';
+
+const NANOSECONDS_IN_MS = 1_000_000n;
+const MINUTE_MS = 60_000;
+/** Scope of version 1 of the client libraries; they do not count preflight requests. */
+const LIBRARY_SCOPE = 'apitally';
+
+/** Measures of the histograms of requests, by their names in the semantic conventions. */
+const MEASURES: ReadonlyMap<string, Measure> = new Map([
+  ['http.server.request.duration', 'time'],
+  ['http.server.request.body.size', 'received'],
+  ['http.server.response.body.size', 'sent'],
+]);
+/** One unit of a duration in seconds. */
+const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 };
+
+/**
+ * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
+ * of the last synchronization.
+ */
+export function parseMetrics(
+  { resourceMetrics }: ExportMetricsServiceRequest,
+  context: BodyContext,
+): Message[] {
+  const messages = new OriginMessages(context);
+  for (const { resource, scopeMetrics } of resourceMetrics) {
+    const message = messages.find(resource);
+    for (const { scope, metrics } of scopeMetrics)
+      for (const metric of metrics) addMetric(message, metric, scope?.name ?? '', context.now);
+  }
+  return messages.list();
+}
+
+function addMetric(message: Message, metric: Metric, scope: string, now: number): void {
+  const measure = MEASURES.get(metric.name);
+  const { data } = metric;
+  if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
+  if (measure === undefined) return;
+  if (data.case !== 'histogram' && data.case !== 'exponentialHistogram') {
+    if (data.case !== undefined) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`);
+    return;
+  }
+  const unit = measure === 'time' ? SECONDS[metric.unit || 's'] : 1;
+  if (unit === undefined) {
+    message.rejected.add(`metrics[].unit: ${metric.name} must be in seconds`);
+    return;
+  }
+  const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
+  for (const point of data.value.dataPoints)
+    addPoint(message, { point, measure, unit, isCumulative, scope, name: metric.name, now });
+}
+
+interface Measured {
+  point: HistogramPoint;
+  measure: Measure;
+  unit: number;
+  isCumulative: boolean;
+  scope: string;
+  name: string;
+  now: number;
+}
+
+function addPoint(message: Message, measured: Measured): void {
+  const { point, measure, unit, isCumulative, scope, name, now } = measured;
+  const fault = findFault(point);
+  if (fault !== undefined) {
+    message.rejected.add(`data_points[].${fault}`);
+    return;
+  }
+  const attributes = new Attributes(point.attributes);
+  const original = attributes.findText('http.request.method_original');
+  const named = attributes.findText('http.request.method', 'http.method');
+  const method = methodDecoder.decode(named === '_OTHER' ? (original ?? named) : named);
+  if (method === undefined) {
+    message.rejected.add('data_points[].attributes: must have http.request.method');
+    return;
+  }
+  if (scope === LIBRARY_SCOPE && method === 'OPTIONS') return;
+  const timestamp = findTime(point);
+  const outOfTime = checkRetention(timestamp, getTrafficRetention(now), now);
+  if (outOfTime !== undefined) {
+    message.rejected.add(`data_points[].time_unix_nano: ${outOfTime}`);
+    return;
+  }
+  const reader = new LenientReader();
+  const status = attributes.findNumber('http.response.status_code', 'http.status_code');
+  const route = attributes.findText('http.route') ?? '';
+  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id') ?? '';
+  const start = point.startTimeUnixNano;
+  const consumer =
+    identifier.trim() === '' ? null : readConsumer(identifier, 'data_points[].consumer', reader);
+  const record: MetricPoint = {
+    timestamp,
+    env: message.env,
+    consumer,
+    method,
+    path: route === '' ? null : normalizeRoutePattern(route),
+    status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
+    measure,
+    count: Number(point.count),
+    sum: readSum(point, unit),
+    ...readBins(point, unit, isCumulative),
+    stream: isCumulative
+      ? hashUuid([message.env, message.instanceUuid, scope, name, start, attributes.toKey()].join('\n'))
+      : null,
+    time_ns: point.timeUnixNano,
+  };
+  message.rejected.addMembers(reader.ignored);
+  message.points.push(record);
+}
+
+/**
+ * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a minute before the end. A
+ * cumulative stream may have begun days ago.
+ */
+function findTime({ startTimeUnixNano, timeUnixNano }: HistogramPoint): number {
+  const toMs = (time: bigint) => Number(time / NANOSECONDS_IN_MS);
+  return Math.max(toMs(startTimeUnixNano), toMs(timeUnixNano) - MINUTE_MS);
+}
+
+/** The sum of the values, in seconds or bytes; 0 if it is absent or invalid. */
+function readSum({ sum = 0 }: HistogramPoint, unit: number): number {
+  return sum > 0 ? Math.min(sum * unit, Number.MAX_SAFE_INTEGER) : 0;
+}
+
+/** Adds the CPU time or memory of the process. */
+function addGauge(message: Message, name: string, points: readonly NumberDataPoint[]): void {
+  const { report } = message;
+  const { value } = points.at(-1)?.value ?? {};
+  const number = Number(value ?? NaN);
+  if (!report || !Number.isFinite(number) || number < 0) return;
+  if (name === 'process.cpu.utilization') report.cpu_percent = Math.min(number * 100, 1e6);
+  if (name === 'process.memory.usage')
+    report.memory_rss = Math.min(Math.round(number), Number.MAX_SAFE_INTEGER);
+}

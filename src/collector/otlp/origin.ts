@@ -1,0 +1,80 @@
+import { hashUuid } from '../../common/hash-uuid.js';
+import { envDecoder } from '../../ingestion/formats/request-decoders.js';
+import { parseUuid } from '../../validation/uuid.js';
+import type { Message } from '../message.js';
+import { createMessage } from '../protocol/json-message.js';
+import { createEnvName } from '../protocol/startup.parser.js';
+import { Attributes } from './attributes.js';
+import type { Resource } from './generated/opentelemetry/proto/resource/v1/resource_pb.js';
+
+const DEFAULT_ENV = 'default';
+const MAX_ENV = 32;
+
+/** Context of parsing a body. */
+export interface BodyContext {
+  /** Hash of the signal and the body: a repeated body has the same one. */
+  digest: string;
+  /** The environment in the header, which overrides that of resources. */
+  env: string | undefined;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+}
+
+/** The messages of a body: one for each environment and instance. */
+export class OriginMessages {
+  private readonly messages = new Map<string, Message>();
+
+  constructor(private readonly context: BodyContext) {}
+
+  /** The message of a resource's environment and instance. */
+  find(resource: Resource | undefined): Message {
+    const attributes = new Attributes(resource?.attributes ?? []);
+    const env = this.context.env ?? findEnv(attributes);
+    const instance = findInstance(attributes);
+    const key = `${env}/${instance}`;
+    let message = this.messages.get(key);
+    if (!message) {
+      const { digest, now } = this.context;
+      message = {
+        ...createMessage(hashUuid(`${digest}\n${key}`), env),
+        instanceUuid: instance,
+        names: [createEnvName(env, now)],
+        report: { timestamp: now, cpu_percent: null, memory_rss: null, client: '', versions: {} },
+        syncedAt: now,
+      };
+      this.messages.set(key, message);
+    }
+    return message;
+  }
+
+  list(): Message[] {
+    return [...this.messages.values()];
+  }
+}
+
+/** The name of an environment; invalid characters become hyphens. Undefined if it is empty. */
+export function toEnv(text: string | undefined): string | undefined {
+  const slug = (text ?? '')
+    .trim()
+    .replaceAll(/[^\w-]+/g, '-')
+    .slice(0, MAX_ENV);
+  return envDecoder.decode(slug);
+}
+
+function findEnv(attributes: Attributes): string {
+  return (
+    toEnv(attributes.findText('deployment.environment.name')) ??
+    toEnv(attributes.findText('deployment.environment')) ??
+    DEFAULT_ENV
+  );
+}
+
+/** The UUID of the sending process: its instance ID, or a hash of the attributes that identify it. */
+function findInstance(attributes: Attributes): string {
+  const id = attributes.findText('service.instance.id');
+  if (id === undefined) return hashUuid(attributes.toKey());
+  const uuid = parseUuid(id);
+  if (typeof uuid === 'string') return uuid;
+  const service = ['service.namespace', 'service.name'].map((key) => attributes.findText(key) ?? '');
+  return hashUuid(JSON.stringify([...service, id]));
+}

@@ -1,0 +1,140 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../../config/config.js';
+import { ApiError, rateLimitExceeded } from '../../http/api-error.js';
+import { isTooLarge } from '../../ingestion/files/gunzip.js';
+import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
+import { FailedAuthLimiter } from '../../rate-limit/failed-auth-limiter.js';
+import type { ClientApp } from '../client-apps.js';
+import { MessageIntake } from '../message-intake.js';
+import type { Message } from '../message.js';
+import { payloadTooLarge } from '../request-body.js';
+import { WriteTokens } from '../write-tokens.js';
+import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
+import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
+import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { parseLogs } from './logs.parser.js';
+import { parseMetrics } from './metrics.parser.js';
+import { type BodyContext, toEnv } from './origin.js';
+import { parseTraces } from './traces.parser.js';
+
+export type Signal = 'traces' | 'metrics' | 'logs';
+
+/** The result for a body whose valid parts are stored. */
+export interface Outcome {
+  encoding: Encoding;
+  /** Spans, data points or log records that were rejected. */
+  rejected: number;
+  /** The first reason, or a warning; empty if there is none. */
+  message: string;
+}
+
+/** Injection token of the limiter of failed write tokens; client IDs have another one. */
+export const TOKEN_FAILURES = Symbol('TOKEN_FAILURES');
+
+const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
+const BEARER = /^Bearer +(\S+)$/i;
+
+const unpack = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
+
+const PARSERS: Readonly<
+  Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Message[]>
+> = {
+  traces: (bytes, encoding, context) =>
+    parseTraces(decode(ExportTraceServiceRequestSchema, bytes, encoding), context),
+  metrics: (bytes, encoding, context) =>
+    parseMetrics(decode(ExportMetricsServiceRequestSchema, bytes, encoding), context),
+  logs: (bytes, encoding, context) =>
+    parseLogs(decode(ExportLogsServiceRequestSchema, bytes, encoding), context),
+};
+
+/** Receives exports of OpenTelemetry SDKs. Resolves once everything is stored, or throws an ApiError. */
+@Injectable()
+export class OtlpService {
+  private readonly maxBytes: number;
+
+  constructor(
+    private readonly tokens: WriteTokens,
+    private readonly intake: MessageIntake,
+    @Inject(TOKEN_FAILURES) private readonly failedAuth: FailedAuthLimiter,
+    { collector }: Config,
+  ) {
+    this.maxBytes = collector.maxOtlpBytes;
+  }
+
+  export(signal: Signal, request: Request): Promise<Outcome> {
+    return this.intake.counted(signal, async () => {
+      const app = await this.authenticate(request);
+      const encoding = findEncoding(request);
+      if (!encoding)
+        throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
+      const isPacked = isGzipNamed(request);
+      const env = toEnv(request.get('apitally-env'));
+      let rejected = 0;
+      const messages = await this.intake.receive(app, request, {
+        kind: signal,
+        env: env ?? '-',
+        maxBytes: this.maxBytes,
+        maxUnpackedBytes: this.maxBytes,
+        parse: async (body, reserve) => {
+          const bytes = isPacked && body.length > 0 ? await unpackWithin(body, this.maxBytes) : body;
+          // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
+          reserve(Math.max(body.length, 2 * bytes.length));
+          const digest = `${signal}\n${hash('sha256', bytes)}`;
+          const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, { digest, env, now: Date.now() }));
+          // Before names above an app's limits are added: their spans and points are stored.
+          rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
+          return parsed;
+        },
+      });
+      const reason = messages.find((message) => message.rejected.reason !== undefined)?.rejected.reason;
+      return { encoding, rejected, message: reason ?? '' };
+    });
+  }
+
+  private async authenticate(request: Request): Promise<ClientApp> {
+    const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
+    if (token === undefined)
+      throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
+    if (!this.tokens.isKnown(token)) {
+      const exists = () => this.intake.asUnavailable(this.tokens.exists(token));
+      const retryAfter = await this.failedAuth.retryAfter(request.ip, exists);
+      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
+    }
+    const app = await this.intake.asUnavailable(this.tokens.find(token));
+    if (app) return app;
+    const exceeded = await this.failedAuth.record(request.ip);
+    throw exceeded === null
+      ? new ApiError(401, 'Write token unknown or revoked', CHALLENGE)
+      : rateLimitExceeded(exceeded);
+  }
+}
+
+/** @throws ApiError for an encoding that is not gzip */
+function isGzipNamed(request: Request): boolean {
+  const encoding = (request.get('content-encoding') ?? 'identity').trim().toLowerCase();
+  if (encoding !== 'gzip' && encoding !== 'identity' && encoding !== '')
+    throw new ApiError(415, 'Content-Encoding must be gzip, or left out', { 'Accept-Encoding': 'gzip' });
+  return encoding === 'gzip';
+}
+
+async function unpackWithin(body: Buffer, maxBytes: number): Promise<Buffer> {
+  try {
+    return await unpack(body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if (isTooLarge(error)) throw payloadTooLarge();
+    throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
+  }
+}
+
+function parseOr400(parse: () => Message[]): Message[] {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof InvalidRecordError ? new ApiError(400, error.message) : error;
+  }
+}

@@ -1,0 +1,321 @@
+import { gunzipSync } from 'node:zlib';
+import { parseAddress } from '../../common/ip-address.js';
+import { type Bin, findBin } from '../../ingestion/bins.js';
+import {
+  type Capture,
+  type CapturedException,
+  type Header,
+  getHeader,
+  toCaptureJson,
+} from '../../ingestion/capture.js';
+import { isPublic, lookUpCountry } from '../../ingestion/client-country.js';
+import { isGzip, isTooLarge } from '../../ingestion/files/gunzip.js';
+import { LenientReader } from '../../ingestion/formats/decoders.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
+import {
+  methodDecoder,
+  readConsumer,
+  responseTimeDecoder,
+  sizeDecoder,
+  statusCodeDecoder,
+  urlDecoder,
+} from '../../ingestion/formats/request-decoders.js';
+import { sanitize, truncate } from '../../ingestion/formats/text.js';
+import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
+import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
+import type { ConsumerRecord, RequestRecord } from '../../ingestion/request-record.js';
+import { findRequestUuid } from '../../ingestion/server-span.js';
+import type { Message, SpanRecord } from '../message.js';
+import { findClientAddress } from '../protocol/client-address.js';
+import { Attributes, attributesJson } from './attributes.js';
+import { findFramework } from './framework.js';
+import type { ExportTraceServiceRequest } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import {
+  type Span,
+  type Span_Event,
+  Span_SpanKind,
+  Status_StatusCode,
+} from './generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { type BodyContext, OriginMessages } from './origin.js';
+import { findWeight } from './sampling.js';
+
+const NANOSECONDS = 1_000_000n;
+const MAX_INT64 = 2n ** 63n - 1n;
+const MAX_NAME = 1_024;
+const MAX_SCOPE = 256;
+/** Longest texts of an exception, which are truncated, and longest body, which is left out; as in the hub protocol. */
+const MAX_MESSAGE = 2_048;
+const MAX_STACKTRACE = 65_536;
+const MAX_BODY = 100_000;
+const BODY_TOO_LARGE = '<body too large>';
+
+const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+const STATUSES = ['UNSET', 'OK', 'ERROR'];
+
+const REQUEST_BODY = 'apitally.request.body';
+const RESPONSE_BODY = 'apitally.response.body';
+/** End of the scope name of Go's instrumentation of `net/http`. */
+const ROUTE_IN_NAME = '/otelhttp';
+/** Spans of single ASGI messages: several for each request, without any information about the application. */
+const ASGI_MESSAGE = / http (?:send|receive)$/;
+
+/** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
+export function parseTraces({ resourceSpans }: ExportTraceServiceRequest, context: BodyContext): Message[] {
+  const messages = new OriginMessages(context);
+  for (const { resource, scopeSpans } of resourceSpans) {
+    const message = messages.find(resource);
+    message.framework ??= findFramework(
+      resource,
+      scopeSpans.map(({ scope }) => scope?.name ?? ''),
+    );
+    for (const { scope, spans } of scopeSpans) {
+      const [name, version] = [scope?.name ?? '', scope?.version ?? ''].map((text) =>
+        truncate(sanitize(text), MAX_SCOPE),
+      );
+      for (const span of spans) addSpan(message, span, name ?? '', version ?? '', context.now);
+    }
+  }
+  return messages.list();
+}
+
+function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: string, now: number): void {
+  if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
+  const why = findFault(span, now);
+  if (why !== undefined) {
+    message.rejected.add(why);
+    return;
+  }
+  const record = toSpanRecord(span, scopeName, scopeVersion);
+  message.spans.push(record);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record);
+}
+
+/** Why a span is rejected; undefined if it is accepted. */
+function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): string | undefined {
+  if (traceId.length !== 16 || traceId.every((byte) => byte === 0))
+    return 'spans[].trace_id: must be 16 bytes';
+  if (spanId.length !== 8 || spanId.every((byte) => byte === 0)) return 'spans[].span_id: must be 8 bytes';
+  const outOfTime = checkRetention(Number(startTimeUnixNano / NANOSECONDS), getLogsRetention(now), now);
+  return outOfTime && `spans[].start_time_unix_nano: ${outOfTime}`;
+}
+
+function toSpanRecord(span: Span, scope_name: string, scope_version: string): SpanRecord {
+  const { startTimeUnixNano: start, endTimeUnixNano: end } = span;
+  const parent_span_id = hex(span.parentSpanId);
+  return {
+    trace_id: hex(span.traceId),
+    span_id: hex(span.spanId),
+    parent_span_id: parent_span_id.length === 16 && !/^0+$/.test(parent_span_id) ? parent_span_id : '',
+    name: truncate(sanitize(span.name), MAX_NAME),
+    kind: KINDS[span.kind] ?? 'UNSPECIFIED',
+    status: STATUSES[span.status?.code ?? 0] ?? 'UNSET',
+    start_time_ns: start.toString(),
+    duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
+    scope_name,
+    scope_version,
+    // Request Details has the bodies.
+    attributes: attributesJson(span.attributes, (key) => key === REQUEST_BODY || key === RESPONSE_BODY),
+    events: `[${span.events.map(eventJson).join()}]`,
+  };
+}
+
+function eventJson({ timeUnixNano, name, attributes }: Span_Event): string {
+  const timestamp = JSON.stringify(formatNanoseconds(timeUnixNano));
+  return `{"timestamp":${timestamp},"name":${JSON.stringify(sanitize(name))},"attributes":${attributesJson(attributes)}}`;
+}
+
+/** UTC with nanoseconds and `Z`; the epoch for times beyond the year 9999. */
+function formatNanoseconds(epochNs: bigint): string {
+  const seconds = Number(epochNs / 1_000_000_000n);
+  const date = new Date(seconds <= 253_402_300_799 ? seconds * 1000 : 0);
+  return `${date.toISOString().slice(0, -5)}.${String(epochNs % 1_000_000_000n).padStart(9, '0')}Z`;
+}
+
+/** Logs and counts the request of a SERVER span; without a method it is not an HTTP request. */
+function addRequest(message: Message, span: Span, record: SpanRecord): void {
+  const { trace_id, span_id, duration_ns, scope_name: scopeName } = record;
+  const attributes = new Attributes(span.attributes);
+  const method = findMethod(attributes);
+  if (method === undefined) return;
+  const reader = new LenientReader();
+  const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
+    reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
+  const { env } = message;
+  const timestamp = Number(span.startTimeUnixNano / NANOSECONDS);
+  const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
+  const path = route === '' ? null : normalizeRoutePattern(route);
+  const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
+  const status = findStatus(attributes, span.status?.code === Status_StatusCode.ERROR);
+  const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
+  const received = findSize(attributes, 'request');
+  const sent = findSize(attributes, 'response');
+  const request_size_bytes = read('http.request.body.size', received, sizeDecoder);
+  const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
+  const durationMs = Number(duration_ns) / 1e6;
+  const consumer = findConsumer(attributes, reader);
+  const capture = readCapture(span, attributes, trace_id);
+  const client_ip = findClient(attributes, capture.request_headers);
+  const agent = attributes.findText('user_agent.original', 'http.user_agent');
+  const excluded_from_logs = isStaticAssetOrHealthCheck(
+    path,
+    url,
+    agent ?? getHeader(capture.request_headers, 'user-agent'),
+  );
+  const request: RequestRecord = {
+    request_uuid: findRequestUuid(trace_id, span_id),
+    timestamp,
+    env,
+    consumer,
+    method,
+    path,
+    is_path_inferred: false,
+    url,
+    status_code,
+    request_size_bytes,
+    response_size_bytes,
+    response_time_ms: responseTimeDecoder.decode(durationMs) ?? null,
+    client_ip,
+    client_country_iso_code: lookUpCountry(client_ip),
+    excluded_from_logs,
+    captured_json: toCaptureJson(capture),
+  };
+  message.rejected.addMembers(reader.ignored);
+  if (!excluded_from_logs) message.logs.push(request);
+  const weight = findWeight(span.traceState, span_id);
+  const bins: Bin[] = [['time', findBin(durationMs / 1000), weight]];
+  if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
+  if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
+  message.spanCounts.push({
+    request_uuid: excluded_from_logs ? null : request.request_uuid,
+    timestamp,
+    env,
+    consumer,
+    method,
+    path,
+    status_code,
+    requests: weight,
+    bytes_received: Math.min((request_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
+    bytes_sent: Math.min((response_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
+    bins,
+  });
+}
+
+/**
+ * The route in the name of a span. Some instrumentations write the path of the URL there, so this is only for those that have
+ * no attribute for the route.
+ */
+function findNamedRoute(name: string, method: string, scope: string): string {
+  const isNamed = scope.endsWith(ROUTE_IN_NAME) && name.startsWith(`${method} /`);
+  return isNamed ? name.slice(method.length + 1) : '';
+}
+
+function findMethod(attributes: Attributes): string | undefined {
+  const method = attributes.findText('http.request.method', 'http.method');
+  // Methods that an SDK does not know are `_OTHER`, with the original beside it.
+  const original = method === '_OTHER' ? attributes.findText('http.request.method_original') : undefined;
+  return methodDecoder.decode(original ?? method);
+}
+
+/** A failed request without a status counts as a 500. */
+function findStatus(attributes: Attributes, isError: boolean): number | undefined {
+  return (
+    attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
+  );
+}
+
+function findSize(attributes: Attributes, which: 'request' | 'response'): number | undefined {
+  return attributes.findNumber(
+    `http.${which}.body.size`,
+    `http.${which}_content_length`,
+    `http.${which}_content_length_uncompressed`,
+  );
+}
+
+/** The URL, made of the parts that the attributes have. */
+function findUrl(attributes: Attributes): string {
+  const whole = attributes.findText('url.full', 'http.url');
+  if (whole !== undefined && whole !== '') return whole;
+  const path = attributes.findText('url.path');
+  const query = attributes.findText('url.query') ?? '';
+  const target =
+    path === undefined
+      ? (attributes.findText('http.target') ?? '/')
+      : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
+  const host = attributes.findText('server.address', 'http.host', 'net.host.name', 'http.server_name');
+  if (host === undefined || host === '') return target;
+  const scheme = attributes.findText('url.scheme', 'http.scheme') ?? 'http';
+  const port = attributes.findNumber('server.port', 'net.host.port');
+  const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80) || /:\d+$/.test(host);
+  return `${scheme}://${host}${isUsual ? '' : `:${port}`}${target.startsWith('/') ? target : `/${target}`}`;
+}
+
+function findConsumer(attributes: Attributes, reader: LenientReader): ConsumerRecord | null {
+  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id');
+  if (identifier === undefined || identifier.trim() === '') return null;
+  const name = attributes.findText('apitally.consumer.name');
+  const group = attributes.findText('apitally.consumer.group');
+  return readConsumer({ identifier, name, group }, 'spans[].consumer', reader);
+}
+
+function findClient(attributes: Attributes, headers: readonly Header[]): string | null {
+  const named = attributes.findText('client.address', 'http.client_ip');
+  const peer = attributes.findText('network.peer.address', 'net.sock.peer.addr', 'net.peer.ip');
+  const addresses = [named, findClientAddress(headers), peer].map((text) => parseAddress(text ?? ''));
+  return (
+    addresses.find((address) => address !== null && isPublic(address)) ?? addresses.find(Boolean) ?? null
+  );
+}
+
+/** The capture of a span; spans and log records of its trace are joined when they are read. */
+function readCapture(span: Span, attributes: Attributes, trace_id: string): Capture {
+  return {
+    request_headers: readHeaders(attributes, 'http.request.header.'),
+    response_headers: readHeaders(attributes, 'http.response.header.'),
+    request_body_json: readBody(attributes, REQUEST_BODY),
+    response_body_json: readBody(attributes, RESPONSE_BODY),
+    trace_id,
+    exception: findException(span, attributes),
+    logs: [],
+    spans: [],
+  };
+}
+
+/** Older conventions have underscores instead of hyphens. */
+function readHeaders(attributes: Attributes, prefix: string): Header[] {
+  return Array.from(attributes.listPrefixed(prefix), ([name, value]) => [name.replaceAll('_', '-'), value]);
+}
+
+function readBody(attributes: Attributes, key: string): string | null {
+  const bytes = attributes.findBytes(key);
+  const text = bytes ? unpackText(Buffer.from(bytes)) : attributes.findText(key);
+  if (text === undefined || text === '') return null;
+  return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
+}
+
+function unpackText(bytes: Buffer): string | undefined {
+  if (!isGzip(bytes)) return sanitize(bytes.toString());
+  try {
+    return sanitize(gunzipSync(bytes, { maxOutputLength: MAX_BODY + 1 }).toString());
+  } catch (error) {
+    return isTooLarge(error) ? 'x'.repeat(MAX_BODY + 1) : undefined;
+  }
+}
+
+function findException({ events }: Span, own: Attributes): CapturedException | null {
+  const event = events.findLast(({ name }) => name === 'exception');
+  if (!event) return null;
+  const attributes = new Attributes(event.attributes);
+  const type = attributes.findText('exception.type');
+  const message = attributes.findText('exception.message') ?? '';
+  if (type === undefined && message === '') return null;
+  return {
+    type: type ?? 'Error',
+    message: truncate(message, MAX_MESSAGE),
+    stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
+    tracker_event_id: own.findText('apitally.exception.sentry_event_id') ?? null,
+  };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+}

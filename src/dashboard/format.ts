@@ -1,0 +1,32 @@
+const NUMBER = new Intl.NumberFormat('en');
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+const NONE = '–';
+
+export function formatNumber(value: number | null | undefined): string {
+  return value === null || value === undefined ? NONE : NUMBER.format(value);
+}
+
+/** At most five characters: 1,284 or 12.8K. */
+export function formatCompact(value: number): string {
+  return Math.abs(value) < 10_000 ? NUMBER.format(value) : COMPACT.format(value);
+}
+
+/** @param share from 0 to 1 */
+export function formatShare(share: number | null | undefined): string {
+  if (share === null || share === undefined) return NONE;
+  const percent = share * 100;
+  return `${percent.toFixed(percent === 0 || percent >= 99.95 ? 0 : percent < 0.1 ? 2 : 1)} %`;
+}
+
+export function formatMs(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return NONE;
+  if (ms < 1000) return `${ms < 10 && !Number.isInteger(ms) ? ms.toFixed(1) : Math.round(ms)} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : `${(ms / 60_000).toFixed(1)} min`;
+}
+
+export function formatBytes(bytes: number | null | undefined): string {
+  if (bytes === null || bytes === undefined) return NONE;
+  const unit = Math.min(4, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  const value = bytes / 1000 ** unit;
+  return `${unit === 0 ? value : value.toPrecision(3)} ${['B', 'kB', 'MB', 'GB', 'TB'][unit] ?? ''}`;
+}

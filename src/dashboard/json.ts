@@ -1,0 +1,52 @@
+/** A piece of formatted JSON. */
+export interface Token {
+  kind: 'key' | 'string' | 'number' | 'word' | 'masked' | 'plain';
+  text: string;
+}
+
+const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
+const MASKED = /^"?\*{3,}"?$/;
+
+/** Whether a client library put this in the place of a secret. */
+export function isMasked(text: string): boolean {
+  return MASKED.test(text);
+}
+
+/** Lays out a JSON text, with its numbers as they are written; null: it is no JSON. */
+export function formatJson(text: string): Token[] | null {
+  try {
+    JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const words = text.match(TOKEN) ?? [];
+  const tokens: Token[] = [];
+  let depth = 0;
+  const plain = (word: string) => tokens.push({ kind: 'plain', text: word });
+  const breakLine = () => plain(`\n${'  '.repeat(depth)}`);
+  words.forEach((word, index) => {
+    const next = words[index + 1];
+    if (word === '{' || word === '[') {
+      plain(word);
+      depth += 1;
+      if (next !== '}' && next !== ']') breakLine();
+    } else if (word === '}' || word === ']') {
+      depth -= 1;
+      const before = words[index - 1];
+      if (before !== '{' && before !== '[') breakLine();
+      plain(word);
+    } else if (word === ',') {
+      plain(word);
+      breakLine();
+    } else if (word === ':') plain(': ');
+    else tokens.push({ kind: kindOf(word, next === ':'), text: word });
+  });
+  return tokens;
+}
+
+function kindOf(word: string, isKey: boolean): Token['kind'] {
+  if (isKey) return 'key';
+  if (isMasked(word)) return 'masked';
+  if (word.startsWith('"')) return 'string';
+  return /^[-\d]/.test(word) ? 'number' : 'word';
+}

@@ -1,0 +1,18 @@
+import { render } from 'preact';
+import { Page, storeKey, takeKeyFromFragment } from './app.js';
+import './style.css';
+
+const givenKey = takeKeyFromFragment();
+if (givenKey !== null) storeKey(givenKey);
+// The same, where only the fragment of an open page changes.
+addEventListener('hashchange', () => {
+  const key = takeKeyFromFragment();
+  if (key === null) return;
+  storeKey(key);
+  location.reload();
+});
+const page = document.getElementById('page');
+if (page) {
+  page.replaceChildren();
+  render(<Page />, page);
+}

@@ -1,0 +1,302 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Consumer, MetricsQuery, MetricsRow } from './api.js';
+import { Chart, type Point, PointsTable, toPoints } from './chart.js';
+import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
+import { Panel, Text } from './parts.js';
+import { hasFilters, listFilters, useLoad, useSession, useWhileVisible, useWindow } from './session.js';
+import type { Sort } from './state.js';
+import { timeZone, toIso } from './time.js';
+
+const REFRESH_MS = 60_000;
+const ROWS = 10;
+const MORE_ROWS = 50;
+
+/** Traffic over time, and the endpoints and consumers behind it. */
+export function Overview() {
+  const { api, app, state, go } = useSession();
+  const [refreshes, setRefreshes] = useState(0);
+  const window = useWindow(state, refreshes);
+  useWhileVisible(REFRESH_MS, window.isLive, () => {
+    api.forgetRunning();
+    setRefreshes((count) => count + 1);
+  });
+
+  const until = window.isLive ? {} : { until: toIso(window.to) };
+  const filters = listFilters(state);
+  const common = { ...until, ...(filters.length > 0 && { filters }) };
+  const whole = { since: toIso(window.from), ...common };
+  const seriesQuery: MetricsQuery = {
+    ...common,
+    since: toIso(window.previousFrom),
+    interval: window.interval,
+    ...(window.interval !== 'minute' && { timezone: timeZone(window.zone) }),
+    metrics: [
+      'requests',
+      'client_errors',
+      'server_errors',
+      'error_rate',
+      'response_time_p50',
+      'response_time_p95',
+    ],
+  };
+  const totalsQuery: MetricsQuery = {
+    ...whole,
+    metrics: ['requests', 'bytes_sent', 'error_rate', 'response_time_p50', 'response_time_p95', 'apdex'],
+  };
+  const group = (...group_by: NonNullable<MetricsQuery['group_by']>): MetricsQuery => ({
+    ...whole,
+    group_by,
+    metrics: ['requests', 'client_errors', 'server_errors', 'error_rate', 'response_time_p95'],
+  });
+  const id = JSON.stringify([app.id, seriesQuery, refreshes]);
+  const series = useLoad(`series ${id}`, () =>
+    api.metricSeries(app.id, seriesQuery, window.previousFrom, window.to),
+  );
+  const totals = useLoad(`totals ${id}`, () => api.metrics(app.id, totalsQuery, window.to));
+  const endpoints = useLoad(`endpoints ${id}`, () => api.metrics(app.id, group('method', 'path'), window.to));
+  const consumers = useLoad(`consumers ${id}`, () => api.metrics(app.id, group('consumer_id'), window.to));
+  const names = useConsumers(toIso(window.from));
+
+  const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
+  const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
+  return (
+    <main class="overview" id="main">
+      <h1 class="visually-hidden">Overview of {app.name}</h1>
+      <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+      <Panel
+        title="Traffic"
+        curl={series.value?.curl}
+        isBusy={series.isLoading}
+        class="traffic"
+        actions={
+          <button
+            type="button"
+            class="small quiet"
+            aria-pressed={state.isTable}
+            onClick={() => {
+              go({ isTable: !state.isTable }, 'replace');
+            }}
+          >
+            Table
+          </button>
+        }
+      >
+        <div class="traffic-body">
+          {points && state.isTable && <PointsTable points={points} window={window} />}
+          {points && !state.isTable && (
+            <Chart
+              points={points}
+              window={window}
+              onZoom={(from, to) => {
+                go({ range: { from, to } });
+              }}
+            />
+          )}
+          {hasNothing && (
+            <p class="nothing">No requests {hasFilters(state) ? 'match the filters ' : ''}in this time.</p>
+          )}
+        </div>
+      </Panel>
+      <div class="columns">
+        <TopTable
+          title="Endpoints"
+          load={endpoints}
+          name={(row) => <EndpointName row={row} />}
+          isChosen={({ method, path }) => state.method === method && state.path === path}
+          choose={({ method = null, path = null }) => {
+            go({ method, path });
+          }}
+          canChoose={({ path }) => path !== null}
+        />
+        <TopTable
+          title="Consumers"
+          load={consumers}
+          name={({ consumer_id }) => <ConsumerName id={consumer_id ?? null} names={names} />}
+          isChosen={({ consumer_id }) => state.consumer === consumer_id}
+          choose={({ consumer_id = null }) => {
+            go({ consumer: consumer_id });
+          }}
+          canChoose={({ consumer_id }) => consumer_id !== null}
+        />
+      </div>
+    </main>
+  );
+}
+
+/** The consumers that made requests since a time, by ID: the first page of them. */
+export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> {
+  const { api, app } = useSession();
+  // To the hour, so that a window that moves on does not ask again.
+  const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
+  const { value } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
+    api.consumers(app.id, hour ?? ''),
+  );
+  return useMemo(() => new Map(value?.data.data.map((consumer) => [consumer.id, consumer])), [value]);
+}
+
+function ConsumerName({ id, names }: { id: number | null; names: ReadonlyMap<number, Consumer> }) {
+  if (id === null) return <span class="muted">No consumer</span>;
+  const consumer = names.get(id);
+  if (!consumer) return <>Consumer {id}</>;
+  return (
+    <>
+      <Text>{consumer.name}</Text>
+      {consumer.group && (
+        <span class="muted">
+          {' '}
+          <Text>{consumer.group.name}</Text>
+        </span>
+      )}
+    </>
+  );
+}
+
+function EndpointName({ row: { method, path } }: { row: MetricsRow }) {
+  if (path === null || path === undefined) return <span class="muted">No route</span>;
+  return (
+    <>
+      <span class="method">
+        <Text>{method ?? ''}</Text>
+      </span>{' '}
+      <Text>{path}</Text>
+    </>
+  );
+}
+
+function Totals(props: { row: MetricsRow | undefined; points: Point[] | undefined; isBusy: boolean }) {
+  const { row, points } = props;
+  const now = points && Date.now();
+  // The running period is left out of both, or the comparison would say "less" until it ends.
+  const whole = points?.filter(({ end }) => end <= (now ?? 0));
+  const sum = whole?.reduce((total, { requests }) => total + requests, 0);
+  const before = whole?.reduce((total, point) => total + (point.before ?? 0), 0);
+  const change = sum !== undefined && before ? sum / before - 1 : null;
+  const empty = row === undefined && !props.isBusy;
+  return (
+    <dl class="totals" aria-busy={props.isBusy}>
+      <Total name="Requests" value={row ? formatCompact(row.requests ?? 0) : empty ? '0' : undefined}>
+        {change !== null && (
+          <span title="Compared with the period before, without the running period">
+            {change >= 0 ? '▲' : '▼'} {formatShare(Math.abs(change))}
+          </span>
+        )}
+      </Total>
+      <Total name="Error rate" value={row || empty ? formatShare(row?.error_rate) : undefined} />
+      <Total name="Response time, p50" value={row || empty ? formatMs(row?.response_time_p50) : undefined} />
+      <Total name="Response time, p95" value={row || empty ? formatMs(row?.response_time_p95) : undefined} />
+      <Total name="Apdex, 500 ms" value={row || empty ? (row?.apdex?.toFixed(2) ?? '–') : undefined} />
+      <Total name="Data sent" value={row || empty ? formatBytes(row?.bytes_sent) : undefined} />
+    </dl>
+  );
+}
+
+function Total(props: { name: string; value: string | undefined; children?: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>
+        {props.value ?? <span class="placeholder" />} <small>{props.children}</small>
+      </dd>
+    </div>
+  );
+}
+
+const SORTS: Record<Sort, { name: string; read: (row: MetricsRow) => number }> = {
+  requests: { name: 'Requests', read: ({ requests }) => requests ?? 0 },
+  errors: {
+    name: 'Errors',
+    read: ({ client_errors, server_errors }) => (client_errors ?? 0) + (server_errors ?? 0),
+  },
+  p95: { name: 'p95', read: ({ response_time_p95 }) => response_time_p95 ?? -1 },
+};
+
+/** The groups with the most requests, errors or the highest p95. A click filters by the group. */
+function TopTable(props: {
+  title: string;
+  load: ReturnType<typeof useLoad<{ data: MetricsRow[]; curl: string }>>;
+  name: (row: MetricsRow) => ComponentChildren;
+  isChosen: (row: MetricsRow) => boolean;
+  canChoose: (row: MetricsRow) => boolean;
+  choose: (row: MetricsRow) => void;
+}) {
+  const { state, go } = useSession();
+  const [count, setCount] = useState(ROWS);
+  const { value, isLoading } = props.load;
+  const { read } = SORTS[state.sort];
+  const rows = useMemo(() => value?.data.toSorted((a, b) => read(b) - read(a)), [value, read]);
+  const most = Math.max(1, read(rows?.[0] ?? ({} as MetricsRow)));
+  return (
+    <Panel title={props.title} curl={value?.curl} isBusy={isLoading} class="top">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{props.title.slice(0, -1)}</th>
+            {(Object.keys(SORTS) as Sort[]).map((sort) => (
+              <th
+                key={sort}
+                scope="col"
+                class="number"
+                aria-sort={state.sort === sort ? 'descending' : 'none'}
+              >
+                <button
+                  type="button"
+                  onClick={() => {
+                    go({ sort }, 'replace');
+                  }}
+                >
+                  {SORTS[sort].name}
+                </button>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows?.slice(0, count).map((row) => (
+            <tr key={JSON.stringify([row.method, row.path, row.consumer_id])}>
+              <th scope="row">
+                <i class="share" style={{ width: `${(Math.max(0, read(row)) / most) * 100}%` }} />
+                {props.canChoose(row) && !props.isChosen(row) ? (
+                  <button
+                    type="button"
+                    onClick={() => {
+                      props.choose(row);
+                    }}
+                  >
+                    {props.name(row)}
+                  </button>
+                ) : (
+                  <span>{props.name(row)}</span>
+                )}
+              </th>
+              <td class="number">{formatNumber(row.requests)}</td>
+              <td class="number">
+                {formatNumber(SORTS.errors.read(row))}{' '}
+                <span class="muted rate">{formatShare(row.error_rate)}</span>
+              </td>
+              <td class="number">{formatMs(row.response_time_p95)}</td>
+            </tr>
+          ))}
+          {Array.from({ length: Math.max(0, ROWS - (rows?.length ?? 0)) }, (_, index) => (
+            <tr key={index} class="empty" aria-hidden="true">
+              <td colSpan={4}>{rows ? '' : <span class="placeholder" />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <footer>
+        {rows && rows.length > count && (
+          <button
+            type="button"
+            class="small quiet"
+            onClick={() => {
+              setCount(count + MORE_ROWS);
+            }}
+          >
+            Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
+          </button>
+        )}
+      </footer>
+    </Panel>
+  );
+}

@@ -1,0 +1,167 @@
+import { type ComponentChildren, Fragment } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+
+/** Direction marks reorder what stands around them, and controls are not seen. Joiners belong to scripts and emoji. */
+const HIDDEN = /((?![\n\t\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u;
+const INLINE_MAX = 300;
+
+/** Text of a monitored application: never markup, in its own direction, hidden characters made visible. */
+export function Text({ children, max = INLINE_MAX }: { children: string; max?: number }) {
+  const shown = children.length > max ? `${children.slice(0, max)}…` : children;
+  return (
+    <bdi>
+      {shown.split(HIDDEN).map((part, index) =>
+        index % 2 === 0 ? (
+          <Fragment key={index}>{part}</Fragment>
+        ) : (
+          <span key={index} class="hidden-character">
+            {`U+${(part.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`}
+          </span>
+        ),
+      )}
+    </bdi>
+  );
+}
+
+/** Its class has a form of its own beside the colour. */
+export function Status({ code }: { code: number | undefined }) {
+  const kind = Math.floor((code ?? 0) / 100);
+  return <span class={`status s${kind}`}>{code === undefined || code === 0 ? '–' : code}</span>;
+}
+
+/** Copies; without a secure context, as over plain HTTP, by the older command. */
+async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.value = text;
+    (document.querySelector(':popover-open, dialog[open]') ?? document.body).append(area);
+    area.select();
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other way over plain HTTP
+    const isCopied = document.execCommand('copy');
+    area.remove();
+    return isCopied;
+  }
+}
+
+export function CopyButton({ text, label }: { text: string; label: string }) {
+  const [said, setSaid] = useState('');
+  const press = () => {
+    void copy(text).then((isCopied) => {
+      setSaid(isCopied ? 'Copied' : 'Not copied');
+      setTimeout(() => {
+        setSaid('');
+      }, 1500);
+    });
+  };
+  return (
+    <>
+      <button type="button" class="small" onClick={press}>
+        {said || label}
+      </button>
+      <span class="visually-hidden" role="status">
+        {said}
+      </span>
+    </>
+  );
+}
+
+/** A button that opens a box below it. Esc and a click elsewhere close it. */
+export function Popover(props: {
+  label: ComponentChildren;
+  name?: string;
+  class?: string;
+  children: ComponentChildren | ((close: () => void) => ComponentChildren);
+}) {
+  const id = useId();
+  const button = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
+  useEffect(() => {
+    const [from, at] = [button.current, box.current];
+    if (!isOpen || !from || !at) return undefined;
+    const place = () => {
+      const { left, bottom } = from.getBoundingClientRect();
+      const { clientWidth } = document.documentElement;
+      at.style.left = `${Math.max(8, Math.min(left, clientWidth - at.offsetWidth - 8))}px`;
+      at.style.top = `${Math.max(8, Math.min(bottom + 4, innerHeight - at.offsetHeight - 8))}px`;
+    };
+    place();
+    at.querySelector<HTMLElement>('[autofocus], input, select, a, button')?.focus({ preventScroll: true });
+    addEventListener('resize', place);
+    return () => {
+      removeEventListener('resize', place);
+    };
+  }, [isOpen]);
+  const { children } = props;
+  const close = () => {
+    box.current?.hidePopover();
+  };
+  return (
+    <>
+      <button
+        type="button"
+        ref={button}
+        class={props.class}
+        popovertarget={id}
+        aria-expanded={isOpen}
+        {...(props.name !== undefined && { 'aria-label': props.name, title: props.name })}
+      >
+        {props.label}
+      </button>
+      <div
+        id={id}
+        ref={box}
+        popover="auto"
+        class="popover"
+        onToggle={(event) => {
+          setIsOpen(event.newState === 'open');
+        }}
+      >
+        {isOpen && (typeof children === 'function' ? children(close) : children)}
+      </div>
+    </>
+  );
+}
+
+/** Shows the request behind a panel, as a command line. */
+export function ApiRequest({ curl, of }: { curl: string; of: string }) {
+  return (
+    <Popover label="API" name={`API request of ${of}`} class="small quiet">
+      <div class="api-request">
+        <p>This panel is one request. The shell takes your key from its variable API_KEY.</p>
+        <pre tabIndex={0}>
+          <Text max={20_000}>{curl}</Text>
+        </pre>
+        <CopyButton text={curl} label="Copy as curl" />
+      </div>
+    </Popover>
+  );
+}
+
+export function Panel(props: {
+  title: string;
+  curl: string | undefined;
+  isBusy?: boolean;
+  class?: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}) {
+  const id = useId();
+  return (
+    <section class={`panel ${props.class ?? ''}`} aria-labelledby={id} aria-busy={props.isBusy ?? false}>
+      <header>
+        <h2 id={id}>{props.title}</h2>
+        {props.actions}
+        {props.curl === undefined ? (
+          <span class="api-space" />
+        ) : (
+          <ApiRequest curl={props.curl} of={props.title} />
+        )}
+      </header>
+      {props.children}
+    </section>
+  );
+}

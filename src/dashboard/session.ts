@@ -1,0 +1,148 @@
+import { createContext } from 'preact';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { type Api, ApiFailure, type App } from './api.js';
+import { type Go, NO_FILTERS, type State, formatState } from './state.js';
+import { type Window, getWindow } from './time.js';
+
+/** What every view needs: the API with the key, the state, and what to do when a load fails. */
+export interface Session {
+  api: Api;
+  apps: App[];
+  app: App;
+  state: State;
+  go: Go;
+  /** Grows when what failed shall be loaded again. */
+  retries: number;
+  fail: (failure: ApiFailure) => void;
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error('There is no session.');
+  return session;
+}
+
+/** The address of the state with some members changed. */
+export function linkTo(state: State, patch: Partial<State>): string {
+  return formatState({ ...state, ...patch });
+}
+
+export interface Load<Value> {
+  /** Of the latest load that succeeded, while a newer one runs. */
+  value: Value | undefined;
+  isLoading: boolean;
+  failure: ApiFailure | undefined;
+}
+
+/**
+ * Loads on each change of `id`. What failed is reported to the session, and loaded again when the session says so.
+ *
+ * @param id names what is loaded; null: nothing
+ */
+export function useLoad<Value>(id: string | null, load: () => Promise<Value>): Load<Value> {
+  const { retries, fail } = useSession();
+  const [result, setResult] = useState<Load<Value>>({
+    value: undefined,
+    isLoading: id !== null,
+    failure: undefined,
+  });
+  const loading = useRef(load);
+  loading.current = load;
+  useEffect(() => {
+    if (id === null) return undefined;
+    let isCurrent = true;
+    setResult(({ value }) => ({ value, isLoading: true, failure: undefined }));
+    loading.current().then(
+      (value) => {
+        if (isCurrent) setResult({ value, isLoading: false, failure: undefined });
+      },
+      (error: unknown) => {
+        if (!isCurrent) return;
+        const failure = toFailure(error);
+        setResult(({ value }) => ({ value, isLoading: false, failure }));
+        fail(failure);
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [id, retries, fail]);
+  return result;
+}
+
+export function toFailure(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error;
+  return new ApiFailure(0, 'The response could not be read.', Date.now() + 10_000, false);
+}
+
+/** Calls on a clock while the tab is visible; after a pause, at once. */
+export function useWhileVisible(everyMs: number, isOn: boolean, call: () => void) {
+  const latest = useRef(call);
+  latest.current = call;
+  useEffect(() => {
+    if (!isOn) return undefined;
+    let calledAt = Date.now();
+    const check = () => {
+      if (document.visibilityState !== 'visible' || Date.now() - calledAt < everyMs) return;
+      calledAt = Date.now();
+      latest.current();
+    };
+    const clock = setInterval(check, Math.min(everyMs, 1000));
+    document.addEventListener('visibilitychange', check);
+    return () => {
+      clearInterval(clock);
+      document.removeEventListener('visibilitychange', check);
+    };
+  }, [everyMs, isOn]);
+}
+
+/** The window of the state, fixed until the range changes or `key` does. */
+export function useWindow({ range, zone }: State, key: unknown): Window {
+  const id = JSON.stringify([range, zone, key]);
+  const fixed = useRef<{ id: string; window: Window } | undefined>(undefined);
+  if (fixed.current?.id !== id) fixed.current = { id, window: getWindow(range, zone, Date.now()) };
+  return fixed.current.window;
+}
+
+/** Codes from 100 to 599 of `5xx,404`; classes become all of their codes. */
+function listCodes(status: string): number[] {
+  return status.split(',').flatMap((item) => {
+    const [first = ''] = item;
+    if (/^[1-5]xx$/.test(item)) return Array.from({ length: 100 }, (_, index) => Number(first) * 100 + index);
+    return /^\d{3}$/.test(item) ? [Number(item)] : [];
+  });
+}
+
+type Filter =
+  | { field: 'env' | 'method' | 'path'; op: 'eq' | 'in' | 'like'; value: string | string[] }
+  | { field: 'consumer_id'; op: 'eq'; value: number }
+  | { field: 'status_code'; op: 'gte' | 'lt' | 'in'; value: number | number[] };
+
+/** The filters of the state as the two POST operations take them. */
+export function listFilters({ env, consumer, method, path, status }: State): Filter[] {
+  const filters: Filter[] = [];
+  if (env !== null) filters.push({ field: 'env', op: 'eq', value: env });
+  if (consumer !== null) filters.push({ field: 'consumer_id', op: 'eq', value: consumer });
+  if (method !== null) filters.push({ field: 'method', op: 'in', value: method.toUpperCase().split(',') });
+  if (path?.includes('*'))
+    filters.push({
+      field: 'path',
+      op: 'like',
+      value: path.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'),
+    });
+  else if (path !== null) filters.push({ field: 'path', op: 'eq', value: path });
+  const [, first] = /^([1-5])xx$/.exec(status ?? '') ?? [];
+  if (first !== undefined)
+    filters.push(
+      { field: 'status_code', op: 'gte', value: Number(first) * 100 },
+      { field: 'status_code', op: 'lt', value: Number(first) * 100 + 100 },
+    );
+  else if (status !== null) filters.push({ field: 'status_code', op: 'in', value: listCodes(status) });
+  return filters;
+}
+
+export function hasFilters(state: State): boolean {
+  return Object.keys(NO_FILTERS).some((name) => state[name as keyof typeof NO_FILTERS] !== null);
+}

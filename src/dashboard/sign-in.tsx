@@ -1,0 +1,125 @@
+import { useEffect, useState } from 'preact/hooks';
+import { Api, type ApiFailure } from './api.js';
+import { toFailure } from './session.js';
+
+const KEY = /^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/;
+
+/** Why a key does not open the page, in plain words. */
+export function explainKey(failure: ApiFailure, hasWorked: boolean): string {
+  const { status, isLimitOfKey } = failure;
+  if (status === 401)
+    return hasWorked
+      ? 'This key no longer works: it was revoked, or it has expired. Enter another one.'
+      : 'The service does not know this key. It may be mistyped, revoked or expired.';
+  if (status === 403)
+    return 'The key is right, but its team is on the free plan. The API, and so this page, needs the Premium plan.';
+  if (status === 429)
+    return isLimitOfKey
+      ? 'The key is right, but it has used up its requests of this minute.'
+      : 'Too many wrong keys came from your address. It has to wait before the next one.';
+  if (status === 0) return 'The service cannot be reached. Check your connection.';
+  return 'The key could not be checked: the service is temporarily unavailable.';
+}
+
+/** Asks for the key. It is checked with the request that the page makes first anyway. */
+export function SignIn(props: {
+  /** Why the last key did not do, if there was one. */
+  message: string | null;
+  onKey: (key: string, api: Api) => void;
+}) {
+  const [text, setText] = useState('');
+  const [message, setMessage] = useState(props.message);
+  const [isBusy, setIsBusy] = useState(false);
+  const [retryAt, setRetryAt] = useState(0);
+  useEffect(() => {
+    setMessage(props.message);
+  }, [props.message]);
+
+  const check = async () => {
+    const key = text.trim();
+    if (!KEY.test(key)) {
+      setMessage('This does not have the form of an API key: 7 letters or digits, a dot, and 32 more.');
+      return;
+    }
+    setIsBusy(true);
+    setMessage(null);
+    const api = new Api(key);
+    try {
+      await api.apps();
+      props.onKey(key, api);
+    } catch (error) {
+      const failure = toFailure(error);
+      setMessage(explainKey(failure, false));
+      if (failure.status === 429) setRetryAt(failure.retryAt);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <main class="sign-in" id="main">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void check();
+        }}
+      >
+        <h1>
+          <i class="logo" aria-hidden="true" />
+          Request Analytics
+        </h1>
+        <label for="key">API key of your team</label>
+        <input
+          id="key"
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          autofocus
+          aria-describedby="key-message key-note"
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+          }}
+        />
+        <p id="key-message" role="alert" class="message">
+          {message}
+          {message !== null && retryAt > Date.now() && (
+            <>
+              {' '}
+              <Countdown
+                until={retryAt}
+                onEnd={() => {
+                  setRetryAt(0);
+                }}
+              />
+            </>
+          )}
+        </p>
+        <button type="submit" class="primary" disabled={isBusy || retryAt > Date.now()}>
+          {isBusy ? 'Checking…' : 'Open'}
+        </button>
+        <p id="key-note" class="muted">
+          The key stays in this tab until you close it, and is sent to this service alone. An operator makes
+          one with <code>request-analytics key create</code>.
+        </p>
+      </form>
+    </main>
+  );
+}
+
+/** The seconds until a time. */
+export function Countdown({ until, onEnd }: { until: number; onEnd: () => void }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const clock = setInterval(() => {
+      setNow(Date.now());
+    }, 500);
+    return () => {
+      clearInterval(clock);
+    };
+  }, []);
+  const isOver = now >= until && document.visibilityState === 'visible';
+  useEffect(() => {
+    if (isOver) onEnd();
+  }, [isOver]);
+  return <span class="countdown">{Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
+}

@@ -1,0 +1,130 @@
+import { useCallback, useEffect, useState } from 'preact/hooks';
+import { PRESETS, type Preset, type Range, type Zone, toIso } from './time.js';
+
+export type View = 'overview' | 'requests';
+export type Sort = 'requests' | 'errors' | 'p95';
+
+/** What the page shows. All of it is in the URL, so that Back, a reload and a link show the same. */
+export interface State {
+  view: View;
+  /** Null: the first app. */
+  app: number | null;
+  range: Range;
+  zone: Zone;
+  env: string | null;
+  consumer: number | null;
+  method: string | null;
+  /** A path pattern; `*` is any text. */
+  path: string | null;
+  /** Status codes and classes, separated by commas. */
+  status: string | null;
+  sort: Sort;
+  /** The chart as a table. */
+  isTable: boolean;
+  /** Columns of the request logs; null: the usual ones. */
+  columns: string[] | null;
+  isTail: boolean;
+  /** The open request. */
+  request: string | null;
+  tab: string | null;
+}
+
+export const DEFAULT_RANGE: Preset = '24h';
+export const NO_FILTERS = { env: null, consumer: null, method: null, path: null, status: null } as const;
+
+/** Addresses of the page begin with this, and no others do. */
+const HERE = './?';
+
+export function parseState(search: string): State {
+  const query = new URLSearchParams(search);
+  const id = (name: string) => (/^\d{1,10}$/.test(query.get(name) ?? '') ? Number(query.get(name)) : null);
+  const sort = query.get('sort');
+  return {
+    view: query.get('view') === 'requests' ? 'requests' : 'overview',
+    app: id('app'),
+    range: parseRange(query),
+    zone: query.get('zone') === 'utc' ? 'utc' : 'local',
+    env: query.get('env'),
+    consumer: id('consumer'),
+    method: query.get('method'),
+    path: query.get('path'),
+    status: query.get('status'),
+    sort: sort === 'errors' || sort === 'p95' ? sort : 'requests',
+    isTable: query.get('chart') === 'table',
+    columns: query.get('columns')?.split(',') ?? null,
+    isTail: query.get('tail') === 'on',
+    request: query.get('request'),
+    tab: query.get('tab'),
+  };
+}
+
+function parseRange(query: URLSearchParams): Range {
+  const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];
+  if (from < to) return { from, to };
+  const preset = query.get('range') ?? '';
+  return { preset: Object.hasOwn(PRESETS, preset) ? (preset as Preset) : DEFAULT_RANGE };
+}
+
+export function formatState(state: State): string {
+  const { view, range, zone, sort } = state;
+  const preset = 'preset' in range && range.preset !== DEFAULT_RANGE ? range.preset : null;
+  const values: Record<string, string | number | null> = {
+    view: view === 'overview' ? null : view,
+    app: state.app,
+    range: preset,
+    from: 'from' in range ? toIso(range.from) : null,
+    to: 'to' in range ? toIso(range.to) : null,
+    zone: zone === 'local' ? null : zone,
+    env: state.env,
+    consumer: state.consumer,
+    method: state.method,
+    path: state.path,
+    status: state.status,
+    sort: sort === 'requests' ? null : sort,
+    chart: state.isTable ? 'table' : null,
+    columns: state.columns?.join(',') ?? null,
+    tail: state.isTail ? 'on' : null,
+    request: state.request,
+    tab: state.tab,
+  };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) if (value !== null) query.set(name, String(value));
+  const text = query.toString().replaceAll('%2F', '/').replaceAll('%2C', ',').replaceAll('%3A', ':');
+  return HERE + text;
+}
+
+/** Changes the state: a new entry of the history, or the current one changed. */
+export type Go = (patch: Partial<State>, how?: 'push' | 'replace') => void;
+
+export function useUrlState(): [State, Go] {
+  const [state, setState] = useState(() => parseState(location.search));
+  useEffect(() => {
+    const read = () => {
+      setState(parseState(location.search));
+    };
+    // A link to another state needs no new page; with a modifier it opens one, as everywhere.
+    const follow = (event: MouseEvent) => {
+      const link = event.target instanceof Element ? event.target.closest('a') : null;
+      const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;
+      if (!isPlain || event.defaultPrevented || !link?.getAttribute('href')?.startsWith(HERE)) return;
+      event.preventDefault();
+      history.pushState(null, '', link.href);
+      read();
+    };
+    addEventListener('popstate', read);
+    document.addEventListener('click', follow);
+    return () => {
+      removeEventListener('popstate', read);
+      document.removeEventListener('click', follow);
+    };
+  }, []);
+  const go = useCallback<Go>((patch, how = 'push') => {
+    const old = parseState(location.search);
+    const next = { ...old, ...patch };
+    const url = formatState(next);
+    if (url === formatState(old)) return;
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', url);
+    setState(next);
+  }, []);
+  return [state, go];
+}

@@ -1,0 +1,126 @@
+/** All times are milliseconds since the epoch. */
+
+export type Zone = 'local' | 'utc';
+export type Interval = 'minute' | 'hour' | 'day';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+/** The API counts by the minute for 32 days. */
+const MINUTES_KEPT = 32 * DAY;
+
+/** Ranges that end now: their name, interval and number of periods, the running one included. */
+export const PRESETS = {
+  '1h': ['Last hour', 'minute', 60],
+  '6h': ['Last 6 hours', 'minute', 360],
+  '24h': ['Last 24 hours', 'hour', 24],
+  '7d': ['Last 7 days', 'hour', 168],
+  '30d': ['Last 30 days', 'day', 30],
+  '90d': ['Last 90 days', 'day', 90],
+  '12mo': ['Last 12 months', 'day', 365],
+} as const satisfies Record<string, readonly [string, Interval, number]>;
+export type Preset = keyof typeof PRESETS;
+
+export type Range = { preset: Preset } | { from: number; to: number };
+
+/** A range at one time, in whole periods. */
+export interface Window {
+  from: number;
+  /** End of the last period, which may still run. */
+  to: number;
+  /** Whether it ends now, so that it changes. */
+  isLive: boolean;
+  interval: Interval;
+  zone: Zone;
+  /** Start of the same number of periods before `from`. */
+  previousFrom: number;
+}
+
+export function getWindow(range: Range, zone: Zone, now: number): Window {
+  if ('preset' in range) {
+    const [, interval, count] = PRESETS[range.preset];
+    const running = startOf(now, interval, zone);
+    const from = add(running, 1 - count, interval, zone);
+    const previousFrom = add(from, -count, interval, zone);
+    return { from, to: add(running, 1, interval, zone), isLive: true, interval, zone, previousFrom };
+  }
+  const span = range.to - range.from;
+  const hasMinutes = range.from > now - MINUTES_KEPT;
+  const interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
+  const from = startOf(range.from, interval, zone);
+  const last = startOf(range.to - 1, interval, zone);
+  const to = add(last, 1, interval, zone);
+  const count = listStarts(from, to, interval, zone).length;
+  return { from, to, isLive: to > now, interval, zone, previousFrom: add(from, -count, interval, zone) };
+}
+
+/** The starts of all periods from `from` until `to`. */
+export function listStarts(from: number, to: number, interval: Interval, zone: Zone): number[] {
+  const starts: number[] = [];
+  for (let time = from; time < to; time = add(time, 1, interval, zone)) starts.push(time);
+  return starts;
+}
+
+export function startOf(time: number, interval: Interval, zone: Zone): number {
+  if (interval === 'day') {
+    const day = new Date(time);
+    return zone === 'utc' ? day.setUTCHours(0, 0, 0, 0) : day.setHours(0, 0, 0, 0);
+  }
+  // Not setMinutes: of an hour that daylight saving repeats it finds the first.
+  const offset = zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * -MINUTE;
+  const step = interval === 'hour' ? HOUR : MINUTE;
+  return Math.floor((time + offset) / step) * step - offset;
+}
+
+/** Whole periods later; a day of the local zone can have 23 or 25 hours. */
+export function add(time: number, count: number, interval: Interval, zone: Zone): number {
+  if (interval === 'minute') return time + count * MINUTE;
+  if (interval === 'hour') return time + count * HOUR;
+  const day = new Date(time);
+  return zone === 'utc' ? time + count * DAY : day.setDate(day.getDate() + count);
+}
+
+export function timeZone(zone: Zone): string {
+  return zone === 'utc' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
+}
+
+/** As the API takes it. */
+export function toIso(time: number): string {
+  return new Date(time).toISOString().replace(/(:00)?\.000Z$/, 'Z');
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** @param pattern `day` 22 Nov, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with the zone */
+export function formatTime(time: number, pattern: 'day' | 'time' | 'stamp' | 'full', zone: Zone): string {
+  const id = `${pattern} ${zone}`;
+  let format = formats.get(id);
+  if (!format) {
+    const day = { day: 'numeric', month: 'short' } as const;
+    const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+    const exact = { ...day, ...clock, second: '2-digit', fractionalSecondDigits: 3 } as const;
+    const full = { ...exact, timeZoneName: 'short' } as const;
+    format = new Intl.DateTimeFormat('en-GB', {
+      timeZone: timeZone(zone),
+      ...{ day, time: clock, stamp: exact, full }[pattern],
+    });
+    formats.set(id, format);
+  }
+  return format.format(time);
+}
+
+/** Names a period by its start: `22 Nov`, or `22 Nov, 14:00`. */
+export function formatPeriod(start: number, { interval, zone }: Window): string {
+  const day = formatTime(start, 'day', zone);
+  return interval === 'day' ? day : `${day}, ${formatTime(start, 'time', zone)}`;
+}
+
+/** For `<input type="datetime-local">`, and back. */
+export function toInput(time: number, zone: Zone): string {
+  const offset = zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * MINUTE;
+  return new Date(time - offset).toISOString().slice(0, 16);
+}
+
+export function fromInput(text: string, zone: Zone): number {
+  return Date.parse(zone === 'utc' ? `${text}Z` : text);
+}

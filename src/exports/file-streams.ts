@@ -1,0 +1,127 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Account } from '../common/account.js';
+import { FileAnswer } from '../common/formats/file-answer.js';
+import type { FileFormat } from '../common/formats/file-format.js';
+import { type FileJoiner, createJoiner } from '../common/formats/file-joiner.js';
+import { RequestContext } from '../common/request-context.js';
+import { Config } from '../config/config.js';
+import { queryTimedOut, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
+import type { ExportOutcome } from '../observability/metrics/metrics.js';
+import { Telemetry } from '../observability/telemetry.js';
+import { ValidationException, createIssue, valueError } from '../validation/issues.js';
+import { ExportLimitExceeded } from './row-pages.js';
+
+/** Public clients wait 15 s for the headers. */
+const HEADERS_WITHIN_MS = 10_000;
+/** Files that a key may read at once, of all operations together. */
+const PER_KEY = 2;
+
+/** What the reader of a file gets. */
+export interface FilePart {
+  /** Makes one file of the pages, and counts its rows. */
+  readonly joiner: FileJoiner;
+  /** Limit of the operator on the rows; undefined for none. */
+  readonly maxRows: number | undefined;
+}
+
+/** Responses whose file is read and sent page by page. */
+@Injectable()
+export class FileStreams {
+  private readonly running = new Map<string, number>();
+
+  constructor(
+    private readonly config: Config,
+    @Inject(Telemetry) private readonly telemetry: Telemetry,
+  ) {}
+
+  /**
+   * The response begins with the first page, or after ten seconds; an error before that is an error like any other.
+   *
+   * @param body of the request, for the error of a limit
+   * @param read yields the bytes of the file
+   * @throws ApiError 429 if the key reads two files already, 503 if all keys together read too many, 504 after the operator's
+   *   limit in seconds; ValidationException for a result beyond the limit in rows
+   */
+  async respond(
+    { keyIdentifier }: Account,
+    format: FileFormat,
+    body: unknown,
+    read: (part: FilePart) => AsyncGenerator<Buffer, void, undefined>,
+  ): Promise<FileAnswer> {
+    const joiner = createJoiner(format);
+    const deadline = new AbortController();
+    const { current } = RequestContext;
+    // Its queries end with it as well.
+    if (current?.signal) current.signal = AbortSignal.any([current.signal, deadline.signal]);
+    const { maxRows } = this.config.exportLimits;
+    const chunks = this.count(keyIdentifier, format, deadline, () => read({ joiner, maxRows }));
+    const first = chunks.next();
+    // Also of a response that was never begun.
+    current?.signal?.addEventListener('abort', () => void chunks.return());
+    await Promise.race([
+      first,
+      pause(HEADERS_WITHIN_MS, undefined, { ref: false, signal: deadline.signal }),
+    ]).catch((error: unknown) => {
+      if (deadline.signal.aborted) throw queryTimedOut();
+      if (!(error instanceof ExportLimitExceeded)) throw error;
+      throw new ValidationException([createIssue('body', [], body, valueError(error.message))]);
+    });
+    const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
+    return new FileAnswer(format, { chunks: resume(first, chunks), trailers, signal: deadline.signal });
+  }
+
+  private async *count<Chunk>(
+    key: string,
+    format: FileFormat,
+    deadline: AbortController,
+    read: () => AsyncGenerator<Chunk, void, undefined>,
+  ): AsyncGenerator<Chunk, void, undefined> {
+    this.begin(key);
+    const { maxSeconds } = this.config.exportLimits;
+    const timer =
+      maxSeconds === undefined
+        ? undefined
+        : setTimeout(() => {
+            deadline.abort(new ExportLimitExceeded('max_seconds', maxSeconds));
+          }, maxSeconds * 1_000).unref();
+    // If nothing else is known, the consumer of the bytes disconnected.
+    let outcome: ExportOutcome = 'client_closed';
+    try {
+      yield* read();
+      outcome = 'completed';
+    } catch (error) {
+      if (error instanceof ExportLimitExceeded) outcome = error.limit;
+      else if (RequestContext.current?.signal?.aborted !== true) outcome = 'failed';
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.end(key);
+      this.telemetry.metrics?.countExport(format, deadline.signal.aborted ? 'max_seconds' : outcome);
+    }
+  }
+
+  private begin(key: string): void {
+    const ofKey = this.running.get(key) ?? 0;
+    if (ofKey >= PER_KEY) throw rateLimitExceeded(1);
+    const all = [...this.running.values()].reduce((sum, count) => sum + count, 0);
+    if (all >= this.config.maxExports) throw serviceUnavailable();
+    this.running.set(key, ofKey + 1);
+  }
+
+  private end(key: string): void {
+    const left = (this.running.get(key) ?? 0) - 1;
+    if (left > 0) this.running.set(key, left);
+    else this.running.delete(key);
+  }
+}
+
+/** The values of a generator whose first one was asked for already. */
+async function* resume<Value>(
+  first: Promise<IteratorResult<Value, void>>,
+  rest: AsyncGenerator<Value, void, undefined>,
+): AsyncGenerator<Value> {
+  const { value, done } = await first;
+  if (!done) yield value;
+  yield* rest;
+}

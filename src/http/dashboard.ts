@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Application, NextFunction, Request, Response } from 'express';
+import helmet from 'helmet';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import { notFound } from './api-error.js';
+
+/** Where `npm run build` writes the page (src/dashboard). */
+const DIRECTORY = fileURLToPath(new URL('../../dist/dashboard', import.meta.url));
+const INDEX = join(DIRECTORY, 'index.html');
+const YEAR_MS = 365 * 86_400_000;
+
+/** Scripts, styles and connections are of this server alone; nothing is inline, and no text becomes markup. */
+const CONTENT_SECURITY = {
+  defaultSrc: ["'self'"],
+  objectSrc: ["'none'"],
+  baseUri: ["'none'"],
+  formAction: ["'none'"],
+  frameAncestors: ["'none'"],
+  requireTrustedTypesFor: ["'script'"],
+  trustedTypes: ["'none'"],
+};
+
+/**
+ * Serves the dashboard at `/` and its files below `/assets`, without a key and apart from the rate limit. File names contain
+ * a hash of the content, so browsers keep files for ever and ask for the page each time.
+ */
+export function serveDashboard(app: NestExpressApplication, { docs }: Config, logger: Logger) {
+  if (!existsSync(INDEX)) {
+    logger.warn('the dashboard is not built: npm run build');
+    return;
+  }
+  const secure = helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY },
+    // These headers need TLS, which the operator may add; without it browsers log warnings.
+    strictTransportSecurity: false,
+    crossOriginOpenerPolicy: false,
+    originAgentCluster: false,
+  });
+  const server = app.getHttpAdapter().getInstance() as Application;
+  server.get('/', secure, async (_: Request, response: Response) => {
+    const page = await readFile(INDEX, 'utf8');
+    response
+      .set('Cache-Control', 'no-cache')
+      .type('html')
+      .send(docs ? page.replace('name="docs" content="off"', 'name="docs" content="on"') : page);
+  });
+  server.get('/assets/:file', secure, (request: Request, response: Response, next: NextFunction) => {
+    const options = {
+      root: join(DIRECTORY, 'assets'),
+      maxAge: YEAR_MS,
+      immutable: true,
+      lastModified: false,
+      acceptRanges: false,
+    };
+    response.sendFile(String(request.params.file), options, (error?: Error) => {
+      // An error after the headers is a client that left.
+      if (error && !response.headersSent) next(notFound());
+    });
+  });
+}

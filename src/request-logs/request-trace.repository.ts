@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
+import type { AppScope } from '../apps/apps.service.js';
+
+/** A span of a trace; `attributes` and `events` are JSON text, times are decimal digits. */
+export interface TraceSpan {
+  span_id: string;
+  parent_span_id: string;
+  name: string;
+  kind: string;
+  status: string;
+  start_time_ns: string;
+  end_time_ns: string;
+  duration_ns: string;
+  attributes: string;
+  events: string;
+}
+
+export interface TraceLog {
+  span_id: string;
+  server_span_id: string;
+  timestamp_ns: string;
+  level: string;
+  message: string;
+  logger: string;
+  file: string;
+  line: number;
+}
+
+/** Enough for details; the trace of a batch job can have many more. */
+const MAX_SPANS = 10_000;
+const MAX_LOGS = 10_000;
+/** How long before the start of a request spans below it can begin (clocks differ), and how long after it. */
+const BEFORE_MS = 60_000;
+const AFTER_MS = 24 * 3_600_000;
+
+/** The bounds on the time let the primary key skip other days; the index finds the trace in the rest. */
+const SPANS = `
+SELECT lower(hex(span_id)) AS span_id, lower(hex(parent_span_id)) AS parent_span_id, name, toString(kind) AS kind,
+  toString(status) AS status, toString(s.start_time_ns) AS start_time_ns,
+  toString(s.start_time_ns + s.duration_ns) AS end_time_ns, toString(s.duration_ns) AS duration_ns, attributes, events
+FROM spans_v1 AS s
+WHERE app_id = {app_id:UInt32}
+  AND s.start_time_ns >= {from:Int64} * 1000000 AND s.start_time_ns < {to:Int64} * 1000000
+  AND trace_id = toFixedString(unhex({trace_id:String}), 16)
+ORDER BY s.start_time_ns, s.span_id
+LIMIT 1 BY s.span_id
+LIMIT {limit:UInt32}`;
+const LOGS = `
+SELECT lower(hex(span_id)) AS span_id, lower(hex(server_span_id)) AS server_span_id,
+  toString(l.timestamp_ns) AS timestamp_ns, level, message, logger, file, line
+FROM application_logs_v1 AS l
+WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:String}), 16)
+ORDER BY l.timestamp_ns
+LIMIT {limit:UInt32}`;
+
+/** Spans and log records of the trace of a request. */
+@Injectable()
+export class RequestTraceRepository {
+  constructor(private readonly store: AppScopedStore) {}
+
+  /** @param timestamp of the request, in milliseconds since the epoch */
+  findSpans(scope: AppScope, trace_id: string, timestamp: number): Promise<TraceSpan[]> {
+    const window = { from: timestamp - BEFORE_MS, to: timestamp + AFTER_MS };
+    const params = { trace_id, ...window, limit: MAX_SPANS };
+    return this.store.rows<TraceSpan>(scope, 'request_logs.spans', SPANS, params);
+  }
+
+  findLogs(scope: AppScope, trace_id: string): Promise<TraceLog[]> {
+    const params = { trace_id, limit: MAX_LOGS };
+    return this.store.rows<TraceLog>(scope, 'request_logs.trace_logs', LOGS, params);
+  }
+}

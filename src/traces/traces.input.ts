@@ -1,0 +1,339 @@
+import { isLosslessNumber } from 'lossless-json';
+import {
+  type Filter,
+  type FilterField,
+  type FilterOperator,
+  type FilterScalar,
+  FiltersField,
+  identifierFilter,
+  textFilter,
+} from '../common/filters/filter.js';
+import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
+import { parseExact } from '../common/json/exact-json.js';
+import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import { type Sample, SampleField } from '../request-logs/export/export-body.fields.js';
+import { AppInput } from '../validation/app-input.js';
+import {
+  IntegerField,
+  LiteralField,
+  LiteralListField,
+  TimestampField,
+  notInUrl,
+} from '../validation/field-types.js';
+import { type FieldDecorator, type FieldOptions, field } from '../validation/field.decorator.js';
+import {
+  ConstraintViolation,
+  PartRefusals,
+  missing,
+  notAString,
+  notAnObject,
+  notOneOf,
+  sinceNotBeforeUntil,
+  valueError,
+} from '../validation/issues.js';
+import { refusedParts } from '../validation/json-list.js';
+import { validateText } from '../validation/text.js';
+import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
+
+/** The fields of a row in their default order. */
+export const SPAN_FIELDS = [
+  'trace_id',
+  'span_id',
+  'start_time_ns',
+  'parent_span_id',
+  'env',
+  'name',
+  'kind',
+  'status',
+  'end_time_ns',
+  'duration_ns',
+  'attributes',
+  'events',
+  'scope_name',
+  'scope_version',
+] as const;
+
+export type SpanField = (typeof SPAN_FIELDS)[number];
+
+/** The first fields of every row. */
+export const ALWAYS: readonly SpanField[] = ['trace_id', 'span_id', 'start_time_ns'];
+
+/** The other fields of a row by default. */
+export const DEFAULT_FIELDS: readonly SpanField[] = [
+  'parent_span_id',
+  'env',
+  'name',
+  'kind',
+  'status',
+  'end_time_ns',
+  'duration_ns',
+];
+
+/** The key by which rows are ordered. */
+export interface SpanKey {
+  readonly start_time_ns: bigint;
+  readonly trace_id: string;
+  readonly span_id: string;
+}
+
+const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
+const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
+const TEXT = [
+  ...EQUALITY,
+  'like',
+  'not_like',
+  'ilike',
+  'not_ilike',
+  'contains',
+  'not_contains',
+] as const satisfies readonly FilterOperator[];
+const NULLNESS = ['is_null', 'is_not_null'] as const;
+const EXISTENCE = ['exists', 'not_exists'] as const;
+
+const MAX_LENGTH = 4_096;
+const MAX_INT64 = 2n ** 63n - 1n;
+const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+const STATUSES = ['UNSET', 'OK', 'ERROR'];
+
+const text = textFilter([...TEXT, ...NULLNESS]);
+
+function hexFilter(operators: readonly FilterOperator[], digits: number): FilterField {
+  const form = new RegExp(`^[0-9a-f]{${digits}}$`, 'i');
+  const description = `${digits} hex digits`;
+  return identifierFilter(operators, 'String', { type: 'string', pattern: form.source, description }, (id) =>
+    form.test(id) ? id.toLowerCase() : notOneOf([description]),
+  );
+}
+
+/** A filter on an enum, whose values are case-sensitive. */
+function wordFilter(words: readonly string[]): FilterField {
+  return {
+    operators: EQUALITY,
+    type: 'String',
+    schema: { type: 'string', enum: [...words] },
+    readValue: (value) =>
+      typeof value === 'string' && words.includes(value)
+        ? value
+        : valueError(`value must be one of ${words.join(', ')}`),
+  };
+}
+
+const nanoseconds: FilterField = {
+  operators: [...EQUALITY, ...ORDER],
+  type: 'Int64',
+  schema: { type: 'integer', format: 'int64' },
+  readValue: (value) => readInt64(value) ?? valueError('value must be an integer of 64 bits'),
+};
+
+/** Attributes keep the types of their values; a filter matches values of its own type only. */
+const attributeValues = {
+  operators: [...TEXT, ...ORDER, ...EXISTENCE],
+  type: 'String' as const,
+  schema: { anyOf: [{ type: 'string', maxLength: MAX_LENGTH }, { type: 'number' }, { type: 'boolean' }] },
+  hasKey: true,
+  isCaseSensitive: true,
+  readValue: (value: unknown): FilterScalar | ConstraintViolation => {
+    if (typeof value === 'string') return validateText(value, MAX_LENGTH) ?? value;
+    if (typeof value === 'boolean' || typeof value === 'number') return value;
+    return isLosslessNumber(value)
+      ? Number(value.value)
+      : valueError('value must be a string, a number or a boolean');
+  },
+  checkValue: checkAttributeValue,
+} satisfies FilterField;
+
+/** Filters by field. */
+export const SPAN_FILTERS = {
+  trace_id: hexFilter(EQUALITY, 32),
+  span_id: hexFilter(EQUALITY, 16),
+  start_time_ns: nanoseconds,
+  parent_span_id: hexFilter([...EQUALITY, ...NULLNESS], 16),
+  env: text,
+  name: textFilter(TEXT),
+  kind: wordFilter(KINDS),
+  status: wordFilter(STATUSES),
+  end_time_ns: nanoseconds,
+  duration_ns: nanoseconds,
+  attributes: attributeValues,
+  events: { ...attributeValues, hasEvents: true },
+  scope_name: text,
+  scope_version: text,
+} as const satisfies Record<SpanField, FilterField>;
+
+export type SpanFilter = Filter<SpanField>;
+
+const MAX_NAMES = 100;
+
+export class QueryTracesInput extends AppInput implements CrossFieldValidated {
+  @LiteralField(FILE_FORMATS, {
+    in: 'body',
+    description: 'Format of the response. Default: what the `Accept` header prefers, else `ndjson`.',
+    examples: ['ndjson'],
+  })
+  format?: FileFormat;
+
+  @TimestampField({
+    in: 'body',
+    description:
+      'Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on ' +
+      '`trace_id` has the operator `eq` or `in`; then the window has no bounds.',
+    examples: ['2026-11-19T00:00:00Z'],
+  })
+  since?: Timestamp;
+
+  @TimestampField({
+    in: 'body',
+    description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
+    examples: ['2026-11-20T00:00:00Z'],
+  })
+  until?: Timestamp;
+
+  @LiteralListField(SPAN_FIELDS, {
+    in: 'body',
+    default: DEFAULT_FIELDS,
+    maxItems: MAX_NAMES,
+    keepsOrder: true,
+    description: 'Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has',
+    examples: [['name', 'duration_ns', 'attributes']],
+  })
+  fields: readonly SpanField[];
+
+  @FiltersField(SPAN_FILTERS, {
+    in: 'body',
+    default: [],
+    isExact: true,
+    description: 'Filters that a span must all match. They may use fields that are not returned.',
+    examples: [[{ field: 'attributes', key: 'http.response.status_code', op: 'gte', value: 500 }]],
+  })
+  filters: readonly SpanFilter[];
+
+  @SampleField({
+    in: 'body',
+    description:
+      'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
+    examples: [0.1],
+  })
+  sample?: Sample;
+
+  @IntegerField({
+    in: 'body',
+    ge: 1,
+    description: 'Maximum number of rows. Default: all rows.',
+    examples: [100_000],
+  })
+  limit?: number;
+
+  @SpanKeyField({
+    in: 'body',
+    description: 'Only rows after this one. The last complete row of a truncated response continues it.',
+    examples: [
+      {
+        start_time_ns: 1_763_647_509_123_456_768,
+        trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+        span_id: '00f067aa0ba902b7',
+      },
+    ],
+  })
+  after?: SpanKey;
+
+  /** The window in milliseconds since the epoch; without bounds where traces are named. */
+  window: { start: number; end: number };
+
+  /** The body as it was sent. */
+  body: object;
+
+  validate(check: ValidationContext<this>): void {
+    this.body = check.body();
+    if (!check.isValid('since', 'until', 'filters')) return;
+    const namesTraces = this.filters.some(
+      ({ field: name, op, value }) =>
+        name === 'trace_id' && (op === 'eq' || (op === 'in' && Array.isArray(value) && value.length > 0)),
+    );
+    const start = this.since ? resolveTimestamp(this.since) : undefined;
+    const end = this.until ? resolveTimestamp(this.until) : undefined;
+    if (start !== undefined && start >= (end ?? Infinity)) check.addIssue('since', sinceNotBeforeUntil);
+    if (start === undefined && !namesTraces) check.addIssue('since', missing);
+    this.window = namesTraces
+      ? { start: -Infinity, end: Infinity }
+      : { start: start ?? -Infinity, end: end ?? Date.now() };
+  }
+}
+
+/** The `start_time_ns`, `trace_id` and `span_id` of a row. */
+function SpanKeyField(
+  options: FieldOptions<SpanKey> & { readonly in: 'body' },
+): FieldDecorator<SpanKey | undefined> {
+  return field<SpanKey, FieldOptions<SpanKey>>(
+    {
+      schema: {
+        type: 'object',
+        properties: {
+          start_time_ns: { type: 'integer', format: 'int64' },
+          trace_id: { type: 'string', pattern: '^[0-9a-f]{32}$' },
+          span_id: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+        },
+        required: ['start_time_ns', 'trace_id', 'span_id'],
+      },
+      read: notInUrl,
+      readJson: (_, json) => {
+        const value = parseExact(json);
+        if (typeof value !== 'object' || value === null || Array.isArray(value)) return notAnObject;
+        const members = value as Readonly<Record<string, unknown>>;
+        const start = readMember(
+          members.start_time_ns,
+          (one) => readInt64(one) ?? valueError('must be an integer of 64 bits'),
+        );
+        const trace = readMember(members.trace_id, (one) => readHex(one, 32));
+        const span = readMember(members.span_id, (one) => readHex(one, 16));
+        const sent = JSON.parse(json) as Readonly<Record<string, unknown>>;
+        const refused = [
+          ...refusedParts(start, ['start_time_ns'], sent.start_time_ns ?? sent),
+          ...refusedParts(trace, ['trace_id'], sent.trace_id ?? sent),
+          ...refusedParts(span, ['span_id'], sent.span_id ?? sent),
+        ];
+        if (refused.length > 0) return new PartRefusals(refused);
+        return { start_time_ns: start, trace_id: trace, span_id: span } as SpanKey;
+      },
+    },
+    options,
+  );
+}
+
+function readMember<Value>(
+  value: unknown,
+  read: (value: unknown) => Value | ConstraintViolation,
+): Value | ConstraintViolation {
+  return value === undefined || value === null ? missing : read(value);
+}
+
+function readHex(value: unknown, digits: number): string | ConstraintViolation {
+  if (typeof value !== 'string') return notAString;
+  return new RegExp(`^[0-9a-f]{${digits}}$`, 'i').test(value)
+    ? value.toLowerCase()
+    : valueError(`must be ${digits} hex digits`);
+}
+
+/** An integer of JSON with all its digits. */
+function readInt64(value: unknown): bigint | undefined {
+  const digits = isLosslessNumber(value) ? value.value : String(value);
+  if (typeof value !== 'number' && !isLosslessNumber(value)) return undefined;
+  if (!/^-?\d{1,19}$/.test(digits)) return undefined;
+  const integer = BigInt(digits);
+  return integer <= MAX_INT64 && integer >= -MAX_INT64 ? integer : undefined;
+}
+
+function checkAttributeValue(
+  op: FilterOperator,
+  value: FilterScalar | readonly FilterScalar[],
+): ConstraintViolation | undefined {
+  const values: readonly FilterScalar[] = typeof value === 'object' ? value : [value];
+  const types = new Set(values.map((one) => typeof one));
+  const [type] = types;
+  if (type === undefined) return valueError('the list must not be empty');
+  if (types.size > 1) return valueError('the values of a list must be of one type');
+  const isText = (TEXT as readonly string[]).includes(op) && !(EQUALITY as readonly string[]).includes(op);
+  const isOrder = (ORDER as readonly string[]).includes(op);
+  if ((isText && type !== 'string') || (isOrder && type !== 'number'))
+    return valueError(`operator '${op}' is not supported for values of type ${type}`);
+  return undefined;
+}

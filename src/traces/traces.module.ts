@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { AppsModule } from '../apps/apps.module.js';
+import { ExportsModule } from '../exports/exports.module.js';
+import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
+import { TracesController } from './traces.controller.js';
+import { TracesRepository } from './traces.repository.js';
+import { TracesService } from './traces.service.js';
+
+@Module({
+  imports: [AppsModule, ExportsModule, RateLimitModule],
+  controllers: [TracesController],
+  providers: [TracesService, TracesRepository],
+})
+export class TracesModule {}

@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { type AppScope, AppsService } from '../apps/apps.service.js';
+import type { Account } from '../common/account.js';
+import type { FileAnswer } from '../common/formats/file-answer.js';
+import type { FileFormat } from '../common/formats/file-format.js';
+import { logsRetainedFrom } from '../common/time/retention.js';
+import { Config } from '../config/config.js';
+import { type FilePart, FileStreams } from '../exports/file-streams.js';
+import { findHashBound, readPages } from '../exports/row-pages.js';
+import { OperationLimiter } from '../rate-limit/operation-limiter.js';
+import { createSpanSource } from './span-source.js';
+import { ALWAYS, type QueryTracesInput } from './traces.input.js';
+import { TracesRepository } from './traces.repository.js';
+import type { TracesQuery } from './traces.statement.js';
+
+const NANOSECONDS = 1_000_000n;
+/** Later than any accepted span. */
+const END_MS = Date.UTC(2100, 0, 1);
+/** Limit of the time of all queries of a request, in milliseconds (docs/contract.md#traces). */
+const MAX_QUERY_MS = 30_000;
+
+@Injectable()
+export class TracesService {
+  constructor(
+    private readonly apps: AppsService,
+    private readonly repository: TracesRepository,
+    private readonly streams: FileStreams,
+    private readonly limiter: OperationLimiter,
+    private readonly config: Config,
+  ) {}
+
+  /** The spans of an app as one file, read and sent page by page. */
+  async query(account: Account, input: QueryTracesInput, acceptedFormat: FileFormat): Promise<FileAnswer> {
+    await this.limiter.count('traces', account.keyIdentifier, this.config.tracesLimits);
+    const scope = await this.apps.require(account, input.app_id);
+    const { window, fields, filters } = input;
+    const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
+    const query: TracesQuery = {
+      format: input.format ?? acceptedFormat,
+      fields: [...new Set([...ALWAYS, ...fields])],
+      filters,
+      window: {
+        from: toNanoseconds(Math.max(window.start, logsRetainedFrom(Date.now()))),
+        to: toNanoseconds(Math.min(window.end, END_MS)),
+      },
+    };
+    return this.streams.respond(account, query.format, input.body, (part) =>
+      this.read(scope, query, input, part),
+    );
+  }
+
+  private async *read(
+    scope: AppScope,
+    query: TracesQuery,
+    { sample, limit, after }: Pick<QueryTracesInput, 'sample' | 'limit' | 'after'>,
+    { joiner, maxRows }: FilePart,
+  ): AsyncGenerator<Buffer, void, undefined> {
+    const createSource = (hashBelow?: bigint) =>
+      createSpanSource(this.repository, scope, { ...query, hashBelow });
+    const hashBelow = sample && (await findHashBound(createSource(), sample));
+    yield* readPages(createSource(hashBelow), joiner, {
+      limit,
+      after,
+      maxRows,
+      maxQueryMs: MAX_QUERY_MS,
+    });
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdirSync } from 'node:fs';
+import { source as axe } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { TestApp } from '../setup/app.js';
+import { HOST } from '../setup/browser.js';
+
+const SCREENSHOTS = process.env.SCREENSHOTS ?? 'screenshots';
+/**
+ * Sums what moves after it is shown, keeps what is copied, and reports the requests: the browser's protocol leaves out bodies of
+ * `Request` objects.
+ */
+const WATCH = `
+  window.shifts = 0;
+  new PerformanceObserver((list) => {
+    for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.shifts += value;
+  }).observe({ type: 'layout-shift', buffered: true });
+  document.addEventListener('copy', ({ target }) => { window.copied = target.value; });
+  const send = window.fetch;
+  window.fetch = async (request) => {
+    const body = request.method === 'POST' ? await request.clone().text() : null;
+    await window.recordCall(request.method, request.url, body);
+    return send(request);
+  };`;
+
+/** A request that the page made of the API. */
+export interface ApiCall {
+  method: string;
+  path: string;
+  body: Record<string, unknown> | undefined;
+}
+
+/** The dashboard in a tab of its own. */
+export class DashboardPage {
+  readonly calls: ApiCall[] = [];
+  /** What the browser complained of: errors, violations of the policy, requests to others. */
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    readonly origin: string,
+  ) {}
+
+  static async open(
+    browser: Browser,
+    app: TestApp,
+    options: BrowserContextOptions = {},
+  ): Promise<DashboardPage> {
+    const origin = app.url.replace('127.0.0.1', HOST);
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 860 },
+      timezoneId: 'Europe/Berlin',
+      ...options,
+    });
+    const page = await context.newPage();
+    const dashboard = new DashboardPage(page, origin);
+    await page.exposeFunction('recordCall', (method: string, url: string, body: string | null) => {
+      const { pathname, search } = new URL(url);
+      const parsed = body === null ? undefined : (JSON.parse(body) as Record<string, unknown>);
+      dashboard.calls.push({ method, path: pathname + search, body: parsed });
+    });
+    await page.addInitScript(WATCH);
+    page.on('request', (request) => {
+      const isOwn = new URL(request.url()).origin === origin || request.url().startsWith(`blob:${origin}`);
+      if (!isOwn && request.url() !== 'about:blank') dashboard.complaints.push(`asked ${request.url()}`);
+    });
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) dashboard.complaints.push(message.text());
+    });
+    page.on('pageerror', (error) => dashboard.complaints.push(error.message));
+    page.on('dialog', (dialog) => {
+      dashboard.complaints.push(`dialog ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    return dashboard;
+  }
+
+  /** Opens a view with a key in the fragment, as the demo's link does, and waits until it is loaded. */
+  async visit(search: string, key: string): Promise<void> {
+    await this.page.goto('about:blank');
+    await this.page.goto(`${this.origin}/${search}#key=${key}`);
+    await this.loaded();
+  }
+
+  async loaded(): Promise<void> {
+    await this.page.locator('main:not([aria-busy="true"])').waitFor();
+    await this.page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });
+  }
+
+  get url(): URL {
+    return new URL(this.page.url());
+  }
+
+  evaluate<Value>(expression: string): Promise<Value> {
+    return this.page.evaluate<Value>(expression);
+  }
+
+  /** The rules that axe-core finds broken, each with the elements. */
+  async findings(): Promise<string[]> {
+    await this.page.evaluate(axe);
+    return this.page.evaluate<
+      string[]
+    >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
+  }
+
+  async screenshot(name: string): Promise<void> {
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    await this.page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}

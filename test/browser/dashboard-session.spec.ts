@@ -1,0 +1,401 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { type Server, createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser } from 'playwright-core';
+import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { TestApp } from '../setup/app.js';
+import { HOST, describeWithChromium, launchBrowser } from '../setup/browser.js';
+import { Tenant } from '../setup/tenant.js';
+import { DashboardPage } from './dashboard-page.js';
+
+const unknownKey = () => `${randomBytes(4).toString('hex').slice(0, 7)}.${randomBytes(16).toString('hex')}`;
+/** Browsers write each response other than 2xx to the console. */
+const FAILED = 'Failed to load resource';
+
+const signIn = async ({ page }: DashboardPage, key: string) => {
+  await page.getByLabel('API key').fill(key);
+  await page.getByRole('button', { name: 'Open' }).click();
+};
+const alert = ({ page }: DashboardPage, text: RegExp) =>
+  page.getByRole('alert').filter({ hasText: text }).waitFor();
+
+describeWithChromium('a session of the dashboard', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let tenant: Tenant;
+  let dashboard: DashboardPage;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+    await tenant.write({}, { status_code: 500 });
+    browser = await launchBrowser();
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
+  beforeEach(async () => {
+    dashboard = await DashboardPage.open(browser, app);
+  });
+  afterEach(async () => {
+    await dashboard.close();
+    expect(dashboard.complaints.filter((text) => !text.startsWith(FAILED))).toEqual([]);
+  });
+
+  describe('the key', () => {
+    it.each(['light', 'dark'] as const)(
+      'is asked for, without findings of axe-core in %s',
+      async (colorScheme) => {
+        await dashboard.close();
+        dashboard = await DashboardPage.open(browser, app, { colorScheme });
+        await dashboard.page.goto(dashboard.origin);
+        await dashboard.page.getByLabel('API key').waitFor();
+        await dashboard.screenshot(`dashboard-key-${colorScheme}`);
+        expect(await dashboard.findings()).toEqual([]);
+      },
+    );
+
+    it('opens the page, and stays in this tab alone', async () => {
+      const { page } = dashboard;
+      await page.goto(`${dashboard.origin}/?view=requests`);
+      await signIn(dashboard, tenant.key);
+      await page.locator('.log-table tbody a').first().waitFor();
+      expect(await page.locator('.log-table tbody tr').count()).toBe(2);
+      expect(dashboard.calls.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+        '/v1/apps',
+        `/v1/apps/${tenant.appId}/request-logs`,
+      ]);
+      await page.reload();
+      await dashboard.loaded();
+      expect(await dashboard.evaluate('JSON.stringify([sessionStorage.length, localStorage.length])')).toBe(
+        '[1,0]',
+      );
+      expect(await page.context().cookies()).toEqual([]);
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await other.getByLabel('API key').waitFor();
+    });
+
+    it('leaves the address at once when it comes in the fragment, also of an open page', async () => {
+      const { page } = dashboard;
+      await dashboard.visit('?view=requests', tenant.key);
+      expect(page.url()).toBe(`${dashboard.origin}/?view=requests`);
+      expect(await dashboard.evaluate<string>('document.documentElement.outerHTML')).not.toContain(
+        tenant.key,
+      );
+      await page.getByRole('button', { name: 'Key' }).click();
+      await page.getByText('Acme').waitFor();
+      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByLabel('API key').waitFor();
+      expect(await dashboard.evaluate('sessionStorage.length')).toBe(0);
+      await dashboard.evaluate(`location.hash = 'key=${tenant.key}'`);
+      await page.locator('.log-table').waitFor();
+      expect(page.url()).toBe(`${dashboard.origin}/?view=requests`);
+      expect(app.logged).not.toContain(tenant.key);
+    });
+
+    it('is explained when it is malformed, unknown or of a free plan', async () => {
+      await dashboard.page.goto(dashboard.origin);
+      await signIn(dashboard, 'abc');
+      await alert(dashboard, /form of an API key/);
+      expect(dashboard.calls).toEqual([]);
+      await signIn(dashboard, unknownKey());
+      await alert(dashboard, /does not know this key/);
+      await signIn(dashboard, (await app.team('free')).key);
+      await alert(dashboard, /free plan/);
+      await signIn(dashboard, tenant.key);
+      await dashboard.loaded();
+    });
+
+    it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
+      const { key } = await app.admin.createKey(tenant.teamId);
+      await dashboard.visit('', key);
+      await app.admin.revokeKey(key.split('.')[0]!);
+      await dashboard.page.getByRole('link', { name: 'Requests' }).click();
+      await alert(dashboard, /no longer works/);
+      await signIn(dashboard, tenant.key);
+      await dashboard.page.locator('.log-table').waitFor();
+      expect(dashboard.url.search).toBe('?view=requests');
+    });
+  });
+
+  describe('without a service', () => {
+    it('keeps what it has while it is offline, and goes on by itself', async () => {
+      const { page } = dashboard;
+      await dashboard.visit('?view=requests', tenant.key);
+      await page.context().setOffline(true);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await alert(dashboard, /cannot be reached/);
+      await dashboard.screenshot('dashboard-offline');
+      await page.context().setOffline(false);
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+      await dashboard.loaded();
+      expect(await page.locator('.totals dd').first().innerText()).toMatch(/^2/);
+    });
+  });
+
+  describe('of a team', () => {
+    it('without an app says how to make one', async () => {
+      const { key } = await app.team();
+      await dashboard.visit('', key);
+      await dashboard.page.getByText('app create --team').waitFor();
+      expect(await dashboard.findings()).toEqual([]);
+      await dashboard.screenshot('dashboard-no-app');
+    });
+
+    it.each(['light', 'dark'] as const)(
+      'with an empty app says how to get data in, in %s',
+      async (colorScheme) => {
+        await dashboard.close();
+        dashboard = await DashboardPage.open(browser, app, {
+          colorScheme,
+          viewport: { width: 360, height: 740 },
+        });
+        const { key, appId } = await Tenant.create(app);
+        const { body } = await app.get('/v1/apps', key);
+        for (const view of ['', '?view=requests']) {
+          await dashboard.visit(view, key);
+          const text = await dashboard.page.locator('main').innerText();
+          expect(text).toContain(`import access.log.gz --app ${appId}`);
+          expect(text).toContain(`clientId: '${body.data[0].client_id}'`);
+          expect(await dashboard.findings()).toEqual([]);
+          expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
+        }
+        await dashboard.screenshot(`dashboard-empty-${colorScheme}`);
+        // Nothing is asked about an app that has nothing.
+        expect(new Set(dashboard.calls.map(({ path }) => path))).toEqual(new Set(['/v1/apps']));
+      },
+    );
+
+    it('says that an app is not its own', async () => {
+      await dashboard.visit('?app=999999', tenant.key);
+      await dashboard.page.getByText('There is no such app').waitFor();
+    });
+  });
+
+  it('works below a path of a proxy', async () => {
+    const proxy: Server = createServer((incoming, outgoing) => {
+      const path = incoming.url?.replace(/^\/tools\/analytics\//, '/') ?? '/';
+      const { hostname, port } = new URL(app.url);
+      const { method, headers } = incoming;
+      incoming.pipe(
+        forward({ hostname, port, path, method, headers }, (response) => {
+          outgoing.writeHead(response.statusCode ?? 502, response.headers);
+          response.pipe(outgoing);
+        }),
+      );
+    }).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const origin = `http://${HOST}:${(proxy.address() as AddressInfo).port}`;
+    const { page } = dashboard;
+    await page.goto(`${origin}/tools/analytics/?range=1h#key=${tenant.key}`);
+    await dashboard.loaded();
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.locator('.log-table tbody a').first().click();
+    await page.locator('.summary').waitFor();
+    expect(page.url()).toMatch(/\/tools\/analytics\/\?view=requests&range=1h&request=/);
+    expect(dashboard.calls.filter(({ path }) => !path.startsWith('/tools/analytics/v1/'))).toEqual([]);
+    // The pages of this test are of the proxy, so the service's own address is the stranger.
+    expect(
+      dashboard.complaints.filter((text) => !text.startsWith(`asked ${origin}/tools/analytics/`)),
+    ).toEqual([]);
+    dashboard.complaints.splice(0);
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+});
+
+describeWithChromium('a service at its limits', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let dashboard: DashboardPage;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    // The first view has six requests.
+    app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: '5', AUTH_FAILURES_PER_MINUTE: '1' });
+    browser = await launchBrowser();
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
+  beforeEach(async () => {
+    tenant = await Tenant.create(app);
+    await tenant.write({});
+    dashboard = await DashboardPage.open(browser, app);
+  });
+  afterEach(async () => {
+    await dashboard.close();
+    expect(dashboard.complaints.filter((text) => !text.startsWith(FAILED))).toEqual([]);
+  });
+
+  it('keeps what is loaded when the key has no requests left, and says when it goes on', async () => {
+    await dashboard.visit('', tenant.key);
+    await alert(dashboard, /used up its requests/);
+    await dashboard.page.getByText(/Next try in \d+ s/).waitFor();
+    await dashboard.screenshot('dashboard-rate-limit');
+    expect(await dashboard.page.getByLabel('App', { exact: true }).innerText()).toContain('Shop');
+  });
+
+  it('tells a key without requests from wrong keys, and from too many of them', async () => {
+    for (let count = 0; count < 5; count++) await app.get('/v1/team', tenant.key);
+    const { page } = dashboard;
+    await page.goto(dashboard.origin);
+    await signIn(dashboard, tenant.key);
+    await alert(dashboard, /is right, but it has used up/);
+    await page.reload();
+    await signIn(dashboard, unknownKey());
+    await alert(dashboard, /does not know/);
+    await signIn(dashboard, unknownKey());
+    await alert(dashboard, /Too many wrong keys/);
+  });
+
+  it('says that the service is unavailable when it has lost its store', async () => {
+    await dashboard.visit('?view=requests', tenant.key);
+    const rows = await dashboard.page.locator('.log-table').innerText();
+    await app.store.close();
+    await dashboard.page.getByRole('button', { name: 'Add a filter' }).click();
+    await dashboard.page.getByLabel('Method').selectOption('GET');
+    await alert(dashboard, /temporarily unavailable/);
+    await dashboard.page.getByText(/Next try in/).waitFor();
+    expect(await dashboard.page.locator('.log-table').innerText()).toBe(rows);
+  });
+});
+
+const MARKUP = `"><img src=x onerror="window.live=1"><script>window.live=1</script><svg onload="window.live=1">`;
+const HOSTILE = `${MARKUP}javascript:window.live=1//\u202Egpj.exe\u0007'$(touch live)\`touch live\``;
+const HUGE = 5_000_000;
+
+describeWithChromium('text of monitored applications', () => {
+  let app: TestApp;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    browser = await launchBrowser();
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
+
+  it('is text in every field and view, and a huge one is cut until it is asked for', async () => {
+    const { id: teamId } = await app.admin.createTeam(HOSTILE.slice(0, 60), 'premium');
+    const { key } = await app.admin.createKey(teamId);
+    const { id: appId } = await app.admin.createApp(teamId, MARKUP.slice(0, 60), 'express');
+    const huge = `${HOSTILE}${'x'.repeat(HUGE)}`;
+    const headers = [
+      [HOSTILE, HOSTILE],
+      ['x-masked', '******'],
+      ['x-huge', huge],
+    ] as const;
+    const now = Date.now();
+    const capture = {
+      ...EMPTY_CAPTURE,
+      request_headers: headers,
+      response_headers: headers,
+      request_body_json: JSON.stringify({ [HOSTILE]: HOSTILE, exact: 1, token: '******' }).replace(
+        '"exact":1',
+        '"exact":12345678901234567890',
+      ),
+      response_body_json: JSON.stringify({ huge }),
+      trace_id: 'ab'.repeat(16),
+      exception: {
+        type: HOSTILE,
+        message: HOSTILE,
+        stacktrace: huge,
+        tracker_event_id: null,
+        sentry_event_id: null,
+      },
+      logs: [
+        {
+          timestamp: new Date(now).toISOString().replace('Z', '000Z'),
+          message: huge,
+          level: HOSTILE,
+          logger: HOSTILE,
+          file: HOSTILE,
+          line: 1,
+        },
+      ],
+      spans: [0, 1].map((index) => ({
+        span_id: `0${index}`,
+        // Each is the parent of the other.
+        parent_span_id: `0${1 - index}`,
+        name: HOSTILE,
+        kind: 'CLIENT',
+        start_time_ns: 1,
+        end_time_ns: 2,
+        duration_ns: 1,
+        status: 'ERROR',
+        attributes: { [HOSTILE]: huge, list: [HOSTILE] },
+      })),
+    };
+    const record = buildRequest({
+      timestamp: now - 1000,
+      env: MARKUP,
+      consumer: { identifier: HOSTILE, name: HOSTILE, group: HOSTILE },
+      path: `/${HOSTILE}`,
+      url: `javascript:window.live=1//${HOSTILE}`,
+      status_code: 500,
+      captured_json: JSON.stringify(capture),
+    });
+    await app.writer.write(appId, [record]);
+    const dashboard = await DashboardPage.open(browser, app);
+    const { page } = dashboard;
+    const isInert = async () => {
+      const found = await dashboard.evaluate<unknown>(`[
+        window.live,
+        document.querySelectorAll('img, iframe, object, embed, style, body script, head script:not([src*="assets/"])').length,
+        [...document.querySelectorAll('a')].filter((one) => !/^(\\.\\/|#main)/.test(one.getAttribute('href'))).length,
+        /[\\u202e\\u0007]/.test(document.querySelector('main').innerText),
+        document.documentElement.scrollWidth > innerWidth]`);
+      expect(found).toEqual([undefined, 0, 0, false, false]);
+      expect(dashboard.complaints).toEqual([]);
+    };
+    await dashboard.visit('?range=1h', key);
+    await isInert();
+    expect(await page.locator('main').innerText()).toContain('<script>window.live=1</script>');
+    await page.locator('.top').last().locator('tbody button').first().click();
+    await dashboard.loaded();
+    await isInert();
+    await page.getByRole('button', { name: 'Key' }).click();
+    await page.locator('.key-box bdi').waitFor();
+    await page.keyboard.press('Escape');
+    await dashboard.visit('?view=requests&range=1h&columns=path', key);
+    await isInert();
+    const columns = 'time,url,consumer,env';
+    await dashboard.visit(`?view=requests&range=1h&columns=${columns}&request=${record.request_uuid}`, key);
+    for (const tab of await page.getByRole('tab').all()) {
+      await tab.click();
+      await isInert();
+      expect(await dashboard.evaluate<number>('document.body.textContent.length')).toBeLessThan(100_000);
+      expect(await page.locator('main').innerText()).toContain('U+202E');
+    }
+    await page.locator('.spans summary').first().click();
+    await page
+      .getByRole('button', { name: /Show all 5,000,/ })
+      .first()
+      .click();
+    await isInert();
+    await page.getByRole('tab', { name: 'Response' }).click();
+    await page
+      .getByRole('button', { name: /Show all 5,000,/ })
+      .last()
+      .click();
+    await isInert();
+    expect(
+      await dashboard.evaluate<number>('document.querySelector(".code pre").textContent.length'),
+    ).toBeGreaterThan(HUGE);
+    await page.getByRole('tab', { name: 'Request' }).click();
+    expect(await page.getByRole('tabpanel').innerText()).toContain('"exact": 12345678901234567890');
+    expect(await page.locator('[role=tabpanel] .masked').count()).toBe(2);
+    // A URL that is not HTTP is no command line.
+    expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0);
+    await dashboard.screenshot('dashboard-hostile');
+    await dashboard.close();
+  }, 120_000);
+});

@@ -1,0 +1,417 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { Browser } from 'playwright-core';
+import { seedDemo } from '../../src/demo/seed.js';
+import { Config } from '../../src/config/config.js';
+import { TestApp } from '../setup/app.js';
+import { describeWithChromium, launchBrowser } from '../setup/browser.js';
+import { eventually } from '../setup/eventually.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { DashboardPage } from './dashboard-page.js';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const MAX_REQUESTS = 6;
+/** A browser calls a sum below 0.1 good. */
+const MAX_SHIFT = 0.05;
+
+interface Details {
+  request_uuid: string;
+  exception: { message: string; stacktrace: string } | null;
+  logs: { message: string }[];
+  spans: { name: string }[];
+}
+
+describeWithChromium('the dashboard on the demo', () => {
+  let app: TestApp;
+  let browser: Browser;
+  let key: string;
+  let appId: number;
+  let dashboard: DashboardPage;
+  /** A request with everything captured. */
+  let failed: Details;
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+    ({ key, appId } = await seedDemo(app.store, new Config({}), Date.now()));
+    browser = await launchBrowser();
+    const start = new Date(Date.now() - 14 * 24 * HOUR_MS).toISOString();
+    const query = { status_code: '500', start, limit: 1000 };
+    const { body } = await app.get(`/v1/apps/${appId}/request-logs`, key, query);
+    for (const { request_uuid } of body.data as Details[]) {
+      const found = await app.get(`/v1/apps/${appId}/request-logs/${request_uuid}`, key);
+      failed = found.body as Details;
+      if (failed.exception && failed.spans.length > 1 && failed.logs.length > 1) break;
+    }
+  }, 300_000);
+  afterAll(async () => {
+    await browser.close();
+    await app.stop();
+  });
+  beforeEach(async () => {
+    dashboard = await DashboardPage.open(browser, app);
+  });
+  afterEach(async () => {
+    await dashboard.close();
+    expect(dashboard.complaints).toEqual([]);
+  });
+
+  const VIEWS = [
+    ['overview', ''],
+    ['overview-table', '?chart=table&range=7d'],
+    ['overview-filtered', '?range=30d&method=GET&status=4xx,5xx'],
+    ['requests', '?view=requests'],
+    ['requests-nothing', '?view=requests&path=/nothing'],
+    ['request', '?view=requests&range=30d&status=500&request=FAILED'],
+    ['request-headers', '?view=requests&range=30d&request=FAILED&tab=request'],
+    ['request-logs', '?view=requests&range=30d&request=FAILED&tab=logs'],
+    ['request-spans', '?view=requests&range=30d&request=FAILED&tab=spans'],
+    ['request-unknown', '?view=requests&request=00000000-0000-4000-8000-000000000000'],
+  ] as const;
+  const searchOf = (search: string) => search.replace('FAILED', failed.request_uuid);
+
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    it.each(VIEWS)(
+      '%s has no findings of axe-core, and nothing moves while it loads',
+      async (name, search) => {
+        await dashboard.close();
+        dashboard = await DashboardPage.open(browser, app, { colorScheme });
+        await dashboard.visit(searchOf(search), key);
+        await dashboard.screenshot(`dashboard-${name}-${colorScheme}`);
+        expect(await dashboard.findings()).toEqual([]);
+        expect(await dashboard.evaluate<number>('window.shifts')).toBeLessThan(MAX_SHIFT);
+        // An unknown request is a 404, which browsers write to the console.
+        if (name === 'request-unknown') dashboard.complaints.splice(0);
+      },
+    );
+  });
+
+  it.each(VIEWS)('%s fits a phone of 360 pixels', async (name, search) => {
+    await dashboard.page.setViewportSize({ width: 360, height: 740 });
+    await dashboard.visit(searchOf(search), key);
+    await dashboard.screenshot(`dashboard-${name}-phone`);
+    expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
+    if (name === 'request-unknown') dashboard.complaints.splice(0);
+  });
+
+  it('shows the figures of the API in at most 6 requests', async () => {
+    await dashboard.visit('?range=7d', key);
+    expect(dashboard.calls.length).toBeLessThanOrEqual(MAX_REQUESTS);
+    const totals = dashboard.calls.find(({ body }) => body && !body.interval && !body.group_by)!;
+    const { text } = await app.post(totals.path, key, totals.body);
+    const { requests } = JSON.parse(text) as { requests: number };
+    expect(requests).toBeGreaterThan(1000);
+    const tile = await dashboard.page.locator('.totals dd').first().innerText();
+    expect(Number(/^[\d,]+/.exec(tile)![0].replace(',', ''))).toBe(requests);
+  });
+
+  it('asks again only for what is not complete, and for nothing in a hidden tab', async () => {
+    await dashboard.page.clock.install();
+    await dashboard.visit('', key);
+    const series = () => dashboard.calls.flatMap(({ body }) => (body?.interval ? [String(body.since)] : []));
+    expect(series()).toHaveLength(1);
+    const hide = (state: string) =>
+      dashboard.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'))`);
+    await hide('hidden');
+    const before = dashboard.calls.length;
+    await dashboard.page.clock.runFor(10 * MINUTE_MS);
+    expect(dashboard.calls).toHaveLength(before);
+    await hide('visible');
+    await eventually(() => series().length === 2);
+    const [first = '', second = ''] = series();
+    expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(40 * HOUR_MS);
+    await dashboard.loaded();
+    // Names and apps were asked for once.
+    expect(dashboard.calls.filter(({ method }) => method === 'GET')).toHaveLength(2);
+  });
+
+  it('asks for a closed time once', async () => {
+    await dashboard.visit(
+      '?from=2026-01-01T00:00Z&to=2026-01-02T00:00Z'.replaceAll('2026-01', lastMonth()),
+      key,
+    );
+    await dashboard.page.getByRole('link', { name: 'Requests' }).click();
+    await dashboard.loaded();
+    const before = dashboard.calls.length;
+    await dashboard.page.goBack();
+    await dashboard.loaded();
+    await dashboard.page.locator('.top tbody button').first().waitFor();
+    expect(dashboard.calls.slice(before)).toEqual([]);
+  });
+
+  it('filters by a click, and goes back and reloads by the URL', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d', key);
+    const endpoint = page.locator('.top').first().locator('tbody button').first();
+    const [method = '', path = ''] = (await endpoint.innerText()).split(/\s+/);
+    await endpoint.click();
+    await dashboard.loaded();
+    expect(Object.fromEntries(dashboard.url.searchParams)).toEqual({ range: '7d', method, path });
+    expect(await page.locator('.chip').allInnerTexts()).toEqual([
+      expect.stringContaining(method),
+      expect.stringContaining(path),
+    ]);
+    const consumer = page.locator('.top').last().locator('tbody button').first();
+    await consumer.click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('consumer')).toMatch(/^\d+$/);
+    const shown = await page.locator('main').innerText();
+    await page.reload();
+    await dashboard.loaded();
+    expect(await page.locator('main').innerText()).toBe(shown);
+    await page.goBack();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('consumer')).toBeNull();
+    await page.getByRole('button', { name: 'Remove the filter path' }).click();
+    expect(dashboard.url.searchParams.get('path')).toBeNull();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(dashboard.url.search).toBe('?range=7d');
+  });
+
+  it('sends each filter to both views', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d', key);
+    await page.keyboard.press('/');
+    await page.keyboard.type('orders');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await page.getByLabel('Codes').fill('404, 5XX');
+    await page.getByLabel('Codes').press('Enter');
+    await page.getByLabel('Environment').first().selectOption('prod');
+    await dashboard.loaded();
+    expect(Object.fromEntries(dashboard.url.searchParams)).toEqual({
+      range: '7d',
+      path: '*orders*',
+      status: '404,5xx',
+      env: 'prod',
+    });
+    const grouped = dashboard.calls.findLast(({ body }) => body?.group_by)!.body as {
+      filters: { field: string }[];
+    };
+    expect(grouped.filters.map(({ field }) => field)).toEqual(['env', 'path', 'status_code']);
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await dashboard.loaded();
+    const statuses = new Set(await page.locator('td.column-status').allInnerTexts());
+    expect([...statuses].filter((status) => !/^(?:404|5\d\d)$/.test(status))).toEqual([]);
+    expect(statuses.size).toBeGreaterThan(0);
+  });
+
+  it('zooms by a drag and by the keyboard, reads the chart aloud, and shows it as a table', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('', key);
+    const plot = page.locator('.plot .u-over');
+    const { x, y, width, height } = (await plot.boundingBox())!;
+    await page.mouse.move(x + width * 0.26, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width * 0.49, y + height / 2, { steps: 5 });
+    await page.mouse.up();
+    await dashboard.loaded();
+    const range = () => ['from', 'to'].map((name) => Date.parse(dashboard.url.searchParams.get(name) ?? ''));
+    const [from = 0, to = 0] = range();
+    expect((to - from) / HOUR_MS).toBe(6);
+
+    await page.goBack();
+    await dashboard.loaded();
+    await page.getByRole('application').focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    const spoken = page.locator('.chart [aria-live]');
+    expect(await spoken.innerText()).toMatch(/\d\d:00: [\d,]+ requests; [\d,]+ errors/);
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Shift+ArrowRight');
+    await page.keyboard.press('Enter');
+    await dashboard.loaded();
+    const [first = 0, last = 0] = range();
+    expect((last - first) / HOUR_MS).toBe(3);
+
+    await page.getByRole('button', { name: 'Table' }).click();
+    expect(await page.locator('.points tbody tr').count()).toBe(180);
+    expect(dashboard.url.searchParams.get('chart')).toBe('table');
+  });
+
+  it('walks through the request logs by the keyboard', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests', key);
+    const times = await page.locator('.log-table tbody a').allInnerTexts();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('j');
+    expect(await page.locator('.log-table [aria-current] ').innerText()).toBe(times[1]);
+    await page.keyboard.press('Enter');
+    await page.locator('.details .summary').waitFor();
+    const opened = dashboard.url.searchParams.get('request');
+    expect(await dashboard.evaluate(`document.activeElement.matches('.details h2')`)).toBe(true);
+    await page.keyboard.press('j');
+    await eventually(() => dashboard.url.searchParams.get('request') !== opened);
+    await page.keyboard.press('Escape');
+    expect(dashboard.url.searchParams.get('request')).toBeNull();
+    expect(await page.locator('.details').count()).toBe(0);
+    expect(await page.locator('.log-table a:focus').innerText()).toBe(times[2]);
+    await page.keyboard.press('?');
+    expect(await page.getByRole('dialog').innerText()).toContain('Filter by path');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    expect(await page.locator('#path-filter:focus').count()).toBe(1);
+  });
+
+  it('loads page after page while it is scrolled, each request once', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const rows = page.locator('.log-table tbody tr');
+    const count = await rows.count();
+    expect(count).toBe(100);
+    for (const target of [200, 300]) {
+      await rows.last().scrollIntoViewIfNeeded();
+      await eventually(async () => (await rows.count()) >= target);
+    }
+    const links = await dashboard.evaluate<string[]>(
+      `[...document.querySelectorAll('.log-table tbody a')].map(({ href }) => href)`,
+    );
+    expect(new Set(links).size).toBe(links.length);
+    expect(dashboard.calls.filter(({ path }) => path.includes('next_token='))).not.toEqual([]);
+  });
+
+  it('exports what is shown', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&status=5xx&range=7d&columns=time,status,path', key);
+    const shown = await page.locator('.log-table tbody tr').count();
+    expect(await page.locator('.log-table thead th').allInnerTexts()).toEqual(['Time', 'Status', 'Path']);
+    await page.getByRole('button', { name: 'Export' }).click();
+    for (const format of ['NDJSON', 'CSV', 'Parquet']) {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: format, exact: true }).click();
+      const file = await (await download).path();
+      const bytes = readFileSync(file);
+      if (format === 'Parquet') expect(bytes.subarray(0, 4).toString()).toBe('PAR1');
+      else {
+        const lines = bytes.toString().trim().split(/\r?\n/);
+        expect(lines).toHaveLength(shown + (format === 'CSV' ? 1 : 0));
+      }
+      await page.getByText('Saved').waitFor();
+    }
+    const { body } = dashboard.calls.at(-1)!;
+    expect(body).toMatchObject({ format: 'parquet', fields: ['timestamp', 'status_code', 'path'] });
+  });
+
+  it('keeps the columns in the URL', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests', key);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('checkbox', { name: 'Client' }).check();
+    await page.getByRole('checkbox', { name: 'Path' }).uncheck();
+    expect(dashboard.url.searchParams.get('columns')).toBe(
+      'time,status,method,consumer,duration,sent,client',
+    );
+    expect(await page.locator('.log-table thead').innerText()).toMatch(/Client/);
+  });
+
+  it('shows new requests in the live tail, and asks nothing while hidden', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=1h&tail=on', key);
+    const path = '/tail/{id}';
+    await app.writer.write(appId, [buildRequest({ path, timestamp: Date.now() })]);
+    await page.locator('.log-table').getByText(path).waitFor({ timeout: 20_000 });
+    expect(await page.locator('.log-table tbody tr').first().innerText()).toContain(path);
+  });
+
+  it('shows all of one request, and others of its consumer, endpoint and trace', async () => {
+    const { page } = dashboard;
+    await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
+    const panel = page.getByRole('tabpanel');
+    expect(await panel.innerText()).toContain(failed.exception!.message);
+    expect(await panel.innerText()).toContain(failed.exception!.stacktrace.split('\n')[1]!.trim());
+    await page.getByRole('tab', { name: 'Exception' }).focus();
+    await page.keyboard.press('ArrowRight');
+    expect(dashboard.url.searchParams.get('tab')).toBe('logs');
+    for (const { message } of failed.logs) expect(await panel.innerText()).toContain(message);
+    await page.getByRole('tab', { name: 'Spans' }).click();
+    expect(await panel.locator('.span-name').allInnerTexts()).toEqual(
+      expect.arrayContaining(failed.spans.map(({ name }) => name)),
+    );
+    expect(await panel.locator('svg rect').count()).toBe(failed.spans.length);
+    await page.getByRole('tab', { name: 'Request' }).click();
+    expect(await panel.innerText()).toMatch(/user-agent/);
+    await page.getByRole('button', { name: 'Same trace' }).click();
+    await page
+      .locator('.trace')
+      .getByText(/No other request|ms/)
+      .first()
+      .waitFor();
+    await page.getByRole('link', { name: 'Same endpoint' }).click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('path')).not.toBeNull();
+    expect(await page.locator('.log-table tr.selected').count()).toBe(1);
+  });
+
+  it('copies the request as a curl command that a shell takes', async () => {
+    const { page } = dashboard;
+    await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    const words = shellWords(await dashboard.evaluate<string>('window.copied'));
+    expect(words.slice(0, 1)).toEqual(['-g']);
+    expect(words.find((word) => word.startsWith('https://api.'))).toBeDefined();
+    expect(words.filter((word) => word === '-H').length).toBeGreaterThan(2);
+  });
+
+  it('shows the request behind each panel, which works with the key and without which it is not', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d&method=GET', key);
+    const buttons = page.getByRole('button', { name: /^API request of/ });
+    expect(await buttons.count()).toBe(3);
+    for (const button of await buttons.all()) {
+      await button.click();
+      await page.getByRole('button', { name: 'Copy as curl' }).click();
+      await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+      const text = await dashboard.evaluate<string>('window.copied');
+      expect(text).not.toContain(key);
+      const [silent, url = '', flag, header, ...rest] = shellWords(`API_KEY=secret; ${text}`);
+      expect([silent, flag, header]).toEqual(['-s', '-H', 'Api-Key: secret']);
+      const { status } = await app.post(new URL(url).pathname, key, rest.at(-1)!);
+      expect(status).toBe(200);
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('has no animation for those who want none', async () => {
+    const moving = async (reducedMotion: 'reduce' | 'no-preference') => {
+      await dashboard.close();
+      dashboard = await DashboardPage.open(browser, app, { reducedMotion });
+      // The page while its data is on the way.
+      await dashboard.page.route('**/metrics', () => undefined);
+      await dashboard.page.goto(`${dashboard.origin}/#key=${key}`);
+      await dashboard.page.locator('.placeholder').first().waitFor();
+      return dashboard.evaluate<number>('document.getAnimations().length');
+    };
+    expect(await moving('no-preference')).toBeGreaterThan(0);
+    expect(await moving('reduce')).toBe(0);
+  });
+
+  it('takes times in UTC as well, and names days by them', async () => {
+    await dashboard.visit('?range=30d&zone=utc', key);
+    const { body } = dashboard.calls.find((call) => call.body?.interval)!;
+    expect(body).toMatchObject({ timezone: 'UTC', interval: 'day' });
+    expect(body!.since).toMatch(/T00:00Z$/);
+    await dashboard.page.getByRole('button', { name: /^Time range/ }).click();
+    await dashboard.page.getByLabel('Europe/Berlin').check();
+    await dashboard.loaded();
+    expect(dashboard.calls.findLast((call) => call.body?.interval)!.body).toMatchObject({
+      timezone: 'Europe/Berlin',
+    });
+  });
+});
+
+/** The month before last, whose metrics the demo has by the hour. */
+function lastMonth(): string {
+  const date = new Date();
+  date.setUTCMonth(date.getUTCMonth() - 2, 1);
+  return date.toISOString().slice(0, 7);
+}
+
+/** The arguments that a shell gives to curl. */
+function shellWords(command: string): string[] {
+  const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${command}`;
+  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
+}

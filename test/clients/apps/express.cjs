@@ -1,0 +1,24 @@
+const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
+const { context, trace } = require('@opentelemetry/api');
+const express = require('express');
+const process = require('node:process');
+
+const app = express();
+app.use(express.json());
+app.use((request, _response, next) => {
+  const metadata = getRPCMetadata(context.active());
+  const user = request.header('x-user');
+  if (user && metadata?.type === RPCType.HTTP) metadata.span.setAttribute('user.id', user);
+  next();
+});
+app.get('/users/:id', (request, response) => {
+  trace.getTracer('app').startActiveSpan('load user', (span) => {
+    span.end();
+    response.json({ id: request.params.id });
+  });
+});
+app.post('/users', (_request, response) => response.status(201).json({}));
+app.get('/boom', () => {
+  throw new TypeError('no luck');
+});
+app.listen(Number(process.env.PORT), '127.0.0.1');

@@ -1,0 +1,176 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { endProcess } from '../setup/end-process.js';
+import { eventually } from '../setup/eventually.js';
+import { freePort } from '../setup/free-port.js';
+
+/** What a program of a sender's language and its packages take at most, in milliseconds. */
+export const INSTALLED_WITHIN_MS = 600_000;
+
+/** An application with an official SDK or a client library, unmodified, as its language's registry has it. */
+export interface Sender {
+  name: string;
+  /** Without this program it cannot run here. */
+  needs: string;
+  /** Commands that put its packages into the directory in which it runs. */
+  install: readonly (readonly [program: string, ...args: string[]])[];
+  /** How it runs in that directory. */
+  run: readonly [program: string, ...args: string[]];
+  env?: Readonly<Record<string, string>>;
+  /** The routes of its endpoints, where they are others than `/users/{id}`, `/users` and `/boom`. */
+  routes?: { user: string; users: string; boom: string };
+  /** What it does not tell, and why it is not asked for it. */
+  tells: {
+    route: boolean;
+    consumer: boolean;
+    exception: boolean;
+    span: boolean;
+    log: boolean;
+    framework: string;
+  };
+}
+
+const NODE_ENV = {
+  NODE_OPTIONS: '--require @opentelemetry/auto-instrumentations-node/register',
+  OTEL_NODE_RESOURCE_DETECTORS: 'env,host,process,serviceinstance',
+};
+const NODE_SDK = ['@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/auto-instrumentations-node'];
+const npm = (...packages: string[]): Sender['install'] => [
+  ['npm', 'init', '-y'],
+  ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
+];
+const PIP = ['venv/bin/pip', 'install', '-q'] as const;
+const VENV = ['python3', '-m', 'venv', 'venv'] as const;
+const UVICORN = ['-m', 'uvicorn', 'fastapi_app:app', '--log-level', 'error', '--host', '127.0.0.1'] as const;
+const ALL = { route: true, consumer: true, exception: true, span: true, log: false };
+
+export const SENDERS: readonly Sender[] = [
+  {
+    name: 'OpenTelemetry SDK for Node.js, Express 5',
+    needs: 'npm',
+    install: npm('express@5', ...NODE_SDK),
+    run: ['node', 'express.cjs'],
+    env: NODE_ENV,
+    tells: { ...ALL, framework: 'express' },
+  },
+  {
+    name: 'OpenTelemetry SDK for Node.js, Fastify 5',
+    needs: 'npm',
+    install: npm('fastify@5', '@fastify/otel', ...NODE_SDK),
+    run: ['node', 'fastify.cjs'],
+    env: NODE_ENV,
+    tells: { ...ALL, exception: false, framework: 'fastify' },
+  },
+  {
+    name: 'OpenTelemetry SDK for Python, FastAPI',
+    needs: 'python3',
+    install: [
+      VENV,
+      [
+        ...PIP,
+        ...['fastapi', 'uvicorn', 'opentelemetry-distro', 'opentelemetry-exporter-otlp-proto-http'],
+        ...['opentelemetry-instrumentation-fastapi', 'opentelemetry-instrumentation-logging'],
+      ],
+    ],
+    run: ['venv/bin/opentelemetry-instrument', 'venv/bin/python', ...UVICORN],
+    env: { OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED: 'true' },
+    tells: { ...ALL, log: true, framework: 'fastapi' },
+  },
+  {
+    name: 'apitally 1.0.0 for Python, FastAPI',
+    needs: 'python3',
+    install: [VENV, [...PIP, 'apitally[fastapi]==1.0.0', 'uvicorn']],
+    run: ['venv/bin/python', ...UVICORN],
+    tells: { ...ALL, log: true, framework: 'fastapi' },
+  },
+  {
+    name: 'OpenTelemetry SDK for Go, net/http',
+    needs: 'go',
+    install: [
+      ['go', 'mod', 'init', 'app'],
+      ['go', 'mod', 'tidy'],
+      ['go', 'build', '-o', 'app', 'main.go'],
+    ],
+    run: ['./app'],
+    tells: { ...ALL, exception: false, framework: 'net/http' },
+  },
+  {
+    name: 'OpenTelemetry agent for Java, com.sun.net.httpserver',
+    needs: 'mvn',
+    install: [
+      [
+        'mvn',
+        ...['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'],
+        '-Dartifact=io.opentelemetry.javaagent:opentelemetry-javaagent:RELEASE',
+        ...['-DoutputDirectory=.', '-Dmdep.stripVersion=true'],
+      ],
+      ['javac', 'App.java'],
+    ],
+    run: ['java', '-javaagent:opentelemetry-javaagent.jar', 'App'],
+    routes: { user: '/users', users: '/users', boom: '/boom' },
+    tells: { ...ALL, consumer: false, exception: false, span: false, framework: 'unknown' },
+  },
+];
+
+export function hasProgram(program: string): boolean {
+  try {
+    execFileSync('which', [program], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A sender's application, installed in a directory of its own and running. */
+export class SenderApp {
+  private child?: ChildProcess;
+  private directory = '';
+  private port = 0;
+
+  constructor(private readonly sender: Sender) {}
+
+  /** @throws Error with what the installation said when it fails */
+  install(): void {
+    this.directory = mkdtempSync(join(tmpdir(), 'sender-'));
+    cpSync(join(process.cwd(), 'test/clients/apps'), this.directory, { recursive: true });
+    for (const [program, ...args] of this.sender.install)
+      execFileSync(program, args, { cwd: this.directory, stdio: 'pipe', timeout: INSTALLED_WITHIN_MS });
+  }
+
+  async start(env: Readonly<Record<string, string>>): Promise<void> {
+    this.port = await freePort();
+    const [program, ...args] = this.sender.run;
+    const [port, { PATH = '', HOME = '' }] = [String(this.port), process.env];
+    const isUvicorn = args.includes('uvicorn');
+    this.child = spawn(program, isUvicorn ? [...args, '--port', port] : args, {
+      cwd: this.directory,
+      env: { PATH, HOME, PORT: port, ...this.sender.env, ...env },
+      stdio: ['ignore', 'ignore', process.env.CLIENTS_SHOWN ? 'inherit' : 'ignore'],
+    });
+    await eventually(
+      () =>
+        fetch(`http://127.0.0.1:${port}/nothing-here`).then(
+          () => true,
+          () => false,
+        ),
+      120_000,
+    );
+  }
+
+  async call(path: string, init: RequestInit = {}): Promise<number> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, init);
+    await response.arrayBuffer();
+    return response.status;
+  }
+
+  async stop(): Promise<void> {
+    if (this.child) await endProcess(this.child, 'SIGTERM');
+    this.child = undefined;
+  }
+
+  remove(): void {
+    if (this.directory !== '') rmSync(this.directory, { recursive: true, force: true });
+  }
+}

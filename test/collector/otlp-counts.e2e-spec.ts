@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto';
+import { AggregationTemporality } from '../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { eventually } from '../setup/eventually.js';
+import { Client, TestService } from './setup/collector.js';
+import {
+  OtlpSender,
+  attributes,
+  metrics,
+  nanosecondsAgo,
+  readResponse,
+  resource,
+  serverSpan,
+  traces,
+} from './setup/otlp.js';
+
+const { DELTA, CUMULATIVE } = AggregationTemporality;
+const MS = 1_000_000n;
+const OK = { 'http.request.method': 'GET', 'http.route': '/users/:id', 'http.response.status_code': 200 };
+
+let service: TestService;
+let client: Client;
+let sender: OtlpSender;
+
+beforeAll(async () => {
+  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1' });
+});
+
+afterAll(() => service.stop());
+
+beforeEach(async () => {
+  client = await service.tenant();
+  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  sender = new OtlpSender(service.collector.url, token);
+});
+
+interface Extremes {
+  min?: number;
+  max?: number;
+}
+
+interface Counted {
+  requests: number;
+  bytes_received?: number;
+  response_time_p50?: number | null;
+  response_time_p99?: number | null;
+}
+
+async function counted(more: object = {}): Promise<Counted[]> {
+  const rows = await client.tenant.metrics({
+    since: '2025-01-01',
+    metrics: ['requests', 'bytes_received', 'response_time_p50', 'response_time_p99'],
+    ...more,
+  });
+  return rows as unknown as Counted[];
+}
+
+/** How many response times are in bins. */
+async function countBins(): Promise<number> {
+  const [row] = await service.api.store.rows<{ n: number }>(
+    'test.bins',
+    "SELECT sum(n) AS n FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time'",
+    { app_id: client.tenant.appId },
+  );
+  return row!.n;
+}
+
+const total = async () => (await counted())[0]?.requests ?? 0;
+
+async function accuracy(): Promise<string | undefined> {
+  const body = { since: '2025-01-01', metrics: ['response_time_p50'] };
+  return (await client.tenant.post('metrics', body)).headers['x-percentile-accuracy'];
+}
+
+/** A point of `http.server.request.duration` with the bounds 10 ms, 100 ms and 1 s. */
+function duration(
+  bucketCounts: readonly bigint[],
+  { temporality = DELTA, start = 60_000, end = 0, values = OK, extremes = {} } = {},
+) {
+  const count = bucketCounts.reduce((sum, n) => sum + n, 0n);
+  const point = {
+    startTimeUnixNano: typeof start === 'number' ? nanosecondsAgo(start) : start,
+    timeUnixNano: nanosecondsAgo(end),
+    attributes: attributes(values),
+    explicitBounds: [0.01, 0.1, 1],
+    bucketCounts: [...bucketCounts],
+    count,
+    sum: Number(count) * 0.05,
+    ...extremes,
+  };
+  return {
+    name: 'http.server.request.duration',
+    unit: 's',
+    data: {
+      case: 'histogram' as const,
+      value: { aggregationTemporality: temporality, dataPoints: [point] },
+    },
+  };
+}
+
+describe('requests counted by the metric of their durations', () => {
+  it('counts delta points by their buckets, at the geometric middle of each', async () => {
+    await sender.deliver('metrics', metrics([duration([0n, 98n, 2n, 0n])]));
+    const [row] = await counted({ group_by: ['method', 'path', 'status_code'] });
+    expect(row).toMatchObject({ method: 'GET', path: '/users/{id}', status_code: 200, requests: 100 });
+    expect(row!.response_time_p50).toBeCloseTo(Math.sqrt(10 * 100), -1);
+    expect(row!.response_time_p99).toBeCloseTo(Math.sqrt(100 * 1000), -1);
+  });
+
+  it('counts the points of a cumulative stream by their differences, also after a reset and from another process', async () => {
+    const stream = { temporality: CUMULATIVE };
+    const startTime = nanosecondsAgo(120_000);
+    const send = (counts: bigint[], end: number, at = startTime) => {
+      const metric = duration(counts, { ...stream, end });
+      metric.data.value.dataPoints[0]!.startTimeUnixNano = at;
+      return sender.deliver('metrics', metrics([metric]));
+    };
+    await send([1n, 2n, 0n, 0n], 50_000);
+    expect(await total()).toBe(3);
+    await send([1n, 7n, 0n, 0n], 40_000);
+    expect(await total()).toBe(8);
+    // Older than the last point, as in a repeated message.
+    await send([1n, 3n, 0n, 0n], 45_000);
+    expect(await total()).toBe(8);
+    await send([2n, 0n, 0n, 0n], 30_000);
+    expect(await total()).toBe(10);
+    await send([4n, 0n, 0n, 0n], 20_000, startTime + 1_000n * MS);
+    expect(await total()).toBe(14);
+    await send([5n, 0n, 0n, 0n], 10_000);
+    expect(await total()).toBe(17);
+  });
+
+  it('keeps the buckets of a cumulative stream in their bins when its extremes change', async () => {
+    const startTimeUnixNano = nanosecondsAgo(120_000);
+    const send = (counts: bigint[], end: number, extremes: Extremes) => {
+      const metric = duration(counts, { temporality: CUMULATIVE, end, extremes });
+      Object.assign(metric.data.value.dataPoints[0]!, { startTimeUnixNano });
+      return sender.deliver('metrics', metrics([metric]));
+    };
+    await send([10n, 0n, 0n, 10n], 50_000, { min: 0.009, max: 1.5 });
+    // One more request, in a bucket between the extremes.
+    await send([10n, 1n, 0n, 10n], 40_000, { min: 0.001, max: 9 });
+    expect(await counted()).toMatchObject([{ requests: 21 }]);
+    expect(await countBins()).toBe(21);
+  });
+
+  it('subtracts the bins of a cumulative exponential histogram whose buckets got wider', async () => {
+    const at = nanosecondsAgo(120_000);
+    const send = (scale: number, offset: number, buckets: bigint[], end: number) => {
+      const count = buckets.reduce((sum, n) => sum + n, 0n);
+      const point = {
+        ...{ startTimeUnixNano: at, timeUnixNano: nanosecondsAgo(end), attributes: attributes(OK) },
+        ...{ scale, positive: { offset, bucketCounts: buckets }, count, sum: 1 },
+      };
+      const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
+      const data = { case: 'exponentialHistogram' as const, value };
+      return sender.deliver('metrics', metrics([{ name: 'http.server.request.duration', unit: 's', data }]));
+    };
+    await send(3, -28, [1n, 2n, 3n, 4n], 50_000);
+    // The same ten in buckets of twice the width, and one of each more.
+    await send(2, -14, [4n, 8n], 40_000);
+    expect(await countBins()).toBe(12);
+    expect(await counted()).toMatchObject([{ requests: 12 }]);
+  });
+
+  it.each([
+    ['bounds that do not increase', { explicitBounds: [0.1, 0.1, 1] }],
+    ['bounds that are no numbers', { explicitBounds: [0.1, NaN, 1] }],
+    ['another number of buckets than bounds', { bucketCounts: [1n, 0n] }],
+    ['more values in its buckets than it counts', { bucketCounts: [1n, 2n ** 63n, 0n, 0n] }],
+    ['a count beyond 2^53', { count: 2n ** 64n - 1n }],
+  ])('rejects a point with %s, and counts the others', async (_, members) => {
+    const [broken, valid] = [duration([1n, 0n, 0n, 0n]), duration([0n, 2n, 0n, 0n])];
+    Object.assign(broken.data.value.dataPoints[0]!, members);
+    const { status, bytes } = await sender.send('metrics', metrics([broken, valid]));
+    expect({ status, response: readResponse('metrics', bytes) }).toMatchObject({
+      status: 200,
+      response: { partialSuccess: { rejectedDataPoints: 1n } },
+    });
+    expect(await counted()).toMatchObject([{ requests: 2 }]);
+  });
+
+  it.each([
+    ['a sum that is no number', { sum: NaN, min: NaN, max: NaN }],
+    ['a sum that is infinite', { sum: Infinity, min: -1, max: Infinity }],
+  ])('counts a point with %s', async (_, members) => {
+    const metric = duration([1n, 0n, 0n, 2n]);
+    Object.assign(metric.data.value.dataPoints[0]!, members);
+    await sender.deliver('metrics', metrics([metric]));
+    expect(await counted()).toMatchObject([{ requests: 3 }]);
+  });
+
+  it('states the accuracy of percentiles: that of the bins, then that of the widest bucket that has counts', async () => {
+    expect(await accuracy()).toBe('0.011 +5ms');
+    await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n])]));
+    expect(await accuracy()).toBe('0.011 +6ms');
+    await sender.deliver('metrics', metrics([duration([0n, 1n, 0n, 0n])]));
+    const [relative, absolute] = (await accuracy())!.split(' ');
+    // The middle of 10 and 100 ms is 3.16 times the lower one.
+    expect(Number(relative)).toBeGreaterThan(2.16);
+    expect(Number(relative)).toBeLessThan(2.2);
+    expect(absolute).toBe('+6ms');
+    const other = await service.tenant();
+    const { headers } = await other.tenant.post('metrics', {
+      since: '2025-01-01',
+      metrics: ['response_time_p50'],
+    });
+    expect(headers['x-percentile-accuracy']).toBe('0.011 +5ms');
+  });
+
+  it('reads exponential histograms at any scale, zeros among them, and sizes as bytes', async () => {
+    const histogram = (name: string, scale: number, offset: number, buckets: bigint[], sum: number) => ({
+      name,
+      unit: name.endsWith('size') ? 'By' : 's',
+      data: {
+        case: 'exponentialHistogram' as const,
+        value: {
+          aggregationTemporality: DELTA,
+          dataPoints: [
+            {
+              startTimeUnixNano: nanosecondsAgo(60_000),
+              timeUnixNano: nanosecondsAgo(0),
+              attributes: attributes({ ...OK, 'apitally.consumer.identifier': 'bob' }),
+              scale,
+              zeroCount: 1n,
+              positive: { offset, bucketCounts: buckets },
+              count: buckets.reduce((all, n) => all + n, 1n),
+              sum,
+            },
+          ],
+        },
+      },
+    });
+    // At scale 3 bucket -27 is (2^-3.375, 2^-3.25] seconds, 96 to 105 ms.
+    const body = metrics(
+      [
+        histogram('http.server.request.duration', 3, -27, [0n, 9n], 0.9),
+        histogram('http.server.request.body.size', 0, 9, [9n], 9_000),
+      ],
+      { scope: 'apitally' },
+    );
+    await sender.deliver('metrics', body);
+    const [row] = await counted({ group_by: ['consumer_id'] });
+    expect(row).toMatchObject({
+      consumer_id: await client.tenant.consumerId('bob'),
+      requests: 10,
+      bytes_received: 9_000,
+    });
+    expect(Math.abs(row!.response_time_p50! - 1000 * 2 ** (-25.5 / 8))).toBeLessThan(2);
+  });
+
+  it('stores the resources of the process and the time of the last synchronization', async () => {
+    const gauge = {
+      name: 'process.cpu.utilization',
+      data: {
+        case: 'gauge' as const,
+        value: { dataPoints: [{ value: { case: 'asDouble' as const, value: 0.25 } }] },
+      },
+    };
+    const before = Date.now();
+    await sender.deliver('metrics', metrics([gauge]));
+    const { body } = await service.api.get('/v1/apps', client.tenant.key);
+    expect(Date.parse(body.data[0].envs[0].last_sync_at)).toBeGreaterThanOrEqual(before - 1);
+    const [kept] = await service.api.store.rows<{ cpu_percent: number }>(
+      'test.resources',
+      'SELECT cpu_percent FROM instance_resources_v1 WHERE app_id = {app_id:UInt32}',
+      { app_id: client.tenant.appId },
+    );
+    expect(kept).toEqual({ cpu_percent: 25 });
+    expect(await total()).toBe(0);
+  });
+});
+
+describe('requests that are in spans and in a metric', () => {
+  const of = () => resource({ 'service.instance.id': randomUUID() });
+
+  it('counts the metric alone when it arrives within the delay, before or after the spans', async () => {
+    const [one, two] = [of(), of()];
+    await sender.deliver('traces', traces([serverSpan(), serverSpan()], { of: one }));
+    await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: one }));
+    await sender.deliver('metrics', metrics([duration([0n, 300n, 0n, 0n])], { of: two }));
+    await sender.deliver('traces', traces([serverSpan()], { of: two }));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await sender.deliver('traces', traces([serverSpan()], { of: one }));
+    expect(await total()).toBe(320);
+    expect((await client.tenant.logs()).data).toHaveLength(4);
+  });
+
+  it('counts spans alone when no metric arrives within the delay, also of a process that ended', async () => {
+    const instance = of();
+    await sender.deliver(
+      'traces',
+      traces([serverSpan(), serverSpan({}, { traceState: 'ot=th:8' })], { of: instance }),
+    );
+    expect(await total()).toBe(0);
+    await eventually(async () => (await total()) === 3, 20_000);
+    await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: instance }));
+    await sender.deliver('traces', traces([serverSpan()], { of: instance }));
+    expect(await total()).toBe(4);
+  });
+});

@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { findRequestUuid } from '../../src/ingestion/server-span.js';
+import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { TestApp } from '../setup/app.js';
+import { Client, TestService } from './setup/collector.js';
+import { OtlpSender, attributes, logs, nanosecondsAgo, resource, serverSpan, traces } from './setup/otlp.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0' });
+});
+
+afterAll(() => service.stop());
+
+async function start(): Promise<{ client: Client; sender: OtlpSender; api: TestApp }> {
+  const client = await service.tenant();
+  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  return { client, sender: new OtlpSender(service.collector.url, token), api: service.api };
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
+
+/** The UUID of the request that a span is. */
+const uuidOf = ({ traceId, spanId }: { traceId?: Uint8Array; spanId?: Uint8Array }) =>
+  findRequestUuid(hex(traceId!), hex(spanId!));
+
+describe('requests of SERVER spans', () => {
+  it('returns a span as a request with everything that it tells', async () => {
+    const { client, sender } = await start();
+    const span = serverSpan({
+      'http.request.method': 'POST',
+      'http.response.status_code': 500,
+      'url.query': 'full=1',
+      'server.port': 8443,
+      'http.request.body.size': 17,
+      'http.response.body.size': 0,
+      'client.address': '8.8.8.8',
+      'http.request.header.content-type': ['application/json'],
+      'http.response.header.x-many': ['a', 'b'],
+      'apitally.consumer.identifier': 'bob',
+      'apitally.consumer.name': 'Bob',
+      'apitally.consumer.group': 'Users',
+      'apitally.request.body': '{"a":1}',
+      'apitally.response.body': Buffer.from('{"b":""}'),
+    });
+    span.events = [
+      {
+        name: 'exception',
+        timeUnixNano: nanosecondsAgo(60_000),
+        attributes: attributes({
+          'exception.type': 'TypeError',
+          'exception.message': 'no',
+          'exception.stacktrace': 'at x',
+        }),
+      },
+    ];
+    const of = resource({ 'deployment.environment.name': 'staging' });
+    await sender.deliver('traces', traces([span], { of, scope: '@opentelemetry/instrumentation-fastify' }));
+    const { body } = await client.tenant.get(`request-logs/${uuidOf(span)}`);
+    expect(body).toMatchObject({
+      env: 'staging',
+      consumer: 'bob',
+      method: 'POST',
+      path: '/users/{id}',
+      url: 'https://api.example.com:8443/users/7?full=1',
+      status_code: 500,
+      request_size_bytes: 17,
+      response_size_bytes: 0,
+      response_time_ms: 13,
+      client_ip: '8.8.8.8',
+      client_country_iso_code: 'US',
+      request_headers: [['content-type', 'application/json']],
+      response_headers: [
+        ['x-many', 'a'],
+        ['x-many', 'b'],
+      ],
+      request_body_json: '{"a":1}',
+      response_body_json: '{"b":""}',
+      trace_id: hex(span.traceId!),
+      exception: { type: 'TypeError', message: 'no', stacktrace: 'at x' },
+    });
+    expect(body.spans).toHaveLength(1);
+    expect(Date.parse(body.timestamp)).toBe(Number(span.startTimeUnixNano! / 1_000_000n));
+    const apps = await service.api.get('/v1/apps', client.tenant.key);
+    expect(apps.body.data[0]).toMatchObject({ framework: 'fastify', envs: [{ name: 'staging' }] });
+    const [consumer] = (await client.tenant.consumers()).data;
+    expect(consumer).toMatchObject({ identifier: 'bob', name: 'Bob', group: { name: 'Users' } });
+    const [row] = await client.tenant.metrics({
+      since: '2025-01-01',
+      metrics: ['requests', 'server_errors', 'bytes_received', 'response_time_p50'],
+    });
+    expect(row).toMatchObject({ requests: 1, server_errors: 1, bytes_received: 17 });
+    expect(Math.abs(Number(row!.response_time_p50) - 12.5)).toBeLessThan(1);
+  });
+
+  it('reads the attributes of the conventions before', async () => {
+    const { client, sender } = await start();
+    const span = serverSpan(
+      {},
+      {
+        attributes: attributes({
+          'http.method': 'GET',
+          'http.target': '/old?x=1',
+          'http.scheme': 'http',
+          'http.host': 'old.example.com:8080',
+          'http.status_code': '404',
+          'net.peer.ip': '10.0.0.1',
+          'enduser.id': 'eve',
+        }),
+      },
+    );
+    await sender.deliver('traces', traces([span]));
+    expect((await client.tenant.logs()).data).toMatchObject([
+      {
+        env: 'default',
+        consumer: 'eve',
+        method: 'GET',
+        path: null,
+        url: 'http://old.example.com:8080/old?x=1',
+        status_code: 404,
+        client_ip: '10.0.0.1',
+      },
+    ]);
+  });
+
+  it('reads the route of the name of a span where its instrumentation says it nowhere else', async () => {
+    const { client, sender } = await start();
+    const attributesOf = { 'http.request.method': 'GET', 'url.path': '/users/7' };
+    const span = () => serverSpan({}, { name: 'GET /users/{id}', attributes: attributes(attributesOf) });
+    const scope = 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp';
+    await sender.deliver('traces', traces([span()], { scope }));
+    await sender.deliver('traces', traces([span()]));
+    const paths = (await client.tenant.logs()).data.map(({ path }) => path);
+    expect(paths.toSorted()).toEqual(['/users/{id}', null]);
+  });
+
+  it('shows spans and logs of its trace, whatever order and message they came in, and those of no other request', async () => {
+    const { client, sender } = await start();
+    const traceId = randomBytes(16);
+    const server = serverSpan({}, { traceId });
+    const other = serverSpan({}, { traceId, parentSpanId: server.spanId! });
+    const child = serverSpan(
+      {},
+      { traceId, kind: Span_SpanKind.CLIENT, name: 'SELECT', parentSpanId: server.spanId! },
+    );
+    child.attributes = attributes({
+      big: 9007199254740993n,
+      none: '',
+      zero: 0,
+      no: false,
+      half: 0.5,
+      list: ['a', 1],
+      map: { inner: true },
+      bytes: Buffer.from('hi'),
+    });
+    const grandchild = serverSpan({}, { traceId, kind: Span_SpanKind.INTERNAL, parentSpanId: child.spanId! });
+    const below = serverSpan({}, { traceId, kind: Span_SpanKind.INTERNAL, parentSpanId: other.spanId! });
+    const record = (spanId: Uint8Array, message: string) => ({
+      traceId,
+      spanId,
+      timeUnixNano: nanosecondsAgo(59_000),
+      severityNumber: SeverityNumber.WARN,
+      body: { value: { case: 'stringValue' as const, value: message } },
+      attributes: attributes({ 'code.file.path': 'app.js', 'code.line.number': 7 }),
+    });
+    await sender.deliver('logs', logs([record(grandchild.spanId!, 'mine'), record(below.spanId!, 'theirs')]));
+    await sender.deliver('traces', traces([grandchild, below]));
+    await sender.deliver('traces', traces([child, other]));
+    await sender.deliver('traces', traces([server]));
+    const { body, text } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    const ids = body.spans.map((span: { span_id: string }) => span.span_id).sort();
+    expect(ids).toEqual([server, child, grandchild].map(({ spanId }) => hex(spanId!)).sort());
+    expect(text).toContain(
+      '{"big":9007199254740993,"none":"","zero":0,"no":false,"half":0.5,"list":["a",1],"map":{"inner":true},"bytes":"aGk="}',
+    );
+    expect(text).toContain(`"start_time_ns":${child.startTimeUnixNano}`);
+    expect(body.logs).toMatchObject([
+      { message: 'mine', level: 'warn', logger: 'app.logger', file: 'app.js', line: 7 },
+    ]);
+  });
+
+  it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {
+    const { client, sender } = await start();
+    const [one, two] = [serverSpan(), serverSpan({}, { traceState: 'x=1,ot=th:e' })];
+    await sender.deliver('traces', traces([one, one]));
+    await sender.deliver('traces', traces([one, two]));
+    await sender.deliver('traces', traces([one, two]));
+    const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: ['requests'] });
+    expect(rows).toMatchObject([{ requests: 1 + 8 }]);
+    expect((await client.tenant.logs()).data).toHaveLength(2);
+  });
+});

@@ -1,0 +1,318 @@
+import { TestApp } from '../setup/app.js';
+import { readArrow } from '../setup/arrow.js';
+import { queryCsv, readParquet } from '../setup/duckdb.js';
+import { postFor } from '../setup/post-file.js';
+import { Tenant } from '../setup/tenant.js';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const NS = 1_000_000n;
+
+interface Row {
+  trace_id: string;
+  span_id: string;
+  start_time_ns: number;
+  [field: string]: unknown;
+}
+
+/** Columns of a span; IDs are numbers. */
+interface SpanInit {
+  trace?: number;
+  parent?: number;
+  at?: bigint;
+  [column: string]: unknown;
+}
+
+const hex = (id: number, digits: number) => id.toString(16).padStart(digits, '0');
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
+
+describe('POST /v1/apps/{app_id}/traces', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  let spans = 0;
+  const start = Math.floor((Date.now() - 48 * HOUR) / HOUR) * HOUR;
+  const window = { since: iso(start), until: iso(start + HOUR) };
+
+  beforeAll(async () => {
+    app = await TestApp.start();
+  });
+
+  beforeEach(async () => {
+    tenant = await Tenant.create(app);
+    await tenant.write({ env: 'prod' });
+    spans = 0;
+  });
+
+  afterAll(() => app.stop());
+
+  async function write(...list: SpanInit[]): Promise<string[]> {
+    const app_env_id = await tenant.envId('prod');
+    const rows = list.map(({ trace = 1, parent, at = 0n, ...columns }) => ({
+      app_id: tenant.appId,
+      app_env_id,
+      start_time_ns: String(BigInt(start) * NS + at),
+      duration_ns: '1500000001',
+      trace_id: hex(trace, 32),
+      span_id: hex(++spans, 16),
+      parent_span_id: parent === undefined ? '' : hex(parent, 16),
+      name: 'GET /users',
+      kind: 'SERVER',
+      status: 'UNSET',
+      scope_name: '',
+      scope_version: '',
+      attributes: '{}',
+      events: '[]',
+      ...columns,
+    }));
+    await app.store.insert(
+      'logged_spans',
+      rows.map((row) => JSON.stringify(row)),
+    );
+    return rows.map(({ span_id }) => span_id);
+  }
+
+  const rowsOf = async (body: object): Promise<Row[]> => {
+    const response = await tenant.post('traces', { ...window, ...body });
+    expect([response.status, response.text]).toEqual([200, response.text]);
+    const lines = response.text.split('\n');
+    expect(lines.pop()).toBe('');
+    return lines.map((line) => JSON.parse(line) as Row);
+  };
+  const idsOf = async (...filters: object[]) =>
+    (await rowsOf({ filters })).map(({ span_id }) => Number.parseInt(span_id, 16));
+
+  it('returns spans in their order, each once, with the fields of the request after the key', async () => {
+    await write({ at: 2n, trace: 2 }, { at: 2n, trace: 1, parent: 1 }, { at: 1n }, { at: -1n });
+    // The third again, as in another message.
+    spans = 2;
+    await write({ at: 1n });
+    const text = (await tenant.post('traces', window)).text;
+    const [first = ''] = text.split('\n');
+    expect(Object.keys(JSON.parse(first))).toEqual([
+      'trace_id',
+      'span_id',
+      'start_time_ns',
+      'parent_span_id',
+      'env',
+      'name',
+      'kind',
+      'status',
+      'end_time_ns',
+      'duration_ns',
+    ]);
+    const rows = await rowsOf({ fields: ['parent_span_id', 'scope_name', 'env', 'span_id'] });
+    expect(rows.map(({ span_id }) => Number.parseInt(span_id, 16))).toEqual([3, 2, 1]);
+    expect(Object.keys(rows[0]!)).toEqual([
+      'trace_id',
+      'span_id',
+      'start_time_ns',
+      'parent_span_id',
+      'scope_name',
+      'env',
+    ]);
+    expect(rows[1]).toMatchObject({ parent_span_id: hex(1, 16), scope_name: null, env: 'prod' });
+    expect(text).toContain(`"start_time_ns":${BigInt(start) * NS + 1n}`);
+    expect(text).toContain(`"end_time_ns":${BigInt(start) * NS + 1_500_000_002n},"duration_ns":1500000001`);
+    expect(await rowsOf({ fields: [] })).toEqual(
+      rows.map(({ trace_id, span_id, start_time_ns }) => ({ trace_id, span_id, start_time_ns })),
+    );
+  });
+
+  it('returns attributes and events with their own types', async () => {
+    const attributes = '{"a.b":"","n":9007199254740993,"half":0.5,"no":false,"list":[1,"x"]}';
+    const events = '[{"timestamp":"2026-01-01T00:00:00.123456001Z","name":"e","attributes":{"k":1}}]';
+    await write({ attributes, events });
+    const { text } = await tenant.post('traces', { ...window, fields: ['attributes', 'events'] });
+    expect(text).toContain(`"attributes":${attributes},"events":${events}}`);
+  });
+
+  it('filters by every field, values of attributes and events by their type', async () => {
+    const event = (name: string, attributes: object) => ({ timestamp: iso(start), name, attributes });
+    await write(
+      { name: 'Alpha', kind: 'CLIENT', status: 'ERROR', trace: 7, attributes: '{"x":"1","Y":true,"n":5}' },
+      {
+        parent: 1,
+        scope_name: 'http',
+        scope_version: '1',
+        duration_ns: '9',
+        attributes: '{"x":1,"n":5.5}',
+        events: JSON.stringify([event('exception', { type: 'A' }), event('log', { type: 'B' })]),
+      },
+      { at: 5n, attributes: '{}' },
+    );
+    const cases: [object | object[], number[]][] = [
+      [{ field: 'trace_id', op: 'eq', value: hex(7, 32).toUpperCase() }, [1]],
+      [{ field: 'trace_id', op: 'in', value: [hex(7, 32), hex(9, 32)] }, [1]],
+      [{ field: 'trace_id', op: 'not_in', value: [hex(7, 32)] }, [2, 3]],
+      [{ field: 'span_id', op: 'neq', value: hex(2, 16) }, [3, 1]],
+      [{ field: 'parent_span_id', op: 'is_null' }, [3, 1]],
+      [{ field: 'parent_span_id', op: 'eq', value: hex(1, 16) }, [2]],
+      [{ field: 'env', op: 'eq', value: 'prod' }, [2, 3, 1]],
+      [{ field: 'env', op: 'not_like', value: 'p%' }, []],
+      [{ field: 'name', op: 'contains', value: 'alp' }, [1]],
+      [{ field: 'kind', op: 'in', value: ['CLIENT'] }, [1]],
+      [{ field: 'status', op: 'neq', value: 'UNSET' }, [1]],
+      [{ field: 'duration_ns', op: 'lt', value: 10 }, [2]],
+      [{ field: 'start_time_ns', op: 'gt', value: Number(BigInt(start) * NS) }, [3]],
+      [{ field: 'scope_name', op: 'is_not_null' }, [2]],
+      [{ field: 'scope_version', op: 'neq', value: '1' }, [3, 1]],
+      [{ field: 'attributes', key: 'x', op: 'exists' }, [2, 1]],
+      [{ field: 'attributes', key: 'x', op: 'not_exists' }, [3]],
+      [{ field: 'attributes', key: 'x', op: 'eq', value: '1' }, [1]],
+      [{ field: 'attributes', key: 'x', op: 'eq', value: 1 }, [2]],
+      [{ field: 'attributes', key: 'x', op: 'neq', value: '2' }, [1]],
+      [{ field: 'attributes', key: 'y', op: 'exists' }, []],
+      [{ field: 'attributes', key: 'Y', op: 'eq', value: true }, [1]],
+      [{ field: 'attributes', key: 'n', op: 'gte', value: 5.5 }, [2]],
+      [{ field: 'attributes', key: 'n', op: 'not_in', value: [5.5, 7] }, [1]],
+      [{ field: 'events', event_name: 'exception', op: 'exists' }, [2]],
+      [{ field: 'events', event_name: 'exception', op: 'not_exists' }, [3, 1]],
+      [{ field: 'events', key: 'type', op: 'eq', value: 'B' }, [2]],
+      [{ field: 'events', event_name: 'exception', key: 'type', op: 'eq', value: 'B' }, []],
+      [
+        [
+          { field: 'events', key: 'type', op: 'eq', value: 'B' },
+          { field: 'events', key: 'type', op: 'eq', value: 'A' },
+        ],
+        [2],
+      ],
+    ];
+    for (const [filters, ids] of cases) {
+      const found = await idsOf(...[filters].flat());
+      expect([filters, found.sort()]).toEqual([filters, ids.sort()]);
+    }
+    const exact = { field: 'start_time_ns', op: 'eq', value: 'here' };
+    const text = JSON.stringify({ ...window, filters: [exact] });
+    const { text: found } = await tenant.post(
+      'traces',
+      text.replace('"here"', String(BigInt(start) * NS + 5n)),
+    );
+    expect(found.split('\n')).toHaveLength(2);
+  }, 120_000);
+
+  it('returns all spans of the traces in a filter, without a window', async () => {
+    await write({ trace: 5 }, { trace: 6 });
+    const named = [{ field: 'trace_id', op: 'eq', value: hex(5, 32) }];
+    expect(await rowsOf({ since: undefined, until: undefined, filters: named })).toHaveLength(1);
+    expect(await rowsOf({ since: iso(Date.now() - HOUR), until: undefined, filters: named })).toHaveLength(1);
+    const rejected = await tenant.post('traces', { filters: [{ ...named[0], op: 'neq' }] });
+    expect([rejected.status, rejected.body.detail[0]]).toMatchObject([
+      422,
+      { type: 'missing', loc: ['body', 'since'] },
+    ]);
+  });
+
+  it('rejects operators, keys and values that a field does not support', async () => {
+    const filters = [
+      { field: 'kind', op: 'eq', value: 'server' },
+      { field: 'name', op: 'is_null' },
+      { field: 'trace_id', op: 'eq', value: 'abc' },
+      { field: 'attributes', op: 'eq', value: 1 },
+      { field: 'attributes', key: 'a', op: 'like', value: 1 },
+      { field: 'attributes', key: 'a', op: 'in', value: ['a', 1] },
+      { field: 'attributes', key: 'a', op: 'in', value: [] },
+      { field: 'attributes', key: 'a', op: 'gt', value: true },
+      { field: 'events', op: 'exists' },
+      { field: 'name', event_name: 'a', op: 'eq', value: 'a' },
+      { field: 'duration_ns', op: 'eq', value: 1.5 },
+    ];
+    const response = await tenant.post('traces', { ...window, filters });
+    expect(response.status).toBe(422);
+    const places = response.body.detail.map(({ loc }: { loc: (string | number)[] }) =>
+      loc.slice(2).join('.'),
+    );
+    expect(places).toEqual([
+      '0.value',
+      '1.op',
+      '2.value',
+      '3.key',
+      '4.value',
+      '5.value',
+      '6.value',
+      '7.value',
+      '8.key',
+      '9.event_name',
+      '10.value',
+    ]);
+  });
+
+  it('returns every row once over many pages, those after `after`, at most `limit`, and the same sample each time', async () => {
+    const count = 3_000;
+    await write(...Array.from({ length: count }, (_, index) => ({ at: BigInt(Math.floor(index / 3)) })));
+    const all = await rowsOf({ fields: [] });
+    expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(count);
+    const middle = all[1_499]!;
+    const after = { trace_id: middle.trace_id, span_id: middle.span_id, start_time_ns: 'here' };
+    const body = JSON.stringify({ ...window, fields: [], after }).replace(
+      '"here"',
+      String(BigInt(start) * NS + BigInt(Math.floor((Number.parseInt(middle.span_id, 16) - 1) / 3))),
+    );
+    const rest = (await tenant.post('traces', body)).text.split('\n').slice(0, -1);
+    expect(rest.map((line) => (JSON.parse(line) as Row).span_id)).toEqual(
+      all.slice(1_500).map(({ span_id }) => span_id),
+    );
+    expect(await rowsOf({ fields: [], limit: 7 })).toEqual(all.slice(0, 7));
+    const sample = await rowsOf({ fields: [], sample: 0.1 });
+    expect(sample.length).toBeGreaterThan(150);
+    expect(sample.length).toBeLessThan(600);
+    expect(await rowsOf({ fields: [], sample: 0.1 })).toEqual(sample);
+  });
+
+  it('returns the same rows in every format, with trailers that say that they are all', async () => {
+    await write({ attributes: '{"a":"line\\r\\n\\"b"}', parent: 1 }, { at: 1n });
+    const fields = ['parent_span_id', 'env', 'name', 'duration_ns', 'attributes', 'events', 'scope_name'];
+    const [row] = await rowsOf({ fields });
+    const fetched = await postFor(app.url, `/v1/apps/${tenant.appId}/traces`, {
+      headers: { 'api-key': tenant.key, te: 'trailers' },
+      body: { ...window, fields },
+    });
+    expect(fetched.trailers).toEqual({ 'x-row-count': '2', 'x-complete': 'true' });
+    const file = async (format: string) =>
+      (
+        await postFor(app.url, `/v1/apps/${tenant.appId}/traces`, {
+          headers: { 'api-key': tenant.key },
+          body: { ...window, fields, format },
+        })
+      ).body;
+    const arrow = readArrow(await file('arrow'));
+    const parquet = await readParquet(await file('parquet'));
+    const csv = await queryCsv(await file('csv'), 'SELECT * FROM rows');
+    const expected = [
+      ...[row!.trace_id, row!.span_id, String(BigInt(start) * NS), hex(1, 16), 'prod', 'GET /users'],
+      ...['1500000001', JSON.stringify(row!.attributes), '[]', null],
+    ];
+    for (const rows of [arrow.rows, parquet.rows, csv]) {
+      expect(rows).toHaveLength(2);
+      const texts = rows[0]!.map((value) => (value === null ? null : String(value as string | bigint)));
+      expect(texts).toEqual(expected);
+    }
+    expect(arrow.fields).toContain('attributes Utf8 not null');
+    expect(arrow.fields).toContain('start_time_ns Int64 not null');
+  });
+
+  it('returns no spans of another app', async () => {
+    await write({});
+    const other = await tenant.sibling();
+    expect((await other.post('traces', window)).text).toBe('');
+  });
+});
+
+describe('the limit of queries of traces', () => {
+  it('rejects a key beyond it, while other operations and keys go on', async () => {
+    const app = await TestApp.start({ TRACES_RATE_LIMIT_PER_MINUTE: '2' });
+    try {
+      const [tenant, other] = [await Tenant.create(app), await Tenant.create(app)];
+      const body = { since: iso(Date.now() - HOUR) };
+      const statuses: number[] = [];
+      for (let n = 0; n < 3; n++) statuses.push((await tenant.post('traces', body)).status);
+      expect(statuses).toEqual([200, 200, 429]);
+      const { headers, body: error } = await tenant.post('traces', body);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(error).toEqual({ detail: 'Rate limit exceeded' });
+      expect((await tenant.post('request-logs', body)).status).toBe(200);
+      expect((await other.post('traces', body)).status).toBe(200);
+    } finally {
+      await app.stop();
+    }
+  });
+});
