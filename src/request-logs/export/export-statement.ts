@@ -77,9 +77,13 @@ const fromCapture = (name: keyof typeof CAPTURE, part = ''): ExportColumn => ({
   ...nullable(`capture_members.${name}${part}`, part === '' ? CAPTURE[name] : 'Nullable(String)'),
   member: { from: 'capture', name },
 });
-/** The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in it, unescaped. */
+/**
+ * The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in it, unescaped.
+ * One member's end is the next one's start, which the engine looks for once.
+ */
 function sliceRecord(name: string, next: string): string {
-  const start = `position(record_json, '"${name}":') + ${name.length + 3}`;
+  const start =
+    name === 'env' ? `length('"env":') + 1` : `position(record_json, ',"${name}":') + ${name.length + 4}`;
   return `substring(record_json, ${start}, position(record_json, ',"${next}":') - (${start}))`;
 }
 const nullable = (sql: string, type: string): FilterColumn => ({
@@ -89,6 +93,7 @@ const nullable = (sql: string, type: string): FilterColumn => ({
 const size = (name: 'request_size_bytes' | 'response_size_bytes'): ExportColumn => ({
   sql: name,
   isNull: `${name} < 0`,
+  json: `if(${name} < 0, 'null', toString(${name}))`,
   shown: `if(${name} < 0, NULL, ${name})`,
 });
 
@@ -104,13 +109,22 @@ const COLUMNS: ExportColumns = {
     shown: 'timestamp',
     json: `concat('"', replaceOne(toString(timestamp), ' ', 'T'), 'Z"')`,
   },
-  request_uuid: { sql: 'request_uuid', shown: 'toString(request_uuid)' },
+  request_uuid: {
+    sql: 'request_uuid',
+    shown: 'toString(request_uuid)',
+    json: `concat('"', toString(request_uuid), '"')`,
+  },
   trace_id: nullable(TRACE, 'Nullable(String)'),
   env: fromRecord('env', 'consumer'),
   method: { sql: 'method', shown: 'toString(method)', json: 'toJSONString(method)' },
   path: fromRecord('path', 'url'),
   url: fromRecord('url', 'status_code'),
-  consumer_id: { sql: 'consumer_id', isNull: 'consumer_id = 0', shown: 'nullIf(toInt64(consumer_id), 0)' },
+  consumer_id: {
+    sql: 'consumer_id',
+    isNull: 'consumer_id = 0',
+    shown: 'nullIf(toInt64(consumer_id), 0)',
+    json: `if(consumer_id = 0, 'null', toString(consumer_id))`,
+  },
   request_headers: fromCapture('request_headers'),
   request_size_bytes: size('request_size_bytes'),
   request_body_json: fromCapture('request_body_json'),
@@ -124,7 +138,7 @@ const COLUMNS: ExportColumns = {
     sql: 'client_country_iso_code',
     isNull: `client_country_iso_code = ''`,
     shown: `nullIf(toString(client_country_iso_code), '')`,
-    json: `toJSONString(nullIf(client_country_iso_code, ''))`,
+    json: `if(client_country_iso_code = '', 'null', toJSONString(client_country_iso_code))`,
   },
   exception_type: nullable('exception_type', 'Nullable(String)'),
   exception_message: fromCapture('exception', '.message'),
@@ -330,8 +344,11 @@ const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'
 /** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
 function toLine(fields: readonly ExportField[], columns: ExportColumns): string {
   const members = fields.map((field, index) => {
-    const { sql, isNull, shown = sql, json = `toJSONString(${shown})` } = columns[field];
-    return `'${index === 0 ? '{' : ','}"${field}":', ${isNull === undefined ? json : `ifNull(${json}, 'null')`}`;
+    const { sql, isNull, shown = sql } = columns[field];
+    const {
+      json = isNull === undefined ? `toJSONString(${shown})` : `ifNull(toJSONString(${shown}), 'null')`,
+    } = columns[field];
+    return `'${index === 0 ? '{' : ','}"${field}":', ${json}`;
   });
   return `concat(${members.join(', ')}, '}')`;
 }
