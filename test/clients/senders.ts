@@ -6,24 +6,23 @@ import { endProcess } from '../setup/end-process.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
 
-/** What a program of a sender's language and its packages take at most, in milliseconds. */
+/** Longest installation of a sender, in milliseconds. */
 export const INSTALLED_WITHIN_MS = 600_000;
 
-/** An application with an official SDK or a client library, unmodified, as its language's registry has it. */
+/** An application with an official SDK or a client library, unmodified, from the registry of its language. */
 export interface Sender {
   name: string;
-  /** Without this program it cannot run here. */
+  /** The program that it needs. */
   needs: string;
-  /** Commands that put its packages into the directory in which it runs. */
+  /** Commands that install its packages into its directory. */
   install: readonly (readonly [program: string, ...args: string[]])[];
-  /** How it runs in that directory. */
+  /** The command that runs it in its directory. */
   run: readonly [program: string, ...args: string[]];
   env?: Readonly<Record<string, string>>;
-  /** The routes of its endpoints, where they are others than `/users/{id}`, `/users` and `/boom`. */
+  /** The routes of its endpoints, by default `/users/{id}`, `/users` and `/boom`. */
   routes?: { user: string; users: string; boom: string };
-  /** What it does not tell, and why it is not asked for it. */
-  tells: {
-    route: boolean;
+  /** What it sends, and the framework that it reports. */
+  sends: {
     consumer: boolean;
     exception: boolean;
     span: boolean;
@@ -44,7 +43,7 @@ const npm = (...packages: string[]): Sender['install'] => [
 const PIP = ['venv/bin/pip', 'install', '-q'] as const;
 const VENV = ['python3', '-m', 'venv', 'venv'] as const;
 const UVICORN = ['-m', 'uvicorn', 'fastapi_app:app', '--log-level', 'error', '--host', '127.0.0.1'] as const;
-const ALL = { route: true, consumer: true, exception: true, span: true, log: false };
+const ALL = { consumer: true, exception: true, span: true, log: false };
 
 export const SENDERS: readonly Sender[] = [
   {
@@ -53,7 +52,7 @@ export const SENDERS: readonly Sender[] = [
     install: npm('express@5', ...NODE_SDK),
     run: ['node', 'express.cjs'],
     env: NODE_ENV,
-    tells: { ...ALL, framework: 'express' },
+    sends: { ...ALL, framework: 'express' },
   },
   {
     name: 'OpenTelemetry SDK for Node.js, Fastify 5',
@@ -61,7 +60,7 @@ export const SENDERS: readonly Sender[] = [
     install: npm('fastify@5', '@fastify/otel', ...NODE_SDK),
     run: ['node', 'fastify.cjs'],
     env: NODE_ENV,
-    tells: { ...ALL, exception: false, framework: 'fastify' },
+    sends: { ...ALL, exception: false, framework: 'fastify' },
   },
   {
     name: 'OpenTelemetry SDK for Python, FastAPI',
@@ -76,14 +75,14 @@ export const SENDERS: readonly Sender[] = [
     ],
     run: ['venv/bin/opentelemetry-instrument', 'venv/bin/python', ...UVICORN],
     env: { OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED: 'true' },
-    tells: { ...ALL, log: true, framework: 'fastapi' },
+    sends: { ...ALL, log: true, framework: 'fastapi' },
   },
   {
     name: 'apitally 1.0.0 for Python, FastAPI',
     needs: 'python3',
     install: [VENV, [...PIP, 'apitally[fastapi]==1.0.0', 'uvicorn']],
     run: ['venv/bin/python', ...UVICORN],
-    tells: { ...ALL, log: true, framework: 'fastapi' },
+    sends: { ...ALL, log: true, framework: 'fastapi' },
   },
   {
     name: 'OpenTelemetry SDK for Go, net/http',
@@ -94,7 +93,7 @@ export const SENDERS: readonly Sender[] = [
       ['go', 'build', '-o', 'app', 'main.go'],
     ],
     run: ['./app'],
-    tells: { ...ALL, exception: false, framework: 'net/http' },
+    sends: { ...ALL, exception: false, framework: 'net/http' },
   },
   {
     name: 'OpenTelemetry agent for Java, com.sun.net.httpserver',
@@ -110,9 +109,13 @@ export const SENDERS: readonly Sender[] = [
     ],
     run: ['java', '-javaagent:opentelemetry-javaagent.jar', 'App'],
     routes: { user: '/users', users: '/users', boom: '/boom' },
-    tells: { ...ALL, consumer: false, exception: false, span: false, framework: 'unknown' },
+    sends: { ...ALL, consumer: false, exception: false, span: false, framework: 'unknown' },
   },
 ];
+
+/** What npm, pip, Go and Maven write if their registry cannot be reached. */
+const UNREACHABLE =
+  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Connection refused/;
 
 export function hasProgram(program: string): boolean {
   try {
@@ -131,12 +134,22 @@ export class SenderApp {
 
   constructor(private readonly sender: Sender) {}
 
-  /** @throws Error with what the installation said when it fails */
-  install(): void {
+  /**
+   * Whether the packages are installed; they are not if their registry cannot be reached.
+   *
+   * @throws Error with the output of the installation if it fails otherwise
+   */
+  install(): boolean {
     this.directory = mkdtempSync(join(tmpdir(), 'sender-'));
     cpSync(join(process.cwd(), 'test/clients/apps'), this.directory, { recursive: true });
-    for (const [program, ...args] of this.sender.install)
-      execFileSync(program, args, { cwd: this.directory, stdio: 'pipe', timeout: INSTALLED_WITHIN_MS });
+    try {
+      for (const [program, ...args] of this.sender.install)
+        execFileSync(program, args, { cwd: this.directory, stdio: 'pipe', timeout: INSTALLED_WITHIN_MS });
+      return true;
+    } catch (error) {
+      if (error instanceof Error && UNREACHABLE.test(error.message)) return false;
+      throw error;
+    }
   }
 
   async start(env: Readonly<Record<string, string>>): Promise<void> {
@@ -166,7 +179,8 @@ export class SenderApp {
   }
 
   async stop(): Promise<void> {
-    if (this.child) await endProcess(this.child, 'SIGTERM');
+    // OpenTelemetry's SDK for Node.js handles SIGTERM and goes on.
+    if (this.child) await endProcess(this.child, 'SIGKILL');
     this.child = undefined;
   }
 

@@ -3,23 +3,33 @@
  * JSON on standard output (Linux). Rates are per second of processor time that the measured process took, engine and
  * merges included: what else the machine does changes them little.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../../src/admin/admin.service.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
+import { decode } from '../../../src/collector/otlp/encoding.js';
+import { ExportTraceServiceRequestSchema } from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { Span_SpanKind } from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { parseTraces } from '../../../src/collector/otlp/traces.parser.js';
+import { weighSpan } from '../../../src/collector/message.js';
 import { Config } from '../../../src/config/config.js';
+import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/ingestion/row-encoder.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { logFile } from '../../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../../collector/setup/messages.js';
+import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
 import { ServiceProcess } from '../../collector/setup/service-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
 const ROWS_PER_MESSAGE = 10;
 const SENDERS = 200;
 const BATCH = 10_000;
+/** The batch of OpenTelemetry's SDKs, and the requests in it. */
+const SPANS_PER_BODY = 512;
+const REQUESTS_PER_BODY = 128;
 
 const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
 const dataDir = join(directory, 'service');
@@ -27,7 +37,7 @@ const dataDir = join(directory, 'service');
 async function ratePerCore(pid: number, count: number, work: () => Promise<void>): Promise<number> {
   const before = readProcessorSeconds(pid);
   await work();
-  return Math.round(count / (readProcessorSeconds(pid) - before));
+  return Number((count / (readProcessorSeconds(pid) - before)).toPrecision(4));
 }
 
 async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T>): Promise<T> {
@@ -56,12 +66,13 @@ function collectorRate(service: ServiceProcess, messages: readonly Outgoing[]): 
   return ratePerCore(service.pid, messages.length, () => new Load(messages).run(SENDERS));
 }
 
-const clientId = await withStore(dataDir, async (store) => {
+const { clientId, token } = await withStore(dataDir, async (store) => {
   const admin = new AdminService(store);
   const { id } = await admin.createTeam('Bench', 'premium');
-  return (await admin.createApp(id, 'Bench', 'express')).client_id;
+  const app = await admin.createApp(id, 'Bench', 'express');
+  return { clientId: app.client_id, token: (await admin.createWriteToken(app.id)).token };
 });
-const service = await ServiceProcess.start(dataDir);
+const service = await ServiceProcess.start(dataDir, { env: { COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0' } });
 const base = `${service.collectorUrl}/v2/${clientId}/prod`;
 const many = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));
@@ -83,12 +94,74 @@ const files = (count: number) =>
       many(ROWS_PER_MESSAGE, () => buildLogItem({ request: { path: '/p/1/:id', body: 'eyJhIjoxfQ==' } })),
     ),
   }));
+/** A body of spans: requests, and as many spans below each as there is room for. */
+function buildSpans(requests: number): Buffer {
+  const below = SPANS_PER_BODY / requests - 1;
+  return traces(
+    many(requests, (index) => {
+      const root = serverSpan({ 'user.id': `c${index % 500}`, 'http.route': `/p/${index % 10}/:id` });
+      const { traceId, spanId: parentSpanId } = root;
+      const inner = many(below, () =>
+        serverSpan(
+          {},
+          {
+            ...{
+              traceId,
+              parentSpanId,
+              spanId: randomBytes(8),
+              name: 'SELECT users',
+              kind: Span_SpanKind.CLIENT,
+            },
+            attributes: attributes({
+              'db.system.name': 'postgresql',
+              'db.query.text': 'SELECT * FROM users',
+              rows: 3,
+            }),
+          },
+        ),
+      );
+      return [root, ...inner];
+    }).flat(),
+  );
+}
+const spans = (count: number, requests: number) =>
+  many(count, () => ({
+    url: `${service.collectorUrl}/v1/traces`,
+    body: buildSpans(requests),
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/x-protobuf' },
+  }));
+
+/** Spans a second of which the rows are made, as the collector makes them. */
+function parsedRate(count: number): Promise<number> {
+  const bodies = many(20, () => buildSpans(REQUESTS_PER_BODY));
+  const ids = { app_env_id: 1, endpoint_id: 1, consumer_id: 1 };
+  return ratePerCore(process.pid, count * SPANS_PER_BODY, () => {
+    for (let at = 0; at < count; at++) {
+      const request = decode(ExportTraceServiceRequestSchema, bodies[at % bodies.length]!, 'protobuf');
+      for (const message of parseTraces(request, { digest: String(at), env: 'prod', now: Date.now() })) {
+        const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));
+        for (const piece of [
+          ...encodePieces('logged_spans', message.spans, (row) => ({ app_id: 1, ...row }), weighSpan),
+          ...encodePieces('logged_requests', message.logs, (row) => toLogRow(1, row, ids), weighRequest),
+          ...encodePieces('request_counts', counts, (row) => row),
+        ])
+          if (piece.rows === '') throw new Error('no rows');
+      }
+    }
+    return Promise.resolve();
+  });
+}
 
 try {
   await collectorRate(service, [...syncs(500), ...files(200)]);
   const sync = await collectorRate(service, syncs(6_000));
   const log = await collectorRate(service, files(3_000));
+  await collectorRate(service, spans(20, REQUESTS_PER_BODY));
+  const mixed = await collectorRate(service, spans(300, REQUESTS_PER_BODY));
+  const alone = await collectorRate(service, spans(150, SPANS_PER_BODY));
   await service.stop();
+  await parsedRate(200);
+  const parsed = await parsedRate(1_000);
   const timestamp = new Date().toISOString().replace('T', ' ').slice(0, -1);
   const common = () => ({
     app_id: 1,
@@ -124,8 +197,14 @@ try {
       ratio: Number((rows / plain).toFixed(3)),
     };
   };
+  const otlp = {
+    parsed_spans_per_second: parsed,
+    stored_spans_per_second: Math.round(mixed * SPANS_PER_BODY),
+    stored_requests_per_second: Math.round(mixed * REQUESTS_PER_BODY),
+    stored_requests_alone_per_second: Math.round(alone * SPANS_PER_BODY),
+  };
   process.stdout.write(
-    `${JSON.stringify({ sync: result(sync, counts), log: result(log, logs) }, null, 2)}\n`,
+    `${JSON.stringify({ sync: result(sync, counts), log: result(log, logs), otlp }, null, 2)}\n`,
   );
 } finally {
   await service.stop();

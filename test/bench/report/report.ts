@@ -1,3 +1,4 @@
+import type { CollectorRates } from '../sections/collector.js';
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
 import type { Results } from './results.js';
@@ -103,14 +104,38 @@ function others({ atOnce, beside, exports, team, startUp, afterMb, imports, coll
       `at most ${figure(peakMb)} MB`,
       '',
     ]),
-    ...Object.entries(collector ?? {}).map(([kind, rate]) => [
+    ...(collector ? listCollector(collector) : []),
+  ];
+  return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
+}
+
+function listCollector({ otlp, ...messages }: CollectorRates): string[][] {
+  return [
+    ...Object.entries(messages).map(([kind, rate]) => [
       `collector, ${kind} messages of 10 rows, one core`,
       `${figure(rate.messages_per_second)} messages/s, ${figure(rate.rows_per_second)} rows/s`,
       `plain insert ${figure(rate.plain_rows_per_second)} rows/s`,
       figure(rate.ratio),
     ]),
+    [
+      'collector, OTLP spans until their rows are encoded',
+      `${figure(otlp.parsed_spans_per_second)} spans/s`,
+      '',
+      '',
+    ],
+    [
+      'collector, OTLP bodies of 128 requests and 384 other spans, one core',
+      `${figure(otlp.stored_requests_per_second)} requests/s, ${figure(otlp.stored_spans_per_second)} spans/s`,
+      '',
+      '',
+    ],
+    [
+      'collector, OTLP bodies of 512 requests, one core',
+      `${figure(otlp.stored_requests_alone_per_second)} requests/s`,
+      '',
+      '',
+    ],
   ];
-  return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
 }
 
 function sizes(results: Results): string {

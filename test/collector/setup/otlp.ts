@@ -173,11 +173,12 @@ export class OtlpSender {
     return { status: response.status, headers: response.headers, bytes };
   }
 
-  /** Sends what must be taken whole. */
+  /** @throws Error if the body is not accepted as a whole */
   async deliver(signal: Signal, body: Buffer): Promise<void> {
     const { status, bytes } = await this.send(signal, body);
+    if (status !== 200) throw new Error(`${signal}: ${status} ${readStatus(bytes)}`);
     const { partialSuccess } = readResponse(signal, bytes);
-    expect({ status, partialSuccess }).toEqual({ status: 200, partialSuccess: undefined });
+    if (partialSuccess) throw new Error(`${signal}: ${partialSuccess.errorMessage}`);
   }
 }
 
