@@ -169,7 +169,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(await requests()).toBe(2);
     });
 
-    it('counts expected errors as successes, in the past too, until the mark is taken back', async () => {
+    it('counts expected errors as successes, in the past too, until the mark is removed', async () => {
       await tenant.write(
         { timestamp: midnight, path: '/a', status_code: 404 },
         { timestamp: midnight, path: '/a', status_code: 500 },

@@ -92,7 +92,7 @@ export class ClickHouseServer {
     this.child = undefined;
   }
 
-  /** Stops the process without ending it: connections are taken by the system, and nothing is answered. */
+  /** Stops the process without ending it: the system accepts connections, and none gets a response. */
   freeze() {
     this.child?.kill('SIGSTOP');
   }
