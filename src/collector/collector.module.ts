@@ -37,17 +37,25 @@ class ResourcesModule {}
 @Module({})
 export class CollectorModule {
   static on(collectorResources: CollectorResources): DynamicModule {
-    const { config, store, monitor, telemetry } = collectorResources;
+    const { config, store, monitor, redis, telemetry } = collectorResources;
     const resources: Provider[] = [
       { provide: Config, useValue: config },
       { provide: ClickHouse, useValue: store },
       { provide: StoreMonitor, useValue: monitor },
       { provide: Telemetry, useValue: telemetry },
     ];
+    // One of each for all that writes in this process.
+    const ingestion: Provider[] = [
+      { provide: NameRegistry, useValue: NameRegistry.create(store, redis, config.nameLimits) },
+      { provide: RequestClaims, useValue: new RequestClaims(redis) },
+    ];
     const committer = {
       provide: BatchCommitter,
-      inject: [ClientApps],
-      useFactory: (apps: ClientApps) => createCommitter(collectorResources, apps),
+      inject: [ClientApps, NameRegistry, RequestClaims],
+      useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims) => {
+        const builder = new BatchBuilder(names, apps, new KnownRequests(store));
+        return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
+      },
     };
     const failedAuth = {
       provide: FailedAuthLimiter,
@@ -68,20 +76,7 @@ export class CollectorModule {
         FallbackModule,
       ],
       controllers: [CollectorController],
-      providers: [ClientApps, CollectorService, committer, failedAuth],
+      providers: [ClientApps, CollectorService, ...ingestion, committer, failedAuth],
     };
   }
-}
-
-function createCommitter(
-  { config, store, redis, telemetry }: CollectorResources,
-  apps: ClientApps,
-): BatchCommitter {
-  const builder = new BatchBuilder(
-    NameRegistry.getShared(store, redis, config.nameLimits),
-    apps,
-    new KnownRequests(store),
-  );
-  const claims = RequestClaims.getShared(store, redis);
-  return new BatchCommitter(new BatchLog(store), builder, new MessageLocks(redis), claims, telemetry);
 }

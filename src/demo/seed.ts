@@ -41,7 +41,7 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
   const blocks = listBlocks(sample.origin, sample.now);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
   const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);
-  const loader = new Loader(new RequestsWriter(store), progress, sample);
+  const loader = new Loader(RequestsWriter.create(store), progress, sample);
   const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
   for (const [index, block] of missing.entries()) {
     if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1) report(`loading ${formatDate(block)} and after`);

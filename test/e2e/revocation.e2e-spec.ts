@@ -3,12 +3,12 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { startServer } from '../collector/setup/server.js';
-import { ApiProcess } from '../setup/api-process.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { detail } from '../setup/contract.js';
+import { prepare } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
-import { command, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
 /** From when a change is acknowledged until every instance goes by it (docs/contract.md#key-revocation). */
@@ -36,7 +36,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   let env: NodeJS.ProcessEnv;
   let store: ClickHouse;
   let admin: AdminService;
-  let instances: ApiProcess[];
+  let instances: ProductProcess[];
 
   beforeAll(async () => {
     redis = await openRedis();
@@ -47,7 +47,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     store = await ClickHouse.open(new Config(env));
     admin = new AdminService(store);
     const serving = { ...env, RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
-    instances = await Promise.all([ApiProcess.start(serving), ApiProcess.start(serving)]);
+    instances = await Promise.all([ProductProcess.start([], serving), ProductProcess.start([], serving)]);
   }, 60_000);
 
   afterAll(async () => {
@@ -59,11 +59,11 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   });
 
   /** Asks an instance again and again, until it has said `last` for two seconds. */
-  async function watch({ url }: ApiProcess, key: string, last: string): Promise<Said[]> {
+  async function watch({ apiUrl }: ProductProcess, key: string, last: string): Promise<Said[]> {
     const all: Said[] = [];
     const deadline = performance.now() + WITHIN_MS + 2 * AFTER_MS;
     for (let since = Infinity; performance.now() < Math.min(deadline, since + AFTER_MS);) {
-      const { status, text } = await sendRaw(url, '/v1/team', { headers: { 'Api-Key': key } });
+      const { status, text } = await sendRaw(apiUrl, '/v1/team', { headers: { 'Api-Key': key } });
       const at = performance.now();
       all.push({ at, what: status === 200 ? '200' : `${status} ${text}` });
       if (all.at(-1)?.what === last) since = Math.min(since, at);
@@ -96,7 +96,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     ];
     const { key, identifier } = await admin.createKey(team.id);
     const revoked = expectEffect(key, DENIED, async () => {
-      expect(await command(['key', 'revoke', identifier], env)).toMatchObject({ code: 0 });
+      expect(await ProductProcess.run(['key', 'revoke', identifier], env)).toMatchObject({ code: 0 });
       return performance.now();
     });
     const unpaid = expectEffect((await admin.createKey(other.id)).key, NOT_PREMIUM, async () => {

@@ -14,7 +14,7 @@ import { Config } from '../../../src/config/config.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { logFile } from '../../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../../collector/setup/messages.js';
-import { ServiceProcess } from '../../collector/setup/service-process.js';
+import { ProductProcess } from '../../setup/product-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
 const ROWS_PER_MESSAGE = 10;
@@ -52,7 +52,7 @@ function plainRate(table: string, row: () => object, batches: number): Promise<n
   });
 }
 
-function collectorRate(service: ServiceProcess, messages: readonly Outgoing[]): Promise<number> {
+function collectorRate(service: ProductProcess, messages: readonly Outgoing[]): Promise<number> {
   return ratePerCore(service.pid, messages.length, () => new Load(messages).run(SENDERS));
 }
 
@@ -61,7 +61,11 @@ const clientId = await withStore(dataDir, async (store) => {
   const { id } = await admin.createTeam('Bench', 'premium');
   return (await admin.createApp(id, 'Bench', 'express')).client_id;
 });
-const service = await ServiceProcess.start(dataDir);
+const service = await ProductProcess.start(
+  ['serve', '--collector'],
+  { DATA_DIR: dataDir, COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' },
+  { built: 'dist-bench/src' },
+);
 const base = `${service.collectorUrl}/v2/${clientId}/prod`;
 const many = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));
