@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { JsonLines } from '../clickhouse/json-lines.js';
-import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
+import { and, notExcluded } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
 import type { ScanStep } from './backward-scan.js';
@@ -136,7 +136,10 @@ export class RequestLogsRepository {
     after: RequestLogKey | undefined,
   ): Promise<JsonLines> {
     const { sql, params } = and(
-      after && isAfter(after),
+      after && {
+        sql: AFTER,
+        params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid },
+      },
       ...(useTermIndex ? termIndexPredicates(scope.appId, filter) : columnPredicates(filter)),
       notExcluded(scope.excludedEndpointIds),
     );
@@ -146,8 +149,4 @@ export class RequestLogsRepository {
       maxResultBytes: MAX_PAGE_BYTES,
     });
   }
-}
-
-function isAfter({ timestamp, request_uuid }: RequestLogKey): Predicate {
-  return { sql: AFTER, params: { after_timestamp: timestamp, after_uuid: request_uuid } };
 }

@@ -46,9 +46,10 @@ describeEmbedded('kill -9 during a load', () => {
       await service.launch();
     }
     await done;
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
+    load.stop();
     await service.stop();
     rmSync(directory, { recursive: true, force: true });
   });

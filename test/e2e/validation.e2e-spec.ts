@@ -122,7 +122,7 @@ describe('a value that is refused', () => {
   });
 });
 
-describe('all faults at once', () => {
+describe('all issues at once', () => {
   it.each(operations.filter(({ parameters }) => parameters.length > 0))(
     '$id: path first, then the order of the table, in any order of the query',
     async (operation) => {

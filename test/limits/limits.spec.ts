@@ -31,7 +31,7 @@ import { RawConnection } from './raw-connection.js';
 import { Template } from './template.js';
 import { type Outcome, TestBed } from './test-bed.js';
 
-/** `LIMITS_LONG=1`, as `npm run test:limits` sets it: attacks as they were measured, and not only as large as shows a fault. */
+/** `LIMITS_LONG=1`, as `npm run test:limits` sets it: attacks as they were measured, and not only as large as shows a failure. */
 const IS_LONG = process.env.LIMITS_LONG === '1';
 /** What the examples of deployment give the collector. */
 const MEMORY_MIB = 1024;

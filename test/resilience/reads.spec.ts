@@ -83,11 +83,11 @@ describe('a store that fails', () => {
     await harness.stop();
     const { failures, requests, wrong: bad, slowestMs } = figures;
     process.stdout.write(
-      `faults tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
+      `failures tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
     );
   });
 
-  /** Asks all operations while the fault befalls the query at one place of each. */
+  /** Asks all operations while the failure hits the query at one place of each. */
   const tryAt = async (failure: FailureMode, expected: Expected, place: number): Promise<string[]> => {
     const operations = harness.operations.filter(({ queries }) => queries.length > place);
     for (const on of new Set(operations.map(({ queries }) => queries[place])))
