@@ -1,5 +1,5 @@
 -- On a cluster (`migrate --cluster`) as well, after `roles.sql`: the servers ask one another for the rows of their shards with
--- the rights of whoever asked. Accounts are kept in the Keeper (docs/cluster), so one node is told.
+-- the rights of the initial user. Accounts are kept in the Keeper (docs/cluster), so the statements run on one node.
 
 -- What is acknowledged is on most replicas of its shard, so that a retry finds it wherever it comes; see docs/operations.md.
 CREATE SETTINGS PROFILE OR REPLACE request_analytics_cluster SETTINGS insert_quorum = 'auto';

@@ -31,7 +31,7 @@ export interface MetricPeriods {
  */
 export function planPeriods(request: PeriodRequest): MetricPeriods {
   const { now, interval, byConsumer } = request;
-  const bounds = interval === undefined ? boundsOfWindow(request) : boundsOfPeriods(request, interval);
+  const bounds = interval === undefined ? getWindowBounds(request) : getPeriodBounds(request, interval);
   const hasMinutes = (bounds[0] ?? 0) >= toSeconds(minutesRetainedFrom(now));
   const coarse: Grain[] = byConsumer ? ['15m_by_consumer'] : ['day', 'hour', '15m'];
   const grains: Grain[] = [
@@ -41,7 +41,7 @@ export function planPeriods(request: PeriodRequest): MetricPeriods {
   return { bounds, sources: bounds.length === 0 ? [] : chooseSources(bounds, grains) };
 }
 
-function boundsOfPeriods({ since, until, now, timezone }: PeriodRequest, interval: Interval): number[] {
+function getPeriodBounds({ since, until, now, timezone }: PeriodRequest, interval: Interval): number[] {
   const retainedFrom = interval === 'minute' ? minutesRetainedFrom(now) : trafficRetainedFrom(now);
   const from = Math.max(
     periodStart(Math.floor(since / 1000), timezone, interval),
@@ -51,7 +51,7 @@ function boundsOfPeriods({ since, until, now, timezone }: PeriodRequest, interva
 }
 
 /** To the minute if minutes are retained, else to the quarter-hour. */
-function boundsOfWindow({ since, until, now }: PeriodRequest): number[] {
+function getWindowBounds({ since, until, now }: PeriodRequest): number[] {
   const hasMinutes = since >= minutesRetainedFrom(now);
   const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;
   const retainedFrom = hasMinutes ? minutesRetainedFrom(now) : trafficRetainedFrom(now);

@@ -42,7 +42,10 @@ export class ApiKeyGuard implements CanActivate {
       if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
     }
     const row = identifier === undefined ? null : await this.keys.find(identifier);
-    if (row && isValid(row, key)) return toAccount(row);
+    if (row && isValid(row, key)) {
+      const { team_id: teamId, team_name: teamName, plan } = row;
+      return { teamId, teamName, plan, keyIdentifier: row.identifier };
+    }
     const exceeded = await this.failedAuth.record(address);
     throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
   }
@@ -51,8 +54,4 @@ export class ApiKeyGuard implements CanActivate {
 function isValid(row: ApiKeyRow, key: string): boolean {
   const current = !row.revoked && (row.expires_at_ms === null || row.expires_at_ms > Date.now());
   return matchesHash(key, row.key_sha256) && current;
-}
-
-function toAccount({ team_id, team_name, plan, identifier }: ApiKeyRow): Account {
-  return { teamId: team_id, teamName: team_name, plan, keyIdentifier: identifier };
 }

@@ -6,6 +6,6 @@ it.each([
   ['s'.repeat(32), 'malformed'],
   [`.${'s'.repeat(32)}`, 'malformed'],
   ['', 'malformed'],
-])('logs only the public part of %j', (typed, told) => {
-  expect(keyIdentifier(typed)).toBe(told);
+])('logs only the public part of %j', (typed, logged) => {
+  expect(keyIdentifier(typed)).toBe(logged);
 });

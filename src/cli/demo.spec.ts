@@ -1,12 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../../test/setup/eventually.js';
-import { captureOutput } from '../../test/setup/secrets/run.js';
+import { ProductProcess } from '../../test/setup/product-process.js';
 
 const TIMEOUT_MS = 90_000;
 /** How long the client library may take to send what it has: it does so every ten seconds. */
@@ -17,41 +15,35 @@ const SHIM = `curl() { printf '%s\\n' "$@"; }`;
 /** The built command, as people start it; `npm test` builds first. */
 describe('request-analytics demo', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-demo-'));
-  let demo: ChildProcess;
+  let demo: ProductProcess;
   let application: ChildProcess | undefined;
-  let output = '';
-  let errors = '';
 
   beforeAll(async () => {
-    const ports = { PORT: String(await freePort()), COLLECTOR_PORT: String(await freePort()) };
-    const own = { DATA_DIR: directory, ...ports, LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' };
-    const env = { ...process.env, ...own, CLICKHOUSE_URL: '', DEMO_API_KEY: '' };
-    demo = spawn(process.execPath, ['dist/cli.js', 'demo'], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    demo.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    demo.stderr?.on('data', (chunk: Buffer) => (errors += chunk.toString()));
-    // Standard output shows the key, and nothing else may.
-    demo.stderr?.on('data', (chunk: Buffer) => {
-      captureOutput('demo', chunk);
+    demo = await ProductProcess.begin(['demo'], {
+      DATA_DIR: directory,
+      LOG_LEVEL: 'warn',
+      RATE_LIMIT_PER_MINUTE: '1000000',
     });
-    await Promise.race([once(demo.stdout!, 'data'), once(demo, 'exit')]);
-    expect(errors).not.toContain('rror');
+    await eventually(() => !demo.isRunning || demo.out.some((line) => line.startsWith('curl ')), TIMEOUT_MS);
+    expect(demo.err.join('\n')).not.toContain('rror');
   }, TIMEOUT_MS);
 
-  afterAll(() => {
+  afterAll(async () => {
     application?.kill('SIGKILL');
-    demo.kill('SIGKILL');
+    await ProductProcess.endAll();
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const lines = () => output.split('\n').filter((line) => line.startsWith('curl '));
+  const lines = () => demo.out.filter((line) => line.startsWith('curl '));
 
   it('says on standard output what to try, and how the loading goes on standard error', () => {
     expect(lines()).toHaveLength(3);
+    const output = demo.out.join('\n');
     expect(output).toMatch(/http:\/\/localhost:\d+\/docs/);
     const [, key] = /API key {4}(\S+)/.exec(output) ?? [];
     expect(output).toMatch(new RegExp(`Dashboard {2}http://localhost:\\d+/#key=${key}$`, 'm'));
-    expect(errors).toContain('loading');
     expect(output).not.toContain('loading');
+    expect(demo.err.join('\n')).toContain('loading');
   });
 
   it('prints lines that a shell takes and the server answers', async () => {
@@ -73,8 +65,8 @@ describe('request-analytics demo', () => {
   });
 
   it('prints two lines with which an application is monitored by the client library', async () => {
-    const [shell] = /^export APITALLY_.+$/m.exec(output) ?? [];
-    const [code] = /^useApitally\(.+$/m.exec(output) ?? [];
+    const [shell] = demo.out.filter((line) => line.startsWith('export APITALLY_'));
+    const [code] = demo.out.filter((line) => line.startsWith('useApitally('));
     const program = `
       const app = require('express')();
       const { useApitally } = require('apitally/express');
@@ -98,7 +90,10 @@ describe('request-analytics demo', () => {
 
   it('prints three variables with which an OpenTelemetry SDK sends', async () => {
     const variables = Object.fromEntries(
-      [...output.matchAll(/^export (OTEL_\w+)='(.+)'$/gm)].map(([, name, value]) => [name, value]),
+      [...demo.out.join('\n').matchAll(/^export (OTEL_\w+)='(.+)'$/gm)].map(([, name, value]) => [
+        name,
+        value,
+      ]),
     ) as Record<string, string>;
     const [, authorization = ''] = variables.OTEL_EXPORTER_OTLP_HEADERS!.split('authorization=');
     const response = await fetch(`${variables.OTEL_EXPORTER_OTLP_ENDPOINT}/v1/traces`, {
@@ -111,20 +106,9 @@ describe('request-analytics demo', () => {
   });
 
   it('exits with 0 when it is stopped', async () => {
-    const exit = once(demo, 'exit');
-    demo.kill('SIGTERM');
-    expect(await exit).toEqual([0, null]);
+    expect(await demo.stop()).toBe(0);
   }, 15_000);
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** What the server says to a curl line as a shell reads it. */
 // The answers' shape is what the tests are about.

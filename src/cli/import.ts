@@ -84,7 +84,7 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     const config = new Config();
     const redis = RedisCoordinator.create(config);
     try {
-      const writer = new RequestsWriter(store, redis, config.nameLimits);
+      const writer = RequestsWriter.create(store, redis, config.nameLimits);
       // Without Redis this process is the only writer, so no incomplete batch is in flight elsewhere.
       const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
       for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);

@@ -1,6 +1,4 @@
-import { NestFactory } from '@nestjs/core';
 import type { Command } from 'commander';
-import { HttpAdapter } from '../http/http.adapter.js';
 import { examples } from './options.js';
 
 /** Prints the OpenAPI document; nothing is opened for it. */
@@ -10,7 +8,10 @@ export function openapiCommand(program: Command): void {
     .description('print the OpenAPI document')
     .addHelpText('after', examples('openapi > openapi.json'))
     .action(async () => {
+      // Loaded here: no other command needs the framework's core.
+      const { NestFactory } = await import('@nestjs/core');
       const { AppModule } = await import('../app.module.js');
+      const { HttpAdapter } = await import('../http/http.adapter.js');
       const { createDocument } = await import('../openapi/openapi.js');
       const app = await NestFactory.create(AppModule, new HttpAdapter(), { preview: true, logger: false });
       process.stdout.write(`${JSON.stringify(createDocument(app), null, 2)}\n`);

@@ -172,7 +172,7 @@ describe('QueryLimiter', () => {
           let most = 0;
           const each = all.map(async ([fate, group]) => {
             const gone = new AbortController();
-            const taken = limiter.run(
+            const finished = limiter.run(
               gone.signal,
               async () => {
                 most = Math.max(most, ++running);
@@ -187,7 +187,7 @@ describe('QueryLimiter', () => {
               setImmediate(() => {
                 gone.abort(new Error(fate));
               });
-            await taken.catch(() => undefined);
+            await finished.catch(() => undefined);
           });
           await Promise.all(each);
           expect([running, limiter.waiting]).toEqual([0, 0]);

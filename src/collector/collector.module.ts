@@ -42,17 +42,27 @@ class ResourcesModule {}
 @Module({})
 export class CollectorModule {
   static on(collectorResources: CollectorResources): DynamicModule {
-    const { config, store, monitor, telemetry } = collectorResources;
+    const { config, store, monitor, redis, telemetry } = collectorResources;
     const resources: Provider[] = [
       { provide: Config, useValue: config },
       { provide: ClickHouse, useValue: store },
       { provide: StoreMonitor, useValue: monitor },
       { provide: Telemetry, useValue: telemetry },
     ];
+    // One of each for all that writes in this process.
+    const ingestion: Provider[] = [
+      { provide: NameRegistry, useValue: NameRegistry.create(store, redis, config.nameLimits) },
+      { provide: RequestClaims, useValue: new RequestClaims(redis) },
+    ];
     const committer = {
       provide: BatchCommitter,
-      inject: [ClientApps],
-      useFactory: (apps: ClientApps) => createCommitter(collectorResources, apps),
+      inject: [ClientApps, NameRegistry, RequestClaims],
+      useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims) => {
+        const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
+        const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
+        const locks = new MessageLocks(redis);
+        return new BatchCommitter(new BatchLog(store), builder, instances, locks, claims, telemetry);
+      },
     };
     const failedAuth = {
       provide: FailedAuthLimiter,
@@ -85,28 +95,11 @@ export class CollectorModule {
         MessageIntake,
         CollectorService,
         OtlpService,
+        ...ingestion,
         committer,
         failedAuth,
         tokenFailures,
       ],
     };
   }
-}
-
-function createCommitter(
-  { config, store, redis, telemetry }: CollectorResources,
-  apps: ClientApps,
-): BatchCommitter {
-  const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
-  const names = NameRegistry.getShared(store, redis, config.nameLimits);
-  const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
-  const claims = RequestClaims.getShared(store, redis);
-  return new BatchCommitter(
-    new BatchLog(store),
-    builder,
-    instances,
-    new MessageLocks(redis),
-    claims,
-    telemetry,
-  );
 }

@@ -11,7 +11,7 @@ describe('the variables of traces', () => {
     ['an exporter', { OTEL_TRACES_EXPORTER: 'otlp' }, PROTOBUF],
     ['no exporter', { ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, null],
     ['the switch', { ...ENDPOINT, OTEL_SDK_DISABLED: 'True' }, null],
-    ['the switch before faults', { OTEL_TRACES_EXPORTER: 'zipkin', OTEL_SDK_DISABLED: 'true' }, null],
+    ['the switch before invalid values', { OTEL_TRACES_EXPORTER: 'zipkin', OTEL_SDK_DISABLED: 'true' }, null],
     ['a protocol alone', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, null],
     ['JSON', { ...ENDPOINT, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }, { protocol: 'http/json' }],
     [

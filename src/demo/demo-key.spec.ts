@@ -1,7 +1,7 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
+import { openMigrated } from '../../test/setup/schema.js';
 import { AdminError, AdminService } from '../admin/admin.service.js';
-import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrations/migrate.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { demoKey } from './demo-key.js';
 
 describe('demoKey', () => {
@@ -19,8 +19,7 @@ describe('demoKey', () => {
 
   beforeAll(async () => {
     test = await createTestStore();
-    store = await ClickHouse.open(test.config);
-    await migrate(store);
+    store = await openMigrated(test.config);
     admin = new AdminService(store);
   });
 

@@ -2,7 +2,7 @@ import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../ingestion/request-record.js';
 import { type DemoClient, pickClient } from './clients.js';
 import type { DemoEndpoint, Entity } from './endpoints.js';
-import { routineRequests } from './health-probes.js';
+import { createProbeRequests } from './health-probes.js';
 import { Random, Weighted } from './random.js';
 import {
   type ModelledResponse,
@@ -42,7 +42,7 @@ const LONGEST_ROW_MS = 6 * 25_000;
  */
 export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
   const random = new Random(slot / SLOT_MS);
-  const requests = routineRequests(random, slot);
+  const requests = createProbeRequests(random, slot);
   const visits = random.poisson(expectedVisits(slot, origin));
   const day = Math.floor((slot - origin) / DAY_MS);
   for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, origin, pickClient(random, day)));

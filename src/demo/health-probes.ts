@@ -6,9 +6,9 @@ import type { Random } from './random.js';
 import { SLOT_MS } from './traffic-curve.js';
 import { getHost } from './urls.js';
 
-const PROBE = 'kube-probe/1.31';
+const PROBE_AGENT = 'kube-probe/1.31';
 
-interface Routine {
+interface Probe {
   method: string;
   path: string;
   /** It is due in every `every`th slot. */
@@ -18,21 +18,21 @@ interface Routine {
   responseBytes: number;
 }
 
-/** What machines ask by the clock: health checks, and the metrics that the demo excludes. */
-const ROUTINES: readonly Routine[] = [
-  { method: 'GET', path: '/healthz', every: 1, userAgent: PROBE, requestBytes: 0, responseBytes: 15 },
-  { method: 'GET', path: '/ready', every: 2, userAgent: PROBE, requestBytes: 0, responseBytes: 27 },
+/** Requests that machines send by the clock: health checks, and the metrics that the demo excludes. */
+const PROBES: readonly Probe[] = [
+  { method: 'GET', path: '/healthz', every: 1, userAgent: PROBE_AGENT, requestBytes: 0, responseBytes: 15 },
+  { method: 'GET', path: '/ready', every: 2, userAgent: PROBE_AGENT, requestBytes: 0, responseBytes: 27 },
   { ...EXCLUDED, every: 2, userAgent: 'metrics-agent/1.9.0', requestBytes: 1_840, responseBytes: 0 },
 ];
 
-export function routineRequests(random: Random, slot: number): DemoRequest[] {
-  return ROUTINES.filter(({ every }) => (slot / SLOT_MS) % every === 0).map((routine) =>
-    createProbe(random, slot, routine),
+export function createProbeRequests(random: Random, slot: number): DemoRequest[] {
+  return PROBES.filter(({ every }) => (slot / SLOT_MS) % every === 0).map((probe) =>
+    createProbe(random, slot, probe),
   );
 }
 
-function createProbe(random: Random, slot: number, routine: Routine): DemoRequest {
-  const { method, path, userAgent, requestBytes, responseBytes } = routine;
+function createProbe(random: Random, slot: number, probe: Probe): DemoRequest {
+  const { method, path, userAgent, requestBytes, responseBytes } = probe;
   const url = `https://${getHost('prod')}${path}`;
   const isDown = random.chance(0.002);
   return {

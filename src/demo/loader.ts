@@ -26,7 +26,7 @@ export function listBlocks(origin: number, now: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * BLOCK_MS);
 }
 
-/** The steps that loading a block may take, as the journal knows them. */
+/** The steps that loading a block may take, as the progress log has them. */
 export function getSteps(block: number): { started: string; done: string } {
   return { started: `block ${block} begun as requests`, done: `block ${block} done` };
 }

@@ -19,7 +19,7 @@ export class SeedProgress {
   /** @param steps all steps that will be checked; any other counts as not completed. */
   static async open(store: ClickHouse, appId: number, steps: readonly string[]): Promise<SeedProgress> {
     const params = { app_id: appId, request_uuids: steps.map((step) => hashUuid(`demo ${step}`)) };
-    const rows = await store.rows<{ request_uuid: string }>('demo.journal', DONE, params);
+    const rows = await store.rows<{ request_uuid: string }>('demo.progress', DONE, params);
     return new SeedProgress(store, appId, new Set(rows.map(({ request_uuid }) => request_uuid)));
   }
 

@@ -1,7 +1,7 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
+import { openMigrated } from '../../test/setup/schema.js';
 import { AdminService } from '../admin/admin.service.js';
-import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { migrate } from '../clickhouse/migrations/migrate.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { EXCLUDED } from './endpoints.js';
@@ -83,8 +83,7 @@ describe('seedDemo', () => {
 
   beforeAll(async () => {
     test = await createTestStore();
-    store = await ClickHouse.open(test.config);
-    await migrate(store);
+    store = await openMigrated(test.config);
     admin = new AdminService(store);
     teamId = (await admin.createTeam('Demo', 'premium', ORIGIN)).id;
     appId = (await admin.createApp(teamId, 'Shop API', 'express', ORIGIN)).id;
@@ -161,13 +160,13 @@ describe('seedDemo', () => {
 
   it('adds nothing when a block of sums comes again, because its start was cut short before it was noted', async () => {
     const progress = await SeedProgress.open(store, appId, []);
-    const loader = new Loader(new RequestsWriter(store), progress, { appId, origin: ORIGIN, now: NOW });
+    const loader = new Loader(RequestsWriter.create(store), progress, { appId, origin: ORIGIN, now: NOW });
     const [first] = listBlocks(ORIGIN, NOW);
     await loader.load(first!);
     expect(await traffic()).toEqual(recount(NOW));
   });
 
-  it('marks one endpoint as excluded at the first start, and never again once the mark was taken back', async () => {
+  it('marks one endpoint as excluded at the first start, and never again once the mark was removed', async () => {
     expect(await excluded()).toEqual([{ path: EXCLUDED.path }]);
     await admin.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, false);
     await start(NOW);

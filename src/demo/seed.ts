@@ -51,10 +51,11 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
   const blocks = listBlocks(sample.origin, sample.now);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
   const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);
-  const loader = new Loader(new RequestsWriter(store), progress, sample);
+  const loader = new Loader(RequestsWriter.create(store), progress, sample);
   const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
   for (const [index, block] of missing.entries()) {
-    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1) report(`loading ${formatDate(block)} and after`);
+    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1)
+      report(`loading ${new Date(block).toISOString().slice(0, 10)} and after`);
     await loader.load(block);
     if (!progress.isDone(EXCLUSION)) await exclude(store, sample.appId, progress);
   }
@@ -80,8 +81,4 @@ async function ensureApp(admin: AdminService, teamId: number, now: number) {
 
 function computeOrigin(now: number): number {
   return Math.floor(trafficRetainedFrom(now) / DAY_MS) * DAY_MS;
-}
-
-function formatDate(epochMs: number): string {
-  return new Date(epochMs).toISOString().slice(0, 10);
 }

@@ -3,7 +3,7 @@ import { isStaticAssetOrHealthCheck } from './log-exclusion.js';
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0';
 
-describe('isNoise', () => {
+describe('isStaticAssetOrHealthCheck', () => {
   it.each([
     '/health',
     '/healthz',
@@ -91,11 +91,11 @@ describe('isNoise', () => {
     [false, 'https://api.example.com/users?next=/ping'],
     [false, 'https://ping'],
     [false, '/users#/ping'],
-  ])('judges by the path of the URL where no route matched: %p for %s', (expected, url) => {
+  ])('uses the path of the URL where no route matched: %p for %s', (expected, url) => {
     expect(isStaticAssetOrHealthCheck(null, url, null)).toBe(expected);
   });
 
-  it('judges by the path pattern alone where there is one', () => {
+  it('uses the path pattern alone where there is one', () => {
     expect(isStaticAssetOrHealthCheck('/{slug}', '/ping', null)).toBe(false);
     expect(isStaticAssetOrHealthCheck('/ping', '/v1/ping/now', null)).toBe(true);
   });

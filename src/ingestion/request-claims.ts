@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
 import type { RedisCoordinator } from '../redis/redis-coordinator.js';
@@ -10,12 +9,9 @@ const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
-/** Keyed by what the writers share: Redis, else the store. */
-const shared = new WeakMap<ClickHouse | RedisCoordinator, RequestClaims>();
-
 /**
  * Claims on requests: if several writers have the same request, one at a time checks whether the store has it and
- * writes it. Within a process always; across processes if they share Redis.
+ * writes it. A process has one for all its writers; it coordinates with other processes if they share Redis.
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
@@ -23,13 +19,6 @@ export class RequestClaims {
   private readonly claimed = new Map<string, Promise<void>>();
 
   constructor(private readonly redis: RedisCoordinator | null) {}
-
-  /** The claims that all writers of this process share for one store. */
-  static getShared(store: ClickHouse, redis: RedisCoordinator | null): RequestClaims {
-    const claims = shared.get(redis ?? store) ?? new RequestClaims(redis);
-    shared.set(redis ?? store, claims);
-    return claims;
-  }
 
   /**
    * Runs the work once no other writer has a claim on any of the requests.

@@ -17,22 +17,28 @@ const WAIT_FOR_CLAIMS_MS = 75_000;
 export class RequestsWriter {
   private readonly log: BatchLog;
   private readonly known: KnownRequests;
-  private readonly claims: RequestClaims;
-  private readonly names: NameRegistry;
 
-  /**
-   * @param redis coordinates processes that write to the store; null if this is the only one
-   * @param limits on names for apps without their own limits
-   */
   constructor(
     private readonly store: ClickHouse,
-    redis: RedisCoordinator | null = null,
-    limits = DEFAULT_LIMITS,
+    private readonly names: NameRegistry,
+    private readonly claims: RequestClaims,
   ) {
     this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
-    this.claims = RequestClaims.getShared(store, redis);
-    this.names = NameRegistry.getShared(store, redis, limits);
+  }
+
+  /**
+   * The only writer of its process.
+   *
+   * @param redis coordinates processes that write to the store; null if this is the only one
+   * @param limits on names for apps without their own limits
+   */
+  static create(
+    store: ClickHouse,
+    redis: RedisCoordinator | null = null,
+    limits = DEFAULT_LIMITS,
+  ): RequestsWriter {
+    return new RequestsWriter(store, NameRegistry.create(store, redis, limits), new RequestClaims(redis));
   }
 
   /**

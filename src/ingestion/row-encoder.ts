@@ -1,3 +1,4 @@
+import { toRecordJson } from '../request-logs/request-log.record.js';
 import type { IngestTable, Piece } from './batch-log.js';
 import { dateTime64 } from './names/id-generator.js';
 import type { RequestIds } from './names/name-registry.js';
@@ -76,30 +77,6 @@ export function toRequestRow(appId: number, record: RequestRecord, ids: RequestI
     response_time_ms: response_time_ms ?? -1,
     excluded_from_logs,
   });
-}
-
-/**
- * The members of a request log record after `request_uuid`, and the closing brace, as the API sends them, with the names
- * and the order of the specification.
- */
-function toRecordJson(record: RequestRecord): string {
-  const { env, consumer, method, path, url, status_code } = record;
-  const { request_size_bytes, response_size_bytes, response_time_ms, client_ip, client_country_iso_code } =
-    record;
-  const members = {
-    env,
-    consumer: consumer?.identifier ?? null,
-    method,
-    path,
-    url,
-    status_code,
-    request_size_bytes,
-    response_size_bytes,
-    response_time_ms: response_time_ms ?? 0,
-    client_ip,
-    client_country_iso_code,
-  };
-  return JSON.stringify(members).slice(1);
 }
 
 /** About how many characters a row of counts has. */

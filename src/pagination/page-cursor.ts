@@ -62,7 +62,7 @@ export class CursorResolver extends InputValidator {
     await this.tokens.ensureSecret();
     const content = this.tokens.verify(input.next_token);
     const fingerprint = { ...input.fingerprint, teamId: context.account.teamId, appId: input.app_id };
-    // With another filter refused, the token cannot be held against the query: that fault is enough for this answer.
+    // With another filter refused, the token cannot be held against the query: that issue is enough for this answer.
     if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
       return content;
     context.addIssue('next_token', invalidToken);

@@ -10,7 +10,7 @@ function failuresWithLimit(limit: number) {
 }
 
 describe('FailedAuthLimiter', () => {
-  it('judges as many invalid keys as the limit allows, then refuses with the time to wait', async () => {
+  it('checks as many invalid keys as the limit allows, then rejects with the time to wait', async () => {
     const limiter = failuresWithLimit(3);
     for (let n = 0; n < 3; n++) {
       expect(await limiter.retryAfter(ADDRESS)).toBeNull();

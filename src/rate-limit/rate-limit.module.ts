@@ -20,10 +20,6 @@ function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): Window
   return counter;
 }
 
-function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
-  return [{ limit: rateLimitPerMinute, ttl: WINDOW_MS }];
-}
-
 /** Counts requests and failed authentications: in Redis if configured, else in the process. */
 @Module({
   providers: [
@@ -32,7 +28,13 @@ function createOptions({ rateLimitPerMinute }: Config): ThrottlerModuleOptions {
       useFactory: createCounter,
       inject: [Config, { token: Telemetry, optional: true }],
     },
-    { provide: getOptionsToken(), useFactory: createOptions, inject: [Config] },
+    {
+      provide: getOptionsToken(),
+      inject: [Config],
+      useFactory: ({ rateLimitPerMinute: limit }: Config): ThrottlerModuleOptions => [
+        { limit, ttl: WINDOW_MS },
+      ],
+    },
     { provide: getStorageToken(), useClass: CounterStorage },
     RateLimitGuard,
     FailedAuthLimiter,

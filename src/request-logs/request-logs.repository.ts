@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { JsonLines } from '../clickhouse/json-lines.js';
-import { type Predicate, and, notExcluded } from '../clickhouse/predicates.js';
+import { and, notExcluded } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
 import type { ScanStep } from './backward-scan.js';
+import { OPEN_RECORD_SQL, RECORD_SQL } from './request-log.record.js';
 import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
 
 /** The key of a record in the order of the pages. */
@@ -31,19 +32,13 @@ type PageQuery = [
 /** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
-/** Bytes of the beginning of a record, with its timestamp and UUID. */
-export const KEY_LENGTH =
-  `{"timestamp":"2026-11-20T14:05:09.123Z","request_uuid":"0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"`.length;
-/** A record's JSON text up to `request_uuid`; the store has the following members as text. */
-const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
-
 const IN_WINDOW = `
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
   AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
-const PAGE = `SELECT concat(${HEAD}, record_json)${IN_WINDOW}`;
+const PAGE = `SELECT ${RECORD_SQL}${IN_WINDOW}`;
 /** The same records' bytes, about: without the members before `record_json`. */
 const SIZES = `SELECT toString(length(record_json))${IN_WINDOW}`;
 const STATS = `
@@ -58,11 +53,6 @@ LIMIT {limit:UInt32}`;
 const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
   AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
 
-/** Details have 0 for an unknown size, because public clients do not accept null. No JSON string contains such a member. */
-const WITH_SIZES = ['request', 'response'].reduce(
-  (sql, which) => `replaceOne(${sql}, '"${which}_size_bytes":null', '"${which}_size_bytes":0')`,
-  'substring(record_json, 1, length(record_json) - 1)',
-);
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
 /**
@@ -77,7 +67,7 @@ WITH (
     AND request_uuid = {request_uuid:UUID}
     AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')
 ) AS found
-SELECT concat(${HEAD}, ${WITH_SIZES}, ${added}',',
+SELECT concat(${OPEN_RECORD_SQL}, ${added}',',
   substring(if(found.2 = '', {empty_capture:String}, found.2), 2))
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
@@ -146,7 +136,10 @@ export class RequestLogsRepository {
     after: RequestLogKey | undefined,
   ): Promise<JsonLines> {
     const { sql, params } = and(
-      after && isAfter(after),
+      after && {
+        sql: AFTER,
+        params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid },
+      },
       ...(useTermIndex ? termIndexPredicates(scope.appId, filter) : columnPredicates(filter)),
       notExcluded(scope.excludedEndpointIds),
     );
@@ -156,8 +149,4 @@ export class RequestLogsRepository {
       maxResultBytes: MAX_PAGE_BYTES,
     });
   }
-}
-
-function isAfter({ timestamp, request_uuid }: RequestLogKey): Predicate {
-  return { sql: AFTER, params: { after_timestamp: timestamp, after_uuid: request_uuid } };
 }

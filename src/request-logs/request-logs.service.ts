@@ -12,18 +12,14 @@ import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
 import { LogRateEstimator } from './log-rate-estimator.js';
+import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
 import {
   DEFAULT_SPAN_MS,
   type GetRequestDetailsInput,
   type ListRequestLogsInput,
 } from './request-logs.input.js';
-import {
-  KEY_LENGTH,
-  MAX_PAGE_BYTES,
-  type RequestLogKey,
-  RequestLogsRepository,
-} from './request-logs.repository.js';
+import { MAX_PAGE_BYTES, type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
 import { addTrace, findOpenTrace } from './request-trace.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
 

@@ -143,7 +143,7 @@ describe('@Input()', () => {
     expect(await requestPlaces('/v1/apps/0/things/x')).toEqual(['path.app_id', 'path.request_uuid']);
   });
 
-  it('writes a fault as FastAPI does', async () => {
+  it('writes an issue as FastAPI does', async () => {
     const { text } = await get('/v1/apps/0/things');
     expect(text).toBe(
       '{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],' +
@@ -174,7 +174,7 @@ describe('@Input()', () => {
     expect(unsent).toMatchObject([{ loc: ['query', 'start'], input: null, type: 'value_error' }]);
   });
 
-  it('joins the faults of the check to the others, each in its place', async () => {
+  it('joins the issues of the check to the others, each in its place', async () => {
     const query = 'limit=0&next_token=of-team-8&start=2025-01-02&end=2025-01-01&method=abcde';
     expect(await requestPlaces(`/v1/apps/1/things?${query}`)).toEqual([
       'query.method',

@@ -38,18 +38,18 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     // A class that was imported as a type only is `Object` here and would not be validated.
     if (declared.length === 0) throw new Error(`${inputClass.name} declares no fields`);
     const hasBody = declared.some((field) => field.in === 'body');
-    const { members, fault } = hasBody ? await readBody() : NO_BODY;
+    const { members, issue } = hasBody ? await readBody() : NO_BODY;
     // Members of an invalid body are not validated.
-    const fields = fault ? declared.filter((field) => field.in !== 'body') : declared;
+    const fields = issue ? declared.filter((field) => field.in !== 'body') : declared;
     const raw = { path, query, body: members };
     const input = plainToInstance(inputClass, selectRawFields(fields, raw));
     const context = new ValidationContext(fields, raw, account);
     addFieldIssues(input, context);
-    if (!fault) {
+    if (!issue) {
       if (isCrossFieldValidated(input)) input.validate(context);
       await this.validator?.validate(input, context);
     }
-    const issues = [...context.issues(), ...(fault ? [fault] : [])];
+    const issues = [...context.issues(), ...(issue ? [issue] : [])];
     if (issues.length > 0) throw new ValidationException(issues);
     return input;
   }

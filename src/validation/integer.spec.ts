@@ -63,7 +63,7 @@ describe('parseInteger', () => {
     );
   });
 
-  it('judges any text, without delay', () => {
+  it('accepts or rejects any text, without delay', () => {
     const malicious = fc.constantFrom(
       ' '.repeat(20_000) + 'x',
       '1_'.repeat(20_000),

@@ -76,7 +76,7 @@ describe('the validation error body', () => {
     );
   });
 
-  it('is a 422 with every fault', () => {
+  it('is a 422 with every issue', () => {
     const issue = issues.createIssue('path', 'app_id', '', issues.notAnInteger);
     const failure = new issues.ValidationException([issue]);
     expect([failure.getStatus(), failure.getResponse()]).toEqual([422, { detail: [issue] }]);

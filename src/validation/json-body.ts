@@ -20,7 +20,7 @@ export interface JsonBody {
   /** By name, each as JSON text with its original digits. */
   readonly members: ReadonlyMap<string, string>;
   /** Why there are no members, if the body is not a JSON object. */
-  readonly fault?: ValidationIssue;
+  readonly issue?: ValidationIssue;
 }
 
 export const NO_BODY: JsonBody = { members: new Map() };
@@ -60,7 +60,7 @@ function notJson(offset: number, why: string): JsonBody {
 }
 
 function refused(path: JsonPath, input: unknown, refusal: ConstraintViolation): JsonBody {
-  return { ...NO_BODY, fault: createIssue('body', path, input, refusal) };
+  return { ...NO_BODY, issue: createIssue('body', path, input, refusal) };
 }
 
 function decodeText(bytes: Buffer): string | undefined {

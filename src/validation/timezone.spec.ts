@@ -29,7 +29,7 @@ describe('parseTimezone', () => {
     for (const text of texts) expect([text, parseTimezone(text)]).toEqual([text, unknownTimezone]);
   });
 
-  it('judges any text, and never throws', () => {
+  it('accepts or rejects any text, and never throws', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const zone = parseTimezone(text);

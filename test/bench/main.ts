@@ -109,7 +109,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 try {
   await main();
 } catch (error) {
-  const told = error instanceof UsageError ? error.message : error instanceof Error ? error.stack : error;
-  process.stderr.write(`${String(told)}\n`);
+  const message = error instanceof UsageError ? error.message : error instanceof Error ? error.stack : error;
+  process.stderr.write(`${String(message)}\n`);
   process.exitCode = 1;
 }

@@ -117,7 +117,7 @@ export class Service {
   }
 
   private last = 10_000;
-  /** The first of so many numbers of samples that nobody had before. */
+  /** The first of so many unused numbers of samples. */
   private takeNext(count: number): number {
     this.last += count;
     return this.last - count;

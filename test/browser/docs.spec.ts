@@ -1,7 +1,8 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { TestApp } from '../setup/app.js';
 import { HOST, describeWithChromium, launchBrowser } from '../setup/browser.js';
-import { command, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 
 describeWithChromium('/docs in a browser', () => {
   let app: TestApp;
@@ -77,8 +78,8 @@ describeWithChromium('/docs in a browser', () => {
     const commands = texts.filter((text) => text.startsWith('npm '));
     expect(commands).toEqual(['npm run demo', expect.stringMatching(/^npm run -s cli -- key create /)]);
     const place = dataDirectory();
-    await command(['team', 'create', '--name', 'Acme'], place.env);
-    const { code, out, err } = await command(commands[1]!.split(' ').slice(5), place.env);
+    await ProductProcess.run(['team', 'create', '--name', 'Acme'], place.env);
+    const { code, out, err } = await ProductProcess.run(commands[1]!.split(' ').slice(5), place.env);
     expect([code, out, err]).toEqual([0, [expect.stringContaining('"key":')], [expect.anything()]]);
     place.remove();
   });

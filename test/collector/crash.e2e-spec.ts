@@ -4,35 +4,40 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
+import { prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
-import { prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import type { LogBody, TrafficBody } from '../setup/tenant.js';
 import { Load, type Outgoing } from './setup/load.js';
 import { logFile } from './setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
-import { ServiceProcess } from './setup/service-process.js';
 
-const SYNCS = 3_000;
-const FILES = 300;
+/** Longer with `CRASH_KILLS`, as in a nightly run. */
+const FILES = process.env.CRASH_KILLS === undefined ? 120 : 300;
+const SYNCS = 10 * FILES;
 const ITEMS_PER_FILE = 5;
 const SENDERS = 100;
 /** After how many acknowledgements the process is killed. */
-const CRASHES_AT = [600, 1_600, 2_700];
+const CRASHES_AT = [2 * FILES, 5 * FILES, 9 * FILES];
 
 /** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
 const toCount = (index: number) => 1 + (index % 97);
 
 describeEmbedded('kill -9 during a load', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
-  let service: ServiceProcess;
+  let service: ProductProcess;
   let account: { appId: number; clientId: string; key: string };
   let load: Load;
 
   beforeAll(async () => {
     account = await prepare({ DATA_DIR: directory }, 0);
-    service = await ServiceProcess.start(directory);
+    service = await ProductProcess.start(['serve', '--collector'], {
+      DATA_DIR: directory,
+      COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+      LOG_LEVEL: 'fatal',
+    });
     load = new Load(messages(`${service.collectorUrl}/v2/${account.clientId}/prod`));
     const done = load.run(SENDERS);
     for (const acknowledged of CRASHES_AT) {
@@ -41,9 +46,10 @@ describeEmbedded('kill -9 during a load', () => {
       await service.launch();
     }
     await done;
-  }, 120_000);
+  }, 300_000);
 
   afterAll(async () => {
+    load.stop();
     await service.stop();
     rmSync(directory, { recursive: true, force: true });
   });

@@ -6,12 +6,12 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { KILLS, SEED, randomFrom } from '../resilience/crash.js';
 import { eventually } from '../setup/eventually.js';
-import { prepare } from '../setup/service.js';
+import { prepare } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 import type { TrafficBody } from '../setup/tenant.js';
 import { Load } from './setup/load.js';
 import { buildOtlpLoad, readOtlpTotals } from './setup/otlp-load.js';
-import { BUILT, ServiceProcess } from './setup/service-process.js';
 
 const BODIES_PER_KILL = 60;
 const SENDERS = 20;
@@ -20,7 +20,7 @@ const SETTLING_KILLS = Math.ceil(KILLS / 6);
 
 describeEmbedded('kill -9 while OTLP bodies are sent', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
-  let service: ServiceProcess;
+  let service: ProductProcess;
 
   afterAll(async () => {
     await service.stop();
@@ -31,8 +31,11 @@ describeEmbedded('kill -9 while OTLP bodies are sent', () => {
     const random = randomFrom(SEED);
     const { appId, key } = await prepare({ DATA_DIR: directory }, 0);
     const { token } = await withStore((store) => new AdminService(store).createWriteToken(appId));
-    const env = { COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1' };
-    service = await ServiceProcess.start(directory, { program: BUILT, env });
+    service = await ProductProcess.start(['serve', '--collector'], {
+      DATA_DIR: directory,
+      COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+      COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1',
+    });
     const sendingKills = KILLS - SETTLING_KILLS;
     const { first, messages, expected } = buildOtlpLoad(
       Math.ceil((sendingKills * BODIES_PER_KILL) / 5),

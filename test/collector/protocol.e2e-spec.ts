@@ -237,8 +237,8 @@ describe('the collection interface', () => {
   describe('bounds', () => {
     it('413 for a body that is too long, with and without Content-Length', async () => {
       const body = JSON.stringify(buildSync({ server_errors: ['x'.repeat(3 * MIB)] }));
-      const told = await service.collector.post(client.path('sync'), body);
-      expect([told.status, told.body]).toEqual([413, { detail: 'Payload too large' }]);
+      const rejected = await service.collector.post(client.path('sync'), body);
+      expect([rejected.status, rejected.body]).toEqual([413, { detail: 'Payload too large' }]);
     });
 
     it('413 for a file that unpacks to more than it may', async () => {

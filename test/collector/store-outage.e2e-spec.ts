@@ -88,7 +88,7 @@ describe('a store that is away for a while', () => {
     const send = () => Promise.all([client.send('sync', sync), client.sendLog([item], item.uuid)]);
     // Writes have no name.
     await server.fail({ kind: 'cut', framing: 'chunked', where: 'in-row' }, { on: '', times });
-    await eventually(async () => (await send()).every(({ status }) => status === 202), 30_000);
+    await eventually(async () => (await send()).every(({ status }) => status === 202), 30_000, 50);
     await server.heal();
     expect(await requests()).toBe(11);
     expect(await logs()).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('a store that is away for a while', () => {
   it.each([1, 2, 3])('counts a message once when %d writes were refused', async (times) => {
     const sync = buildSync({ requests: [buildCount({ request_count: 10 })] });
     await server.fail({ kind: 'exception', code: 241 }, { on: '', times });
-    await eventually(async () => (await client.send('sync', sync)).status === 202, 30_000);
+    await eventually(async () => (await client.send('sync', sync)).status === 202, 30_000, 50);
     await server.heal();
     expect(await requests()).toBe(10);
   });

@@ -23,11 +23,11 @@ describe('a client whose types are generated from the document', () => {
     'a path parameter left out': `await client.GET('/v1/apps/{app_id}/traffic', { params: {} });`,
     'an interval that is none': `await client.GET('/v1/apps/{app_id}/traffic', { params: { path, query: { interval: 'week' } } });`,
     'a text for a number': `await client.GET('/v1/apps/{app_id}/traffic', { params: { path, query: { limit: '1' } } });`,
-    'a parameter that nobody knows': `await client.GET('/v1/apps/{app_id}/traffic', { params: { path, query: { from: '' } } });`,
-    'a null taken for a text': `
+    'an unknown parameter': `await client.GET('/v1/apps/{app_id}/traffic', { params: { path, query: { from: '' } } });`,
+    'a null used as a text': `
       const { data } = await client.GET('/v1/apps/{app_id}/request-logs', { params: { path } });
       export const length = data?.data[0]?.path.length;`,
-    'a token taken for granted': `
+    'a token used without a check': `
       const { data } = await client.GET('/v1/apps/{app_id}/consumers', { params: { path } });
       export const token: string = data!.next_token;`,
   };

@@ -270,7 +270,7 @@ export class AppReader {
 
   private nameFilters() {
     const { random } = this;
-    const consumers = [...this.truth.consumers.keys(), 'nobody'];
+    const consumers = [...this.truth.consumers.keys(), 'unknown'];
     return {
       ...(random.chance(0.3) && { env: random.pick([...this.truth.envs.keys(), 'none']) }),
       ...(random.chance(0.3) && { consumer: random.pick(consumers) }),

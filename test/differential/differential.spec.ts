@@ -3,14 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { Load, type Outgoing } from '../collector/setup/load.js';
 import { logFile } from '../collector/setup/log-file.js';
-import { BUILT, ServiceProcess } from '../collector/setup/service-process.js';
 import { CrashSite, Moments, randomFrom } from '../resilience/crash.js';
 import { eventually } from '../setup/eventually.js';
+import { ProductProcess } from '../setup/product-process.js';
+import { openMigrated } from '../setup/schema.js';
 import { forbidInOutput } from '../setup/secrets/run.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type AppBody, AppReader, type Effort, Remembered, expectSame } from './answers.js';
@@ -21,7 +20,7 @@ import { type Summary, Truth } from './truth.js';
 /** `DIFFERENTIAL_SEED`, to repeat what was seen, or a new one. */
 const SEED = Number(process.env.DIFFERENTIAL_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Requests that are drawn for each way in, in each app. */
-const REQUESTS = Number(process.env.DIFFERENTIAL_REQUESTS ?? 150);
+const REQUESTS = Number(process.env.DIFFERENTIAL_REQUESTS ?? 100);
 const IS_LONG = REQUESTS > 2_000;
 const ROUNDS = IS_LONG ? 3 : 2;
 /** How often imports, and the service, are killed in each round. */
@@ -112,13 +111,12 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
   const remembered = new Remembered();
   const apps = WAYS.map((ways) => new MonitoredApp(ways, new Truth(since)));
   let key = '';
-  let service: ServiceProcess | undefined;
+  let service: ProductProcess | undefined;
   const done = { kills: 0, unfinished: 0, imports: 0, messages: 0, compared: 0, records: 0 };
 
   beforeAll(async () => {
     process.stdout.write(`differential: DIFFERENTIAL_SEED=${SEED} DIFFERENTIAL_REQUESTS=${REQUESTS}\n`);
-    const store = await ClickHouse.open(new Config(site.env));
-    await migrate(store);
+    const store = await openMigrated(new Config(site.env));
     const admin = new AdminService(store);
     const { id: team } = await admin.createTeam('Acme', 'premium');
     ({ key } = await admin.createKey(team));
@@ -140,9 +138,11 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     for (let round = 0; round < ROUNDS; round += 1) {
       if (round > 0) await excludeEndpoints();
       await importAll(round);
-      service = await ServiceProcess.start(site.directory, {
-        program: BUILT,
-        env: { RATE_LIMIT_PER_MINUTE: '1000000', COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000' },
+      service = await ProductProcess.start(['serve', '--collector'], {
+        DATA_DIR: site.directory,
+        RATE_LIMIT_PER_MINUTE: '1000000',
+        COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+        LOG_LEVEL: 'fatal',
       });
       await sendAll(service, round);
       await compareAll(service, round);
@@ -213,11 +213,11 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
   }
 
   async function runImport(app: MonitoredApp, file: LogFile, path: string): Promise<Summary> {
-    const { code, said, ms } = await site.run(importArguments(app, file, path));
+    const { code, out, err, ms } = await site.run(importArguments(app, file, path));
     moments.tooLate(ms);
-    if (code !== 0) throw new Error(`The import of ${app.name} ended with ${code}: ${said}`);
+    if (code !== 0) throw new Error(`The import of ${app.name} ended with ${code}: ${err.join('\n')}`);
     done.imports += 1;
-    const line = said.split('\n').find((text) => text.startsWith('{"read"'));
+    const line = out.find((text) => text.startsWith('{"read"'));
     return JSON.parse(line ?? 'null') as Summary;
   }
 
@@ -289,7 +289,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     return second;
   }
 
-  async function sendAll(to: ServiceProcess, round: number) {
+  async function sendAll(to: ProductProcess, round: number) {
     const messages = apps.flatMap((app) => {
       const fresh = [
         ...(round === 0 && (app.takes('log') || app.takes('sync')) ? [makeStartup(app)] : []),
@@ -401,7 +401,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     return { ...wire, request };
   }
 
-  async function compareAll(from: ServiceProcess, round: number) {
+  async function compareAll(from: ProductProcess, round: number) {
     const headers = { 'Api-Key': key };
     const get = async (path: string) =>
       JSON.parse(await (await fetch(`${from.apiUrl}/v1/${path}`, { headers })).text()) as unknown;

@@ -59,7 +59,7 @@ export interface Made {
   shown: Shown;
   consumer: Consumer | null;
   /** A static asset or a health check: counted, never logged. */
-  isNoise: boolean;
+  isExcluded: boolean;
   /** The path was made from the URL, and the status says that there may be no such route. */
   isProbe: boolean;
 }
@@ -150,10 +150,10 @@ export class RequestMaker {
     const at = this.time(oldestDays);
     const consumer = this.consumer(round);
     const [path] = random.pick(ROUTES);
-    const noisy = random.chance(0.05);
-    const agent = noisy && random.chance(0.4) ? PROBE_AGENT : 'curl/8';
+    const excluded = random.chance(0.05);
+    const agent = excluded && random.chance(0.4) ? PROBE_AGENT : 'curl/8';
     const shownPath =
-      noisy && agent !== PROBE_AGENT
+      excluded && agent !== PROBE_AGENT
         ? random.pick([HEALTH_PATH, ASSET_PATH])
         : random.chance(0.1)
           ? null
@@ -161,7 +161,7 @@ export class RequestMaker {
     const [client_ip, client_country_iso_code] = random.pick(ADDRESSES);
     return {
       consumer,
-      isNoise: noisy,
+      isExcluded: excluded,
       isProbe: false,
       shown: {
         timestamp: new Date(at).toISOString(),
@@ -193,7 +193,7 @@ export class RequestMaker {
   }
 
   /** The request as a line of NDJSON. */
-  ndjson({ shown, consumer, isNoise, isProbe }: Made): Line {
+  ndjson({ shown, consumer, isExcluded, isProbe }: Made): Line {
     const { random } = this;
     const { request_uuid, exception, spans } = shown;
     const line: Record<string, unknown> = {
@@ -209,7 +209,7 @@ export class RequestMaker {
       spans: 'SPANS',
       unknown_member: random.text(),
     };
-    const odd: Made = { shown: { ...shown }, consumer, isNoise, isProbe };
+    const odd: Made = { shown: { ...shown }, consumer, isExcluded, isProbe };
     if (random.chance(0.03)) {
       line.request_size_bytes = random.pick([-1, 2 ** 53, 'NaN', 1.5]);
       odd.shown.request_size_bytes = null;
@@ -309,12 +309,12 @@ export class RequestMaker {
     const { random } = this;
     const seconds = Math.floor(this.time(oldestDays) / 1000);
     const isRefused = random.chance(0.1);
-    const noisy = !isRefused && random.chance(0.05);
-    const agent = noisy && random.chance(0.4) ? PROBE_AGENT : 'Mozilla/5.0 "x\\y';
-    const isNoisePath = noisy && agent !== PROBE_AGENT;
+    const excluded = !isRefused && random.chance(0.05);
+    const agent = excluded && random.chance(0.4) ? PROBE_AGENT : 'Mozilla/5.0 "x\\y';
+    const isExcludedPath = excluded && agent !== PROBE_AGENT;
     const path = isRefused
       ? random.pick(refused)
-      : isNoisePath
+      : isExcludedPath
         ? random.pick([HEALTH_PATH, ASSET_PATH])
         : random.pick(['/', '/shop/{id}', '/shop/{id}/parts/{id}', '/a.b/c']);
     const target = path.replaceAll('{id}', () =>
@@ -337,7 +337,7 @@ export class RequestMaker {
     ];
     const made: Made = {
       consumer: user === null ? null : { identifier: user },
-      isNoise: noisy,
+      isExcluded: excluded,
       isProbe: isRefused,
       shown: {
         ...nothingCaptured(),
@@ -368,7 +368,7 @@ export class RequestMaker {
     const made = this.whole(round, 14);
     const target = path.replaceAll('{id}', () => String(this.random.integer(1, 99)));
     const shown = { ...made.shown, path, url: `https://api.example.com${target}`, status_code: 404 };
-    return { ...made, shown: { ...shown, request_headers: [] }, isNoise: false, isProbe: true };
+    return { ...made, shown: { ...shown, request_headers: [] }, isExcluded: false, isProbe: true };
   }
 
   /** An entry of `requests`; a `|` in a consumer arrives as the JavaScript library sends it. */

@@ -98,7 +98,7 @@ export class Truth {
         bytes_received: shown.request_size_bytes ?? 0,
         bytes_sent: shown.response_size_bytes ?? 0,
       });
-      if (made.isNoise || this.isTooOldForLogs(shown)) continue;
+      if (made.isExcluded || this.isTooOldForLogs(shown)) continue;
       summary.logged += 1;
       this.logs.push(shown);
     }
@@ -108,7 +108,7 @@ export class Truth {
   /** An item of a log file: detail of a request that a `sync` counts. */
   logItem(made: Made): void {
     const { request_uuid } = made.shown;
-    if (made.isNoise || request_uuid === null || this.known.has(request_uuid)) return;
+    if (made.isExcluded || request_uuid === null || this.known.has(request_uuid)) return;
     this.known.add(request_uuid);
     this.logs.push(this.meet(made));
   }

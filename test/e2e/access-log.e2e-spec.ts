@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { request } from 'node:http';
 import { buildSync } from '../collector/setup/messages.js';
 import { startServer } from '../collector/setup/server.js';
+import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
-import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const REQUESTS = 20;
@@ -22,20 +23,20 @@ const PLACES: Record<string, () => Place | Promise<Place>> = {
   },
 };
 
-// Both kinds of store are made here, whatever the other suites run on.
+// Both kinds of store are made here, independent of the store of the other suites.
 describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) => {
   let place: Place;
   let prepared: Prepared;
-  let service: Service;
+  let service: ProductProcess;
 
   beforeAll(async () => {
     place = await PLACES[kind]!();
     prepared = await prepare(place.env, REQUESTS);
-    service = await Service.start(['serve', '--collector'], { ...place.env, METRICS_PORT: '' });
+    service = await ProductProcess.start(['serve', '--collector'], { ...place.env, METRICS_PORT: '' });
   });
   afterAll(async () => {
     expect(await service.stop()).toBe(0);
-    await Service.endAll();
+    await ProductProcess.endAll();
     await place.remove();
     closeConnections();
   });

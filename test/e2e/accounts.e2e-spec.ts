@@ -17,9 +17,10 @@ import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages
 import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
-import { ApiProcess } from '../setup/api-process.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { sendRaw } from '../setup/raw-http.js';
+import { openMigrated } from '../setup/schema.js';
 
 /** An account that may not: ACCESS_DENIED. */
 const DENIED = { message: 'store not available (497)' };
@@ -38,14 +39,13 @@ describe('the accounts of clickhouse/accounts', () => {
   let clientId: string;
 
   beforeAll(async () => {
-    const store = await ClickHouse.open(new Config({ DATA_DIR: directory }));
-    await migrate(store);
+    const store = await openMigrated(new Config({ DATA_DIR: directory }));
     const admin = new AdminService(store);
     const team = await admin.createTeam('Acme', 'premium');
     ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
     ({ key } = await admin.createKey(team.id));
     const consumer = { identifier: 'bob', group: 'staff' };
-    await new RequestsWriter(store).write(appId, [
+    await RequestsWriter.create(store).write(appId, [
       buildRequest({ request_uuid: SAMPLE_UUID, consumer, captured_json: '' }),
       buildRequest({ path: '/hidden' }),
       ...Array.from({ length: DENSE }, () => buildRequest()),
@@ -246,7 +246,7 @@ describe('the accounts of clickhouse/accounts', () => {
       const app = await admin.createApp(id, 'Shop', 'express');
       const { identifier } = await admin.createKey(id);
       await admin.revokeKey(identifier);
-      expect(await new RequestsWriter(store).write(app.id, [buildRequest()])).toHaveLength(1);
+      expect(await RequestsWriter.create(store).write(app.id, [buildRequest()])).toHaveLength(1);
       await admin.setExcluded(app.id, 'GET', '/users/{id}', true);
       await admin.setExpectedError(app.id, 'GET', '/users/{id}', 404, true);
       for await (const check of checkTables(store)) expect(check).toMatchObject({ status: 'ok', damage: [] });
@@ -271,8 +271,8 @@ async function tablesOf(store: ClickHouse): Promise<string[]> {
 
 /** What is asked of a server as `npm start` runs it, which then ends. */
 async function withApi<T>(env: NodeJS.ProcessEnv, call: (url: string) => Promise<T>[]): Promise<T[]> {
-  const api = await ApiProcess.start(env);
-  const responses = await Promise.allSettled(call(api.url));
+  const api = await ProductProcess.start([], env);
+  const responses = await Promise.allSettled(call(api.apiUrl));
   expect(await api.stop()).toBe(0);
   return responses.map((response) => {
     if (response.status === 'rejected') throw response.reason;

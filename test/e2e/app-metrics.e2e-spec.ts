@@ -169,7 +169,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(await requests()).toBe(2);
     });
 
-    it('counts expected errors as successes, in the past too, until the mark is taken back', async () => {
+    it('counts expected errors as successes, in the past too, until the mark is removed', async () => {
       await tenant.write(
         { timestamp: midnight, path: '/a', status_code: 404 },
         { timestamp: midnight, path: '/a', status_code: 500 },
@@ -502,7 +502,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
 
   describe('422', () => {
     const good = { since: '2026-11-01', metrics: ['requests'] };
-    const faultsOf = async (body: unknown) => {
+    const readIssues = async (body: unknown) => {
       const { status, body: response } = await tenant.post('metrics', body);
       expect([body, status]).toEqual([body, 422]);
       return (response as { detail: Record<string, unknown>[] }).detail;
@@ -527,8 +527,8 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       ["{'a':1}", { type: 'json_invalid', loc: ['body', 1] }],
       [`{"a":${'['.repeat(16)}${']'.repeat(16)}}`, { type: 'json_invalid', loc: ['body', 20] }],
       [`{"a":${'['.repeat(60_000)}`, { type: 'json_invalid', loc: ['body', 20] }],
-    ])('for the body %.40s', async (text, fault) => {
-      expect(await faultsOf(text)).toMatchObject([fault]);
+    ])('for the body %.40s', async (text, issue) => {
+      expect(await readIssues(text)).toMatchObject([issue]);
     });
 
     it('for bytes that are no text', async () => {
@@ -659,8 +659,8 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       [{ since: '2026-11-02', until: '2026-11-02' }, ['since'], 'value_error'],
       [{ since: '9999-12-31' }, ['since'], 'value_error'],
     ])('for %j', async (change, loc, type) => {
-      const [fault, ...others] = await faultsOf({ ...good, ...change });
-      expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
+      const [issue, ...others] = await readIssues({ ...good, ...change });
+      expect([issue!.type, issue!.loc, others]).toEqual([type, ['body', ...loc], []]);
     });
 
     it('for a result of more than 1,000,000 rows, and not for one of just as many', async () => {
@@ -679,7 +679,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         group_by: ['consumer_id'],
       };
       for (const format of ['ndjson', 'arrow', 'parquet'] as const)
-        expect(await faultsOf({ ...body, format })).toEqual([
+        expect(await readIssues({ ...body, format })).toEqual([
           valueError([], 'the result has more than 1000000 rows', { ...body, format }),
         ]);
       const filters = [{ field: 'consumer_id', op: 'is_not_null' }];
@@ -692,15 +692,15 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     });
 
     it('names since and until where they are not in order', async () => {
-      const [fault] = await faultsOf({ ...good, until: '2026-10-01' });
-      expect(fault).toEqual(valueError(['since'], 'since must be before until', '2026-11-01'));
+      const [issue] = await readIssues({ ...good, until: '2026-10-01' });
+      expect(issue).toEqual(valueError(['since'], 'since must be before until', '2026-11-01'));
     });
 
     it('answers members called like those of every object as any other', async () => {
       const text = '{"__proto__":{"since":"2026-11-01"},"constructor":1,"metrics":["requests"]}';
-      expect(await faultsOf(text)).toMatchObject([{ type: 'missing', loc: ['body', 'since'] }]);
+      expect(await readIssues(text)).toMatchObject([{ type: 'missing', loc: ['body', 'since'] }]);
       const filters = [{ field: '__proto__', op: 'constructor', value: 'x' }];
-      expect(await faultsOf({ ...good, filters })).toMatchObject([
+      expect(await readIssues({ ...good, filters })).toMatchObject([
         { type: 'literal_error' },
         { type: 'literal_error' },
       ]);

@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { type Ended, command, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const SECRET = 's'.repeat(32);
@@ -16,7 +17,7 @@ function readAudit({ err }: Ended): Record<string, unknown>[] {
 // Each process has the engine in it.
 describeEmbedded('the audit of administrative commands', () => {
   const data = dataDirectory();
-  const run = (...args: string[]) => command(args, { ...data.env, LOG_LEVEL: 'silent' });
+  const run = (...args: string[]) => ProductProcess.run(args, { ...data.env, LOG_LEVEL: 'silent' });
   const said: string[] = [];
 
   afterAll(data.remove);
@@ -116,7 +117,7 @@ describeEmbedded('the audit of administrative commands', () => {
     await audited(['import', '-', '--app', '9'], { audit: 'import', app_id: 9, ...refused }, 1);
     const failed = { level: 40, outcome: 'failed', error: 'LineSourceError' };
     await audited(['import', '/nowhere', '--app', '1'], { audit: 'import', app_id: 1, ...failed }, 1);
-    const misconfigured = await command(['team', 'list'], { ...data.env, PORT: 'many' });
+    const misconfigured = await ProductProcess.run(['team', 'list'], { ...data.env, PORT: 'many' });
     expect([misconfigured.code, readAudit(misconfigured)]).toMatchObject([
       78,
       [{ outcome: 'failed', error: 'ConfigError' }],

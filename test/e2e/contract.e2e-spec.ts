@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { type HttpResponse, conforms } from '../setup/conforms.js';
-import { BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
+import { V1_HEADERS, AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import { fill, operations } from '../setup/document.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
@@ -10,7 +10,7 @@ import { Tenant } from '../setup/tenant.js';
 const DAY_MS = 86_400_000;
 const LIMIT = 100;
 const UNKNOWN_KEY = `zzzzzzz.${'z'.repeat(32)}`;
-/** Faults of every later step at once: a path and a query that are no integers, of an app that is not there. */
+/** Issues of every later step at once: a path and a query that are no integers, of an app that is not there. */
 const FAULTY = '/v1/apps/0/traffic?limit=0';
 
 let app: TestApp;
@@ -66,7 +66,7 @@ async function revokedKey() {
 const altered = (key: string) => key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
 
 describe('401 (docs/contract.md#errors)', () => {
-  const challenge = { ...BELOW_V1, 'www-authenticate': 'APIKey' };
+  const challenge = { ...V1_HEADERS, 'www-authenticate': 'APIKey' };
 
   it.each<[string, Record<string, string>]>([
     ['no key', {}],
@@ -104,20 +104,20 @@ describe('403 (docs/contract.md#errors)', () => {
     const { key } = await app.team('free');
     const ids = { app_id: tenant.appId, request_uuid: log.request_uuid };
     for (const [index, { path }] of operations.entries()) {
-      const headers = { ...WITH_KEY, 'x-ratelimit-remaining': String(LIMIT - 1 - index) };
+      const headers = { ...AUTHENTICATED_HEADERS, 'x-ratelimit-remaining': String(LIMIT - 1 - index) };
       expect(seen(await call(fill(path, ids), key))).toEqual({ status: 403, text, headers });
     }
   });
 
   it('stands before the rate limit', async () => {
-    const headers = { ...WITH_KEY, 'x-ratelimit-remaining': '0' };
+    const headers = { ...AUTHENTICATED_HEADERS, 'x-ratelimit-remaining': '0' };
     expect(seen(await call('/v1/team', await spentKey('free')))).toEqual({ status: 403, text, headers });
   });
 });
 
 describe('404 (docs/contract.md#errors)', () => {
   afterEach(releaseClock);
-  const response = (text: string) => ({ status: 404, text: detail(text), headers: WITH_KEY });
+  const response = (text: string) => ({ status: 404, text: detail(text), headers: AUTHENTICATED_HEADERS });
   const below = operations.filter(({ path }) => path.includes('{app_id}'));
 
   it.each(below)('$id: an app that is unknown, or of another team', async ({ path }) => {
@@ -154,7 +154,11 @@ describe('422 (docs/contract.md#validation)', () => {
     const text =
       `{"detail":[{"type":"greater_than_equal","loc":["path","app_id"],${issue},` +
       `{"type":"greater_than_equal","loc":["query","limit"],${issue}]}`;
-    expect(seen(await call(FAULTY, tenant.key))).toEqual({ status: 422, text, headers: WITH_KEY });
+    expect(seen(await call(FAULTY, tenant.key))).toEqual({
+      status: 422,
+      text,
+      headers: AUTHENTICATED_HEADERS,
+    });
   });
 });
 
@@ -176,7 +180,7 @@ describe('429 (docs/contract.md#errors, docs/contract.md#rate-limit)', () => {
     const wait = Number(last.headers['retry-after']);
     expect(Math.abs(reset - Date.now() / 1000 - wait)).toBeLessThanOrEqual(2);
     const headers = {
-      ...WITH_KEY,
+      ...AUTHENTICATED_HEADERS,
       'x-ratelimit-limit': '100',
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(reset),
@@ -191,7 +195,7 @@ describe('the order of the checks (docs/contract.md#order)', () => {
     const [free, spentFree, spent] = [await app.team('free'), await spentKey('free'), await spentKey()];
     const { key } = await app.team();
     const unknownApp = '/v1/apps/999999/traffic';
-    const judged = [
+    const counted = [
       [FAULTY, undefined, 401],
       [FAULTY, UNKNOWN_KEY, 401],
       [FAULTY, free.key, 403],
@@ -204,7 +208,7 @@ describe('the order of the checks (docs/contract.md#order)', () => {
       [`${unknownApp}?next_token=x`, key, 422],
       [unknownApp, key, 404],
     ] as const;
-    for (const [path, key, status] of judged)
+    for (const [path, key, status] of counted)
       expect([path, key, (await call(path, key)).status]).toEqual([path, key, status]);
   });
 
@@ -240,7 +244,7 @@ describe('503 (docs/contract.md#errors)', () => {
   it('answers every operation, and readiness, while the store cannot be reached', async () => {
     await app.store.close();
     const text = detail('Service temporarily unavailable');
-    const headers = { ...BELOW_V1, 'retry-after': expect.stringMatching(/^[1-9]\d*$/) };
+    const headers = { ...V1_HEADERS, 'retry-after': expect.stringMatching(/^[1-9]\d*$/) };
     const ids = { app_id: tenant.appId, request_uuid: log.request_uuid };
     for (const { path } of operations)
       expect(seen(await call(fill(path, ids), tenant.key))).toEqual({ status: 503, text, headers });

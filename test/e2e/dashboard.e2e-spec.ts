@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { TestApp } from '../setup/app.js';
-import { ALWAYS, detail, seen } from '../setup/contract.js';
+import { REQUIRED_HEADERS, detail, seen } from '../setup/contract.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { BUNDLED } from '../supply-chain/packages.js';
 
@@ -9,7 +9,7 @@ import { BUNDLED } from '../supply-chain/packages.js';
 const BUILT = 'dist/dashboard';
 const KIB = 1024;
 const MAX_GZIP_BYTES = 120 * KIB;
-const NOT_FOUND = { status: 404, text: detail('Not Found'), headers: ALWAYS };
+const NOT_FOUND = { status: 404, text: detail('Not Found'), headers: REQUIRED_HEADERS };
 
 const files = readdirSync(`${BUILT}/assets`);
 const indexAt = async (app: TestApp) => sendRaw(app.url, '/');
@@ -57,13 +57,13 @@ describe('the dashboard at /', () => {
     expect([head.status, head.text, seen(head).headers]).toEqual([
       200,
       '',
-      { ...seen(get).headers, 'x-request-id': ALWAYS['x-request-id'] },
+      { ...seen(get).headers, 'x-request-id': REQUIRED_HEADERS['x-request-id'] },
     ]);
     for (const method of ['POST', 'PUT', 'DELETE'])
       expect(seen(await sendRaw(app.url, path, { method }))).toEqual({
         status: 405,
         text: detail('Method Not Allowed'),
-        headers: { ...ALWAYS, allow: 'GET, HEAD' },
+        headers: { ...REQUIRED_HEADERS, allow: 'GET, HEAD' },
       });
   });
 

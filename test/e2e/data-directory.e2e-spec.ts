@@ -1,6 +1,7 @@
 import { chmodSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { Service, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
 // Each process has the engine in it.
@@ -8,11 +9,11 @@ describeEmbedded('the directory of the embedded engine', () => {
   const place = dataDirectory();
   const existing = place.env.DATA_DIR!;
 
-  afterEach(() => Service.endAll());
+  afterEach(() => ProductProcess.endAll());
   afterAll(place.remove);
 
   async function readWarnings(args: string[], directory: string) {
-    const service = await Service.start(args, { DATA_DIR: directory, METRICS_PORT: '' });
+    const service = await ProductProcess.start(args, { DATA_DIR: directory, METRICS_PORT: '' });
     expect(await service.stop()).toBe(0);
     return service.log.filter(({ level }) => level === 40);
   }

@@ -158,7 +158,7 @@ describe('with the cache that servers use', () => {
 
   afterAll(() => app.stop());
 
-  it('takes effect within the 10 seconds of the contract, and is taken back within them', async () => {
+  it('takes effect within the 10 seconds of the contract, and is removed within them', async () => {
     const tenant = await Tenant.create(app);
     await tenant.write({ path: '/secret' });
     const count = async () => (await tenant.logs()).data.length;

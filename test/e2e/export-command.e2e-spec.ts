@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
+import { dataDirectory } from '../setup/data-directory.js';
 import { queryParquet } from '../setup/duckdb.js';
-import { command, dataDirectory } from '../setup/service.js';
+import { ProductProcess } from '../setup/product-process.js';
+import { openMigrated } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const ROWS = 2_500;
@@ -21,8 +21,7 @@ describeEmbedded('request-analytics export', () => {
   let app = '';
 
   beforeAll(async () => {
-    const store = await ClickHouse.open(new Config(data.env));
-    await migrate(store);
+    const store = await openMigrated(new Config(data.env));
     const admin = new AdminService(store);
     const { id: teamId } = await admin.createTeam('Acme', 'premium');
     app = String((await admin.createApp(teamId, 'Shop', 'express')).id);
@@ -56,7 +55,7 @@ describeEmbedded('request-analytics export', () => {
             : '',
       }),
     );
-    await new RequestsWriter(store).write(Number(app), records);
+    await RequestsWriter.create(store).write(Number(app), records);
     await store.close();
   });
 
@@ -65,7 +64,8 @@ describeEmbedded('request-analytics export', () => {
     data.remove();
   });
 
-  const run = (args: readonly string[], env = data.env) => command(['export', '--app', app, ...args], env);
+  const run = (args: readonly string[], env = data.env) =>
+    ProductProcess.run(['export', '--app', app, ...args], env);
 
   it('writes NDJSON that import takes, and that comes out of there byte for byte', async () => {
     const first = at('first.ndjson');
@@ -73,20 +73,23 @@ describeEmbedded('request-analytics export', () => {
     expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: ROWS, file: first }]);
 
     const copy = dataDirectory();
-    const team = await command(['team', 'create', '--name', 'Copy', '--plan', 'premium'], copy.env);
+    const team = await ProductProcess.run(
+      ['team', 'create', '--name', 'Copy', '--plan', 'premium'],
+      copy.env,
+    );
     const { id } = JSON.parse(team.out[0]!) as { id: number };
-    await command(
+    await ProductProcess.run(
       ['app', 'create', '--team', String(id), '--name', 'Copy', '--framework', 'express'],
       copy.env,
     );
-    const imported = await command(['import', first, '--app', '1'], copy.env);
+    const imported = await ProductProcess.run(['import', first, '--app', '1'], copy.env);
     expect(JSON.parse(imported.out[0]!)).toMatchObject({
       read: ROWS,
       imported: ROWS,
       rejected: 0,
       logged: ROWS,
     });
-    await command(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
+    await ProductProcess.run(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
     expect(readFileSync(at('second.ndjson')).equals(readFileSync(first))).toBe(true);
     copy.remove();
   });

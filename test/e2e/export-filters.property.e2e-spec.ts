@@ -268,7 +268,7 @@ async function writeOlder({ config }: TestStore, records: readonly RequestRecord
     const { id: teamId } = await admin.createTeam('Acme', 'premium');
     const { key } = await admin.createKey(teamId);
     const { id: appId } = await admin.createApp(teamId, 'Shop', 'express');
-    const writer = new RequestsWriter(store);
+    const writer = RequestsWriter.create(store);
     await writer.write(appId, records);
     await writer.close();
     return { teamId, key, appId };

@@ -9,7 +9,7 @@ import { Tenant } from '../setup/tenant.js';
 import type { IssueBody } from '../setup/validation-errors.js';
 
 /** Each run is a request for every operation. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? 120);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 50);
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['GET', 'POST', "O'NEIL", 'A"B', 'A\\B', '{X:STRING}', '%', '_', '--', 'É', '😀'];
 
@@ -58,7 +58,7 @@ function buildTarget({ operation, values }: FuzzedRequest): string {
   return `${fill(operation.path, Object.fromEntries(inPath) as Record<string, string>)}?${query.join('&')}`;
 }
 
-/** Sends one and judges the answer: valid by the document, refused where it must be, and for that alone. */
+/** Sends one and checks the response: valid by the document, with an issue for each invalid value and no other. */
 async function checkResponse(request: FuzzedRequest): Promise<void> {
   const target = buildTarget(request);
   const response = await call(target);

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type ImportOptions, type ImportSummary, Importer } from '../../src/ingestion/files/importer.js';
 import { TestApp } from '../setup/app.js';
-import { type Ended, command, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type LogBody, Tenant } from '../setup/tenant.js';
 
@@ -167,7 +168,7 @@ describe('an import', () => {
 // Each process has the engine in it.
 describeEmbedded('import, as a command', () => {
   const data = dataDirectory();
-  const run = (...args: string[]) => command(args, { ...data.env, LOG_LEVEL: 'silent' });
+  const run = (...args: string[]) => ProductProcess.run(args, { ...data.env, LOG_LEVEL: 'silent' });
   const files = mkdtempSync(join(tmpdir(), 'request-analytics-files-'));
   const createFile = (name: string, content: string | Buffer) => {
     writeFileSync(join(files, name), content);

@@ -6,12 +6,13 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { TestApp } from '../setup/app.js';
+import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { type Sample, getValue, parseExposition } from '../setup/exposition.js';
 import { freePort } from '../setup/free-port.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, exchangeOne, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
-import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -241,11 +242,11 @@ describeEmbedded('metrics of a process', () => {
   beforeAll(async () => {
     prepared = await prepare(data.env);
   });
-  afterEach(() => Service.endAll());
+  afterEach(() => ProductProcess.endAll());
   afterAll(data.remove);
 
   it('count by name what the collector leaves out', async () => {
-    const service = await Service.start(['collector'], data.env);
+    const service = await ProductProcess.start(['collector'], data.env);
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
     const count = buildCount({ consumer: true, request_size_sum: -1 });
     const requests = [count, buildCount({ request_count: -1 }), count];
@@ -271,7 +272,7 @@ describeEmbedded('metrics of a process', () => {
   });
 
   it.each(['serve --collector', 'collector'])('are one server: %s', async (line) => {
-    const service = await Service.start(line.split(' '), data.env);
+    const service = await ProductProcess.start(line.split(' '), data.env);
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
     const message = JSON.stringify(buildSync());
     for (const body of [message, message, '{}']) await post(`${path}/sync`, body);
@@ -294,13 +295,13 @@ describeEmbedded('metrics of a process', () => {
   });
 
   it('keep a process from starting whose port they cannot have, with one line', async () => {
-    const holder = await Service.start(['serve'], data.env);
+    const holder = await ProductProcess.start(['serve'], data.env);
     const other = dataDirectory();
     const port = new URL(holder.metricsUrl).port;
     const env = { ...other.env, HOST: '127.0.0.1', PORT: String(await freePort()), METRICS_PORT: port };
-    const { code, out, err } = await command(['serve'], env);
+    const { code, out, err } = await ProductProcess.run(['serve'], env);
     expect([code, out, err]).toEqual([1, [], [expect.stringMatching(/^METRICS_PORT: .*EADDRINUSE/)]]);
-    const same = await command(['serve'], { ...env, METRICS_PORT: env.PORT });
+    const same = await ProductProcess.run(['serve'], { ...env, METRICS_PORT: env.PORT });
     expect([same.code, same.err]).toEqual([
       78,
       [expect.stringContaining('METRICS_PORT: must be another port')],

@@ -87,8 +87,8 @@ describe('a walk over the pages visits what existed when it began exactly once',
           inWindow.map(({ request_uuid }) => request_uuid).sort(),
         );
         const walked = await walk<LogBody>(tenant, 'request-logs', WINDOW, drawn);
-        const newestFirst = (one: LogBody, next: LogBody) => one.timestamp >= next.timestamp;
-        expectOnce(walked, before, ({ request_uuid }) => request_uuid, newestFirst);
+        const isDescending = (one: LogBody, next: LogBody) => one.timestamp >= next.timestamp;
+        expectOnce(walked, before, ({ request_uuid }) => request_uuid, isDescending);
         const stayed = new Set(before.map(({ request_uuid }) => request_uuid));
         expect(walked.filter(({ request_uuid }) => stayed.has(request_uuid))).toEqual(before);
       }),

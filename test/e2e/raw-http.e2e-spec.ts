@@ -1,5 +1,5 @@
 import { TestApp } from '../setup/app.js';
-import { ALWAYS, BELOW_V1, WITH_KEY, detail, seen } from '../setup/contract.js';
+import { REQUIRED_HEADERS, V1_HEADERS, AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import {
   type RawRequest,
   closeConnections,
@@ -55,7 +55,7 @@ describe('X-Request-Id', () => {
       }
       for (const refused of ['', 'a b', `${longest}a`, '\xe9', 'a\tb']) {
         const { headers } = await call(target, { method, headers: { 'X-Request-Id': refused } });
-        expect([refused, headers['x-request-id']]).toEqual([refused, ALWAYS['x-request-id']]);
+        expect([refused, headers['x-request-id']]).toEqual([refused, REQUIRED_HEADERS['x-request-id']]);
       }
     }
   });
@@ -72,7 +72,7 @@ describe('X-Request-Id', () => {
 
   it('is a new one when two were sent', async () => {
     const { headers } = await response('GET / HTTP/1.0\r\nX-Request-Id: a\r\nX-Request-Id: b\r\n\r\n');
-    expect(headers['x-request-id']).toEqual(ALWAYS['x-request-id']);
+    expect(headers['x-request-id']).toEqual(REQUIRED_HEADERS['x-request-id']);
   });
 });
 
@@ -80,7 +80,7 @@ describe('what is still a request', () => {
   const team = () => ({
     status: 200,
     text: JSON.stringify({ id: tenant.teamId, name: 'Acme' }),
-    headers: WITH_KEY,
+    headers: AUTHENTICATED_HEADERS,
   });
 
   it.each<[string, () => string]>([
@@ -100,7 +100,7 @@ describe('what is still a request', () => {
       'blanks around the key',
       () => formatRequest('/v1/team', { headers: { 'Api-Key': `  ${tenant.key}\t` } }),
     ],
-    ['an expectation that nobody knows', () => formatRequest('/v1/team', keyed({ Expect: 'a-miracle' }))],
+    ['an unknown expectation', () => formatRequest('/v1/team', keyed({ Expect: 'a-miracle' }))],
     ['a wish to talk another protocol', () => formatRequest('/v1/team', keyed({ Upgrade: 'websocket' }))],
     ['a body', () => `${formatRequest('/v1/team', keyed({ 'Content-Length': '5' }))}{"a":`],
     [
@@ -146,8 +146,12 @@ describe('what is still a request', () => {
 });
 
 describe('what is no request', () => {
-  const bad = { status: 400, text: detail('Bad Request'), headers: ALWAYS };
-  const tooLarge = { status: 431, text: detail('Request Header Fields Too Large'), headers: ALWAYS };
+  const bad = { status: 400, text: detail('Bad Request'), headers: REQUIRED_HEADERS };
+  const tooLarge = {
+    status: 431,
+    text: detail('Request Header Fields Too Large'),
+    headers: REQUIRED_HEADERS,
+  };
 
   it.each<[string, string]>([
     ['a NUL in the path', formatRequest('/v1/te\0am')],
@@ -156,7 +160,7 @@ describe('what is no request', () => {
     ['a blank in the path', formatRequest('/v1/te am')],
     ['a relative path', formatRequest('v1/team')],
     ['a query alone', formatRequest('?x')],
-    ['a method that nobody knows', formatRequest('/v1/team', { method: 'FETCH' })],
+    ['an unknown method', formatRequest('/v1/team', { method: 'FETCH' })],
     ['a method in lower case', formatRequest('/v1/team', { method: 'get' })],
     ['another version', formatRequest('/v1/team', {}, '3.0')],
     ['TLS', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
@@ -183,7 +187,7 @@ describe('what is no request', () => {
     ['a host with a port that is none', 'Host: a.example:http\r\n'],
   ])('400: %s', async (_, hosts) => {
     const found = await response(`GET /v1/team HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
-    expect(seen(found)).toEqual({ ...bad, headers: BELOW_V1 });
+    expect(seen(found)).toEqual({ ...bad, headers: V1_HEADERS });
   });
 
   it('400: two hosts in HTTP/1.0', async () => {
@@ -203,7 +207,7 @@ describe('what is no request', () => {
 
   it('405: a tunnel', async () => {
     const found = await call('example.com:443', { method: 'CONNECT', headers: { 'X-Request-Id': 'mine' } });
-    const headers = { ...ALWAYS, allow: 'GET, HEAD', 'x-request-id': 'mine' };
+    const headers = { ...REQUIRED_HEADERS, allow: 'GET, HEAD', 'x-request-id': 'mine' };
     expect(seen(found)).toEqual({ status: 405, text: detail('Method Not Allowed'), headers });
   });
 });

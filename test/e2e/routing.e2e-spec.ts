@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { TestApp } from '../setup/app.js';
-import { ALWAYS, WITH_KEY, detail, seen } from '../setup/contract.js';
+import { REQUIRED_HEADERS, AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import { allOperations, fill, operations } from '../setup/document.js';
 import {
   type RawRequest,
@@ -89,7 +89,7 @@ describe('404 and 405', () => {
         expect([target, method, response]).toEqual([
           target,
           method,
-          { ...notAllowed, headers: { ...WITH_KEY, ...allowed } },
+          { ...notAllowed, headers: { ...AUTHENTICATED_HEADERS, ...allowed } },
         ]);
       }
     }
@@ -101,7 +101,7 @@ describe('404 and 405', () => {
       for (const method of OTHERS)
         expect(seen(await sendRaw(app.url, path, { method }))).toEqual({
           ...notAllowed,
-          headers: { ...ALWAYS, ...allow },
+          headers: { ...REQUIRED_HEADERS, ...allow },
         });
     },
   );
@@ -133,7 +133,7 @@ describe('404 and 405', () => {
   ])('404 with a key: %s', async (target) => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE']) {
       const found = await withKey(target, { method });
-      expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: WITH_KEY });
+      expect(seen(found)).toEqual({ status: 404, text: detail('Not Found'), headers: AUTHENTICATED_HEADERS });
       expect(await call(target, { method })).toMatchObject({
         status: 401,
         text: detail('Not authenticated'),
@@ -181,7 +181,7 @@ describe('404 and 405', () => {
         expect(seen(await asked(target, { method }))).toEqual({
           status: 404,
           text: detail('Not Found'),
-          headers: ALWAYS,
+          headers: REQUIRED_HEADERS,
         });
   });
 });
@@ -201,7 +201,7 @@ describe('GET /', () => {
           ]);
           expect(headers).toMatchObject({
             'x-content-type-options': 'nosniff',
-            'x-request-id': ALWAYS['x-request-id'],
+            'x-request-id': REQUIRED_HEADERS['x-request-id'],
           });
         }
     },

@@ -7,17 +7,18 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
+import { type Prepared, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
+import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { closeConnections, exchangeBytes, formatRequest, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { forbidInOutput } from '../setup/secrets/run.js';
 import { SecretScanner } from '../setup/secrets/scanner.js';
-import { type Ended, type Prepared, Service, command, prepare } from '../setup/service.js';
 import { TraceReceiver } from '../setup/trace-receiver.js';
 
 const secret = () => randomBytes(24).toString('base64url');
 const CONFIGURED = { store: secret(), redis: secret(), tokens: secret(), traces: secret() };
-/** Where the tests' own store is told its password, which is not the product's doing. */
+/** The tests' own store gets its password as an argument; it is no part of the product. */
 const OF_THE_TESTS = 'clickhouse-server/main.ts';
 
 describeWithRedisServer('keys, hashes and configured secrets', () => {
@@ -30,7 +31,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
   let prepared: Prepared;
   let store: ClickHouse;
   let admin: AdminService;
-  let service: Service;
+  let service: ProductProcess;
 
   beforeAll(async () => {
     receiver = await TraceReceiver.start();
@@ -63,7 +64,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     secrets.push(kept!.value);
     note(prepared.key);
     forbidInOutput(...secrets);
-    service = await Service.start(['serve', '--collector'], env);
+    service = await ProductProcess.start(['serve', '--collector'], env);
   }, 60_000);
 
   afterAll(async () => {
@@ -85,7 +86,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
   }
 
   async function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
-    const ended = await command(args, { ...env, ...more });
+    const ended = await ProductProcess.run(args, { ...env, ...more });
     said.push(...ended.err);
     return ended;
   }
@@ -187,7 +188,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
   });
 
   it('are not in the log, with the store and Redis there, refusing and gone', async () => {
-    const wrong = await Service.start(['serve'], {
+    const wrong = await ProductProcess.start(['serve'], {
       ...env,
       REDIS_URL: redis.url.replace('//', '//:not-the-password@'),
     });

@@ -1,18 +1,20 @@
 import { eventually } from '../setup/eventually.js';
-import { Service, dataDirectory, prepare } from '../setup/service.js';
+import { dataDirectory, prepare } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
 describeEmbedded('the start of the service', () => {
   const data = dataDirectory();
 
   afterAll(data.remove);
-  afterEach(() => Service.endAll());
+  afterEach(() => ProductProcess.endAll());
 
   /** Its log lines with this beginning of the message. */
-  const linesOf = ({ log }: Service, start: string) => log.filter(({ msg }) => String(msg).startsWith(start));
+  const linesOf = ({ log }: ProductProcess, start: string) =>
+    log.filter(({ msg }) => String(msg).startsWith(start));
 
   it('logs its URL and that of its reference, and what to do when there is no key', async () => {
-    const service = await Service.start(['serve'], { ...data.env, HOST: '0.0.0.0' });
+    const service = await ProductProcess.start(['serve'], { ...data.env, HOST: '0.0.0.0' });
     await eventually(() => linesOf(service, 'There is no API key').length === 1);
     const { port } = new URL(service.apiUrl);
     expect(linesOf(service, 'listening')).toEqual([
@@ -24,7 +26,7 @@ describeEmbedded('the start of the service', () => {
 
   it('has nothing to say of keys when there is one, and names no reference that is off', async () => {
     const { key } = await prepare(data.env);
-    const service = await Service.start(['serve'], { ...data.env, DOCS: 'off' });
+    const service = await ProductProcess.start(['serve'], { ...data.env, DOCS: 'off' });
     const response = await fetch(`${service.apiUrl}/v1/team`, { headers: { 'Api-Key': key } });
     expect(response.status).toBe(200);
     expect(await service.stop()).toBe(0);

@@ -2,10 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
+import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
-import { type Prepared, Service, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type ReceivedSpan, TraceReceiver } from '../setup/trace-receiver.js';
 
@@ -39,7 +40,7 @@ function variables(receiver: TraceReceiver, env: NodeJS.ProcessEnv = {}): NodeJS
 }
 
 /** Asks as part of a trace; resolves to the answer's status. */
-async function call(service: Service, path: string, headers: Record<string, string>) {
+async function call(service: ProductProcess, path: string, headers: Record<string, string>) {
   const { status } = await sendRaw(service.apiUrl, path, {
     headers: { 'Api-Key': prepared.key, ...headers },
   });
@@ -54,12 +55,12 @@ describeEmbedded('traces', () => {
     receiver = await TraceReceiver.start();
   });
   afterEach(async () => {
-    await Service.endAll();
+    await ProductProcess.endAll();
     await receiver.stop();
   });
 
   it('have a span for the request, below the caller’s, and one for each statement below that', async () => {
-    const service = await Service.start(
+    const service = await ProductProcess.start(
       ['serve'],
       variables(receiver, {
         OTEL_SERVICE_NAME: 'logs',
@@ -110,7 +111,7 @@ describeEmbedded('traces', () => {
   });
 
   it('have only the route of a path, and errors', async () => {
-    const service = await Service.start(['serve'], variables(receiver));
+    const service = await ProductProcess.start(['serve'], variables(receiver));
     const [unmatched, invalid] = [caller(), caller()];
     const word = randomUUID();
     await call(service, `/${word}?${word}`, unmatched);
@@ -126,7 +127,7 @@ describeEmbedded('traces', () => {
 
   it('are sent at the stop, and follow the standard sampler', async () => {
     const env = { OTEL_BSP_SCHEDULE_DELAY: '600000', OTEL_TRACES_SAMPLER: 'parentbased_always_off' };
-    const service = await Service.start(['serve'], variables(receiver, env));
+    const service = await ProductProcess.start(['serve'], variables(receiver, env));
     const [kept, dropped] = [caller(), caller(false)];
     await call(service, '/v1/team', kept);
     await call(service, '/v1/team', dropped);
@@ -141,7 +142,7 @@ describeEmbedded('traces', () => {
       OTEL_EXPORTER_OTLP_PROTOCOL: '',
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20token',
     };
-    const service = await Service.start(['serve'], variables(receiver, env));
+    const service = await ProductProcess.start(['serve'], variables(receiver, env));
     await call(service, '/v1/team', {});
     await service.stop();
     expect(receiver.sent[0]).toMatchObject({
@@ -153,7 +154,7 @@ describeEmbedded('traces', () => {
   });
 
   it('have a span for a message of the collector, and a trace for the group in which it is written', async () => {
-    const service = await Service.start(['serve', '--collector'], variables(receiver));
+    const service = await ProductProcess.start(['serve', '--collector'], variables(receiver));
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod/sync`;
     expect(await post(path, JSON.stringify(buildSync()))).toMatchObject({ status: 202 });
     await service.stop();
@@ -172,11 +173,11 @@ describeEmbedded('traces', () => {
 
   it('without a receiver delay no request, and the stop by a few seconds at most', async () => {
     const silent = await TraceReceiver.start({ answers: false });
-    const service = await Service.start(['serve'], variables(silent));
+    const service = await ProductProcess.start(['serve'], variables(silent));
     await call(service, '/v1/team', {});
     expect(await service.stop()).toBe(0);
     await silent.stop();
-    const away = await Service.start(['serve'], variables(silent));
+    const away = await ProductProcess.start(['serve'], variables(silent));
     expect(await call(away, '/v1/team', {})).toBe(200);
     expect(await away.stop()).toBe(0);
     expect(away.written).not.toContain(silent.url.slice('http://'.length));
@@ -185,7 +186,7 @@ describeEmbedded('traces', () => {
   it.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
     'are not made with %j',
     async (env) => {
-      const service = await Service.start(['serve'], variables(receiver, env));
+      const service = await ProductProcess.start(['serve'], variables(receiver, env));
       await call(service, '/v1/team', { ...caller(), 'X-Request-Id': 'untraced' });
       expect(await service.line('untraced')).not.toHaveProperty('trace_id');
       await service.stop();
@@ -202,13 +203,13 @@ describeWithRedisServer('traces of Redis', () => {
     [redis, receiver] = [await RedisServer.start(), await TraceReceiver.start()];
   });
   afterEach(async () => {
-    await Service.endAll();
+    await ProductProcess.endAll();
     await Promise.all([redis.stop(), receiver.stop()]);
   });
 
   it('have a span for each question to it, without its key', async () => {
     if (process.env.CLICKHOUSE_URL) return;
-    const service = await Service.start(['serve'], variables(receiver, { REDIS_URL: redis.url }));
+    const service = await ProductProcess.start(['serve'], variables(receiver, { REDIS_URL: redis.url }));
     const { traceId, traceparent } = caller();
     await call(service, '/v1/team', { traceparent });
     const questions = (await receiver.trace(traceId)).filter(

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { command, commandOnTerminal, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
 // Each process has the engine in it. Other systems have another `script`, which makes the terminal.
@@ -13,12 +14,17 @@ import { describeEmbedded } from '../setup/store.js';
       .split('\n')
       .map((line) => (JSON.parse(line) as { audit: string }).audit);
 
+  const onTerminal = async (args: string[], env: NodeJS.ProcessEnv) => {
+    const { code, out } = await ProductProcess.run(args, env, { terminal: true });
+    return { code, out };
+  };
+
   afterAll(data.remove);
 
   it('prints tables on a terminal, and its audit lines to a file instead', async () => {
     for (const name of ['東京', 'Ac\u001b[31mme\u202e', 'Shop'])
-      await command(['team', 'create', '--name', name], data.env);
-    expect(await commandOnTerminal(['team', 'list'], data.env)).toEqual({
+      await ProductProcess.run(['team', 'create', '--name', name], data.env);
+    expect(await onTerminal(['team', 'list'], data.env)).toEqual({
       code: 0,
       out: [
         'ID  NAME                  PLAN',
@@ -27,9 +33,9 @@ import { describeEmbedded } from '../setup/store.js';
         '3   Shop                  premium',
       ],
     });
-    const one = await commandOnTerminal(['team', 'set-plan', '--team', '3', '--plan', 'free'], data.env);
+    const one = await onTerminal(['team', 'set-plan', '--team', '3', '--plan', 'free'], data.env);
     expect(one.out).toEqual(['id    3', 'name  Shop', 'plan  free']);
-    const none = await commandOnTerminal(['app', 'list', '--team', '3'], data.env);
+    const none = await onTerminal(['app', 'list', '--team', '3'], data.env);
     expect(none.out).toEqual(['There is nothing to list.']);
     const log = join(data.env.DATA_DIR!, 'audit.log');
     expect(readAudit(log)).toEqual(['team.list', 'team.set-plan', 'app.list']);
@@ -37,12 +43,12 @@ import { describeEmbedded } from '../setup/store.js';
   });
 
   it('prints JSON in a pipe, and on a terminal with --json', async () => {
-    const { out } = await command(['team', 'list'], data.env);
+    const { out } = await ProductProcess.run(['team', 'list'], data.env);
     expect(out).toHaveLength(3);
     expect(out[2]).toBe('{"id":3,"name":"Shop","plan":"free"}');
-    const forced = await commandOnTerminal(['team', 'list', '--json'], data.env);
+    const forced = await onTerminal(['team', 'list', '--json'], data.env);
     expect(forced.out).toEqual(out);
-    const refused = await command(['team', 'delete', '--team', '3'], data.env);
+    const refused = await ProductProcess.run(['team', 'delete', '--team', '3'], data.env);
     expect([refused.code, refused.err.at(-1)]).toEqual([
       1,
       'error: This cannot be undone: confirm it with --yes',
@@ -51,14 +57,14 @@ import { describeEmbedded } from '../setup/store.js';
 
   it('appends audit lines to AUDIT_LOG, and to standard error where that is not possible', async () => {
     const env = { ...data.env, AUDIT_LOG: file('audit.log') };
-    const kept = await command(['team', 'list'], env);
+    const kept = await ProductProcess.run(['team', 'list'], env);
     expect([kept.err, readAudit(env.AUDIT_LOG)]).toEqual([[], ['team.list']]);
-    const lost = await command(['team', 'list'], { ...env, AUDIT_LOG: '/nowhere/audit.log' });
+    const lost = await ProductProcess.run(['team', 'list'], { ...env, AUDIT_LOG: '/nowhere/audit.log' });
     expect([lost.code, lost.err]).toEqual([0, [expect.stringContaining('"audit":"team.list"')]]);
   });
 
   it('keeps rejected lines byte for byte in the file of --rejects', async () => {
-    await command(['app', 'create', '--team', '1', '--name', 'Shop'], data.env);
+    await ProductProcess.run(['app', 'create', '--team', '1', '--name', 'Shop'], data.env);
     const good = JSON.stringify({
       timestamp: new Date().toISOString(),
       method: 'GET',
@@ -78,7 +84,7 @@ import { describeEmbedded } from '../setup/store.js';
     );
     const rejects = file('rejects.ndjson');
     const args = ['import', source, '--app', '1', '--rejects', rejects];
-    const imported = await command(args, data.env);
+    const imported = await ProductProcess.run(args, data.env);
     expect([imported.code, JSON.parse(imported.out[0]!)]).toEqual([
       0,
       expect.objectContaining({ read: 4, imported: 1, rejected: 3 }),
@@ -87,13 +93,16 @@ import { describeEmbedded } from '../setup/store.js';
 
     // The kept lines alone are an import without a valid line.
     const again = file('again.ndjson');
-    const failed = await command(['import', rejects, '--app', '1', '--rejects', again], data.env);
+    const failed = await ProductProcess.run(['import', rejects, '--app', '1', '--rejects', again], data.env);
     expect(failed.code).toBe(1);
     expect(failed.err.at(-1)).toBe('error: nothing was imported: all lines were rejected (3)');
     expect(readFileSync(again)).toEqual(readFileSync(rejects));
 
     const before = readFileSync(source);
-    const overwriting = await command(['import', source, '--app', '1', '--rejects', source], data.env);
+    const overwriting = await ProductProcess.run(
+      ['import', source, '--app', '1', '--rejects', source],
+      data.env,
+    );
     expect([overwriting.code, overwriting.err.at(-1)]).toEqual([
       1,
       expect.stringMatching(/^error: There is a file/),
@@ -102,8 +111,13 @@ import { describeEmbedded } from '../setup/store.js';
 
     writeFileSync(source, `${good}\n`);
     const unneeded = file('unneeded.ndjson');
-    expect((await command(['import', source, '--app', '1', '--rejects', unneeded], data.env)).code).toBe(0);
-    const missing = await command(['import', file('no'), '--app', '1', '--rejects', unneeded], data.env);
+    expect(
+      (await ProductProcess.run(['import', source, '--app', '1', '--rejects', unneeded], data.env)).code,
+    ).toBe(0);
+    const missing = await ProductProcess.run(
+      ['import', file('no'), '--app', '1', '--rejects', unneeded],
+      data.env,
+    );
     expect([missing.code, existsSync(unneeded)]).toEqual([1, false]);
   });
 });

@@ -5,6 +5,9 @@ import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 import { type IssueBody, REASONS, badValues, expectedIssue } from '../setup/validation-errors.js';
 
+/** More with `PROPERTY_RUNS`, as in a nightly run. */
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 10);
+
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
 /**
@@ -119,9 +122,9 @@ describe('a value that is refused', () => {
   });
 });
 
-describe('all faults at once', () => {
+describe('all issues at once', () => {
   it.each(operations.filter(({ parameters }) => parameters.length > 0))(
-    '$id: path first, then the order of the table, whatever the order of the query',
+    '$id: path first, then the order of the table, in any order of the query',
     async (operation) => {
       const bad = operation.parameters.map((one) => badValues(one).find(({ value }) => value !== '')!);
       const values = bad.map(({ value, issue }) => [issue.loc[1], value] as const);
@@ -160,12 +163,12 @@ describe('all faults at once', () => {
           );
         else expect([200, 404]).toContain((await call(path)).status);
       }),
-      { numRuns: 300 },
+      { numRuns: 10 * RUNS },
     );
   });
 });
 
-describe('a value that is taken', () => {
+describe('a valid value', () => {
   it.each(cases)('%s: the examples and the default of %s', async (_id, name, operation, { schema }) => {
     const { examples = [], default: standard } = schema;
     // An example of a token is of no query of ours.
@@ -256,7 +259,7 @@ describe('values that do not fit together', () => {
       ]);
   });
 
-  it('judges them beside the faults of other parameters, in the order of the table', async () => {
+  it('reports them beside the issues of other parameters, in the order of the table', async () => {
     const limit = parameter('getTraffic', 'limit');
     await expectIssues(
       `/v1/apps/${tenant.appId}/traffic?next_token=x&limit=0&end=2025-01-01&start=2025-01-01`,

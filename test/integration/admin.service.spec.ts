@@ -151,11 +151,11 @@ describe('AdminService', () => {
       );
     const writeEndpoint = async () => {
       const appId = await createAppId();
-      await new RequestsWriter(open.store).write(appId, [buildRequest({ method: 'GET', path: '/a' })]);
+      await RequestsWriter.create(open.store).write(appId, [buildRequest({ method: 'GET', path: '/a' })]);
       return appId;
     };
 
-    it('are set and taken back, status by status', async () => {
+    it('are set and removed, status by status', async () => {
       const appId = await writeEndpoint();
       const marked = await admin.setExpectedError(appId, 'get', '/a', 404, true);
       expect(marked).toEqual({ id: marked.id, method: 'GET', path: '/a', status_code: 404, expected: true });
@@ -187,9 +187,9 @@ describe('AdminService', () => {
         { app_id: appId },
       );
 
-    it('are set and taken back on that one endpoint, which stays what it was', async () => {
+    it('are set and removed on that one endpoint, which stays what it was', async () => {
       const appId = await createAppId();
-      await new RequestsWriter(open.store).write(appId, [
+      await RequestsWriter.create(open.store).write(appId, [
         buildRequest({ method: 'GET', path: '/a' }),
         buildRequest({ method: 'POST', path: '/a' }),
       ]);
@@ -204,7 +204,7 @@ describe('AdminService', () => {
 
     it('need an endpoint that is there, in that app', async () => {
       const [appId, otherId] = [await createAppId(), await createAppId()];
-      await new RequestsWriter(open.store).write(otherId, [buildRequest({ path: '/a' })]);
+      await RequestsWriter.create(open.store).write(otherId, [buildRequest({ path: '/a' })]);
       await expect(admin.setExcluded(appId, 'get', '/a', true)).rejects.toThrow(
         `App ${appId} has no endpoint GET /a`,
       );
@@ -288,7 +288,7 @@ describe('AdminService', () => {
     const empty = await createAppId();
     const oldest = Date.now() - 3_600_000;
     const before = await admin.readStatus();
-    await new RequestsWriter(open.store).write(appId, [
+    await RequestsWriter.create(open.store).write(appId, [
       buildRequest({ env: 'prod', timestamp: oldest }),
       buildRequest({ env: 'prod', timestamp: oldest + 1_000 }),
     ]);

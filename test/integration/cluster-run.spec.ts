@@ -15,8 +15,8 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { SAMPLE_UUID, exportsOf, listOperations, queriesOf } from '../setup/all-operations.js';
-import { ApiProcess } from '../setup/api-process.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { sendRaw } from '../setup/raw-http.js';
 
 const CLUSTER = { name: 'two', database: 'default' };
@@ -82,9 +82,9 @@ describe('the product on Distributed tables', () => {
       buildRequest({ request_uuid: SAMPLE_UUID, consumer: { identifier: 'bob', group: 'staff' } }),
       buildRequest({ path: '/hidden' }),
     ];
-    const writer = new RequestsWriter(store);
+    const writer = RequestsWriter.create(store);
     expect(await writer.write(appId, records)).toHaveLength(2);
-    expect(await new RequestsWriter(store).write(appId, records)).toHaveLength(0);
+    expect(await RequestsWriter.create(store).write(appId, records)).toHaveLength(0);
     await new AdminService(store).setExcluded(appId, 'GET', '/hidden', true);
     expect(await count('request_logs_v1_local')).toBe(2);
   });
@@ -123,13 +123,17 @@ describe('the product on Distributed tables', () => {
   });
 
   it('answers each operation, each row once', async () => {
-    const api = await ApiProcess.start({ ...server.env, LOG_LEVEL: 'silent' });
-    const get = (path: string) => sendRaw(api.url, path, { headers: { 'Api-Key': key } });
+    const api = await ProductProcess.start([], { ...server.env, LOG_LEVEL: 'silent' });
+    const get = (path: string) => sendRaw(api.apiUrl, path, { headers: { 'Api-Key': key } });
     const paths = listOperations(appId);
     const responses = await Promise.all(paths.map(get));
     const query = async ({ path, body }: { path: string; body: object }) => {
       const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
-      const response = await fetch(api.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+      const response = await fetch(api.apiUrl + path, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(body),
+      });
       return { status: response.status, text: await response.text() };
     };
     const queries = await Promise.all(queriesOf(appId).map(query));

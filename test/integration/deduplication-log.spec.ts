@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { repairDeduplicationLogs } from '../../src/clickhouse/embedded/deduplication-log.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
+import { addSchema } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const TABLES = [...COUNTS_TABLES, ...BINS_TABLES];
@@ -44,8 +44,8 @@ describeEmbedded('a process that was killed between the note of a block and its 
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'deduplication-'));
+    await addSchema(new Config({ DATA_DIR: directory }));
     await open();
-    await migrate(store);
     await insert();
   });
 

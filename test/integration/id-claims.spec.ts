@@ -1,10 +1,10 @@
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { startServer } from '../collector/setup/server.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
-import { command } from '../setup/service.js';
+import { ProductProcess } from '../setup/product-process.js';
+import { addSchema } from '../setup/schema.js';
 
 const PROCESSES = 5;
 
@@ -14,13 +14,12 @@ describe('IDs of teams and apps on a server, without Redis', () => {
 
   beforeAll(async () => {
     ({ server, env } = await startServer());
-    const store = await ClickHouse.open(new Config(env));
-    await migrate(store).finally(() => store.close());
+    await addSchema(new Config(env));
   });
   afterAll(() => server.stop());
 
   const create = async (...args: string[]) => {
-    const { code, out } = await command(args, env);
+    const { code, out } = await ProductProcess.run(args, env);
     expect(code).toBe(0);
     return JSON.parse(out[0]!) as { id: number; name: string };
   };

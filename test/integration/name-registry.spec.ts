@@ -16,7 +16,7 @@ describe('NameRegistry', () => {
   beforeAll(async () => {
     open = await openStore();
     ({ store } = open);
-    writer = new RequestsWriter(store);
+    writer = RequestsWriter.create(store);
   });
 
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('NameRegistry', () => {
   /** As another process would go on. */
   const restart = async () => {
     store = await reopen(open);
-    writer = new RequestsWriter(store);
+    writer = RequestsWriter.create(store);
   };
   const rows = (sql: string) => store.rows<object>('test.names', sql, { app_id: appId });
 
@@ -270,7 +270,7 @@ describe('NameRegistry', () => {
   });
 
   it('does not register a path that must not be, and finds it where it is', async () => {
-    const names = NameRegistry.getShared(store, null);
+    const names = NameRegistry.create(store, null);
     const { timestamp } = buildRequest();
     const named = { env: 'prod', method: 'GET', consumer: null, timestamp };
     const [unknown] = await names.resolve(appId, [{ ...named, path: '/a', registersPath: false }]);

@@ -80,7 +80,7 @@ describe('RequestLogsRepository', () => {
     ['everything', {}, 1],
     ['a rare status', { status_code: '5xx' }, 2],
     ['what is nowhere', { consumer_id: 7 }, 2],
-  ])('finds %s in the near end first, and misses nothing', async (_, filter, looks) => {
+  ])('finds %s in the most recent rows first, and misses nothing', async (_, filter, looks) => {
     const call = jest.fn((step: ScanStep) => repository.page(scope, filter, step, undefined));
     const rowsPerMs = 1 / STEP_MS;
     const found = JsonLines.join(await scanBackwards(window, PAGE, rowsPerMs, call));

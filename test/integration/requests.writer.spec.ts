@@ -3,6 +3,8 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { type Measure, findBin } from '../../src/ingestion/bins.js';
+import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
+import { RequestClaims } from '../../src/ingestion/request-claims.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
@@ -44,7 +46,7 @@ describe('RequestsWriter', () => {
   beforeAll(async () => {
     open = await openStore();
     ({ store } = open);
-    writer = new RequestsWriter(store);
+    writer = RequestsWriter.create(store);
   });
 
   beforeEach(async () => {
@@ -57,7 +59,7 @@ describe('RequestsWriter', () => {
   const restart = async () => {
     store = await reopen(open);
     await prepareStore(store);
-    writer = new RequestsWriter(store);
+    writer = RequestsWriter.create(store);
     await writer.recover(0);
   };
   const write = async (app: number, records: readonly RequestRecord[]) =>
@@ -160,11 +162,15 @@ describe('RequestsWriter', () => {
 
     it('are counted once where two writers have them at the same time', async () => {
       const records = some(200);
-      const other = new RequestsWriter(store);
+      const [names, claims] = [NameRegistry.create(store, null), new RequestClaims(null)];
+      const [one, other] = [
+        new RequestsWriter(store, names, claims),
+        new RequestsWriter(store, names, claims),
+      ];
       const written = await Promise.all([
-        writer.write(appId, records),
+        one.write(appId, records),
         other.write(appId, [...records].reverse()),
-        writer.write(appId, records.slice(50, 150)),
+        one.write(appId, records.slice(50, 150)),
       ]);
       expect(written.flat()).toHaveLength(200);
       expect((await traces()).logs).toHaveLength(200);

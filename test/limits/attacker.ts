@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ServiceProcess } from '../collector/setup/service-process.js';
+import type { ProductProcess } from '../setup/product-process.js';
 import { type Sample, countByStatus, request } from './http.js';
 import { type Prepared, renewed } from './messages.js';
 import type { RawConnection } from './raw-connection.js';
@@ -16,7 +16,7 @@ export class Attacker {
 
   constructor(
     readonly team: Team,
-    readonly service: Pick<ServiceProcess, 'apiUrl' | 'collectorUrl'>,
+    readonly service: Pick<ProductProcess, 'apiUrl' | 'collectorUrl'>,
   ) {}
 
   /** Responses by status since the last `forget`. */

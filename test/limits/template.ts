@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
+import { openMigrated } from '../setup/schema.js';
 
 /** A team's key, and its only app. */
 export interface Team {
@@ -19,9 +18,8 @@ export class Template {
   readonly teams: Team[] = [];
 
   async fill(teams: number): Promise<void> {
-    const store = await ClickHouse.open(new Config({ DATA_DIR: this.directory }));
+    const store = await openMigrated(new Config({ DATA_DIR: this.directory }));
     try {
-      await migrate(store);
       const admin = new AdminService(store);
       for (let n = 1; n <= teams; n++) {
         const { id } = await admin.createTeam(`Team ${n}`, 'premium');

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'lossless-json';
 import type { Piece } from '../../src/ingestion/batch-log.js';
-import { Service } from '../setup/service.js';
+import { ProductProcess } from '../setup/product-process.js';
 
 const DIRECTORY = 'test/fixtures/releases';
 
@@ -44,13 +44,13 @@ export function unpackRelease(version: string, directory: string): void {
 }
 
 /** Serves a data directory, in a process whose clock shows the day behind the requests of the fixtures. */
-export function serve(env: NodeJS.ProcessEnv): Promise<Service> {
+export function serve(env: NodeJS.ProcessEnv): Promise<ProductProcess> {
   const clock = new URL('./clock.js', import.meta.url).href;
-  return Service.start(['serve'], { ...env, NODE_OPTIONS: `--import ${clock}` });
+  return ProductProcess.start(['serve'], { ...env, NODE_OPTIONS: `--import ${clock}` });
 }
 
 /** The body of a response to GET, or `HTTP 404` and the like where there is none. */
-export async function call({ apiUrl }: Service, path: string, key: string): Promise<unknown> {
+export async function call({ apiUrl }: ProductProcess, path: string, key: string): Promise<unknown> {
   const response = await fetch(apiUrl + path, { headers: { 'Api-Key': key } });
   const text = await response.text();
   return response.status === 200 ? parse(text) : `HTTP ${response.status}`;

@@ -4,8 +4,9 @@ import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { forbidInOutput } from '../setup/secrets/run.js';
-import { Service, dataDirectory } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 import { call, readRelease, serve, unpackRelease, versionsOfReleases } from './release.js';
 
@@ -26,7 +27,7 @@ describe('the fixtures of releases', () => {
 describeEmbedded.each(VERSIONS)('the data directory of %s', (version) => {
   const release = readRelease(version);
   const data = dataDirectory();
-  let service: Service;
+  let service: ProductProcess;
 
   beforeAll(async () => {
     forbidInOutput(release.key, release.revokedKey);
@@ -35,7 +36,7 @@ describeEmbedded.each(VERSIONS)('the data directory of %s', (version) => {
   });
 
   afterAll(async () => {
-    await Service.endAll();
+    await ProductProcess.endAll();
     data.remove();
   });
 

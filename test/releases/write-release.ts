@@ -16,7 +16,8 @@ import type { RequestRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { encodePieces, toRequestRow } from '../../src/ingestion/row-encoder.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { Service, dataDirectory } from '../setup/service.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { type Answer, type Release, call, directoryOfRelease, serve } from './release.js';
 
 const MAX_BYTES = 300_000;
@@ -107,7 +108,7 @@ async function fill(config: Config) {
     const disabled = await admin.createApp(teamId, 'Old shop', 'koa');
     await admin.setDisabled(disabled.id, true);
     await admin.setNameLimits(appId, { consumers: 7 });
-    const writer = new RequestsWriter(store);
+    const writer = RequestsWriter.create(store);
     const [first] = await writer.write(appId, REQUESTS);
     await writer.writeCounts(
       appId,
@@ -164,6 +165,6 @@ try {
   if (bytes > MAX_BYTES) throw new Error(`${directory} has ${bytes} bytes; at most ${MAX_BYTES} are wanted.`);
   console.log(`${directory}: ${responses.length} answers, ${bytes} bytes`);
 } finally {
-  await Service.endAll();
+  await ProductProcess.endAll();
   data.remove();
 }

@@ -29,7 +29,7 @@ describe('a caller who leaves', () => {
     }, withinMs);
 
   it.each(['hang', 'hang-in-body', 'slow-body'] as const)(
-    'takes the query along (%s), and the server is told to end it with its connection',
+    'cancels the query (%s), and makes the server end it with its connection',
     async (kind) => {
       for (const operation of harness.operations.filter(({ queries }) => queries.length > 1)) {
         await harness.call(operation);

@@ -1,32 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { captureProcess } from '../setup/secrets/run.js';
-
-const CLI = join(process.cwd(), 'dist/cli.js');
-
-/** How a command ended. */
-export interface Ending {
-  /** Null: it was killed. */
-  code: number | null;
-  /** All that it said. */
-  said: string;
-  /** Milliseconds from its start. */
-  ms: number;
-}
+import { type Ended, ProductProcess } from '../setup/product-process.js';
 
 /** A data directory that commands are run on, and killed on. */
 export class CrashSite {
-  private child?: ChildProcess;
   readonly directory = mkdtempSync(join(tmpdir(), 'crash-'));
-
-  private readonly endWithProcess = () => this.child?.kill('SIGKILL');
 
   /** @param from the data directory that it begins as; empty when left out. */
   constructor(from?: string) {
-    process.once('exit', this.endWithProcess);
     if (from !== undefined) cpSync(from, this.directory, { recursive: true });
   }
 
@@ -34,39 +16,18 @@ export class CrashSite {
     return { DATA_DIR: this.directory, EMBEDDED_SESSIONS: '2' };
   }
 
-  /**
-   * Runs a built command.
-   *
-   * @param killAfterMs when it is ended with SIGKILL, unless it has ended by then.
-   */
-  async run(args: readonly string[], killAfterMs = Infinity): Promise<Ending> {
-    const startedAt = performance.now();
-    const child = spawn(process.execPath, [CLI, ...args], {
-      env: { PATH: process.env.PATH, ...this.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.child = child;
-    captureProcess('crash', child);
-    let said = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
-    const kill = Number.isFinite(killAfterMs)
-      ? setTimeout(() => child.kill('SIGKILL'), killAfterMs)
-      : undefined;
-    const [code] = (await once(child, 'close')) as [number | null];
-    clearTimeout(kill);
-    return { code, said, ms: performance.now() - startedAt };
+  run(args: readonly string[], killAfterMs?: number): Promise<Ended> {
+    return ProductProcess.run(args, this.env, { killAfterMs });
   }
 
-  /** @throws what it said, where it did not end well. */
+  /** @returns how long it took, in milliseconds; throws its output if it failed */
   async complete(args: readonly string[]): Promise<number> {
-    const { code, said, ms } = await this.run(args);
-    if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${said}`);
+    const { code, out, err, ms } = await this.run(args);
+    if (code !== 0) throw new Error(`${args[0]} ended with ${code}: ${[...out, ...err].join('\n')}`);
     return ms;
   }
 
   remove(): void {
-    process.off('exit', this.endWithProcess);
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
@@ -112,4 +73,4 @@ export function randomFrom(seed: number): () => number {
 /** `CRASH_SEED`, to repeat what was seen, or a new one. */
 export const SEED = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** How often a process is killed. */
-export const KILLS = Number(process.env.CRASH_KILLS ?? 12);
+export const KILLS = Number(process.env.CRASH_KILLS ?? 6);

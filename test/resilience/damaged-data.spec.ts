@@ -6,10 +6,11 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
+import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
-import { type Prepared, Service, command, dataDirectory, prepare } from '../setup/service.js';
 import { describeEmbedded } from '../setup/store.js';
 
 /** A compressed block begins with its checksum, its method and two sizes. */
@@ -43,7 +44,7 @@ describeEmbedded('a store whose data is damaged', () => {
     await store.close();
   });
 
-  afterEach(() => Service.endAll());
+  afterEach(() => ProductProcess.endAll());
   afterAll(() => {
     closeConnections();
     whole.remove();
@@ -74,11 +75,11 @@ describeEmbedded('a store whose data is damaged', () => {
     truncateSync(fileOf(directory, table), 0);
   };
 
-  const readErrors = ({ log }: Service) =>
+  const readErrors = ({ log }: ProductProcess) =>
     log.filter(({ level, msg }) => level === 50 && msg !== 'request').map(({ msg }) => msg);
 
   it('responds 503 where it is read, says so in the log, and serves the rest', async () => {
-    const service = await Service.start(['serve'], damage('request_logs_v1'));
+    const service = await ProductProcess.start(['serve'], damage('request_logs_v1'));
     const call = (path: string) => sendRaw(service.apiUrl, path, { headers: { 'Api-Key': prepared.key } });
     expect(await call(`/v1/apps/${prepared.appId}/request-logs`)).toMatchObject({
       ...UNAVAILABLE,
@@ -101,7 +102,7 @@ describeEmbedded('a store whose data is damaged', () => {
   });
 
   it('responds 503 to client libraries, which send again later', async () => {
-    const service = await Service.start(['collector'], damage('apps_v1'));
+    const service = await ProductProcess.start(['collector'], damage('apps_v1'));
     const path = `/v2/${prepared.clientId}/prod/sync`;
     const sync = { method: 'POST', body: JSON.stringify(buildSync()) };
     expect(await sendRaw(service.collectorUrl, path, sync)).toMatchObject(UNAVAILABLE);
@@ -157,7 +158,7 @@ describeEmbedded('a store whose data is damaged', () => {
     });
 
     it('is found by verify, which reads the other tables as well and fails', async () => {
-      const { code, out, err } = await command(['verify'], env);
+      const { code, out, err } = await ProductProcess.run(['verify'], env);
       const checks = out.map(
         (line) => JSON.parse(line) as { table: string; status: string; damage: object[] },
       );
@@ -175,7 +176,7 @@ describeEmbedded('a store whose data is damaged', () => {
     });
 
     it('is said in the log, by readiness and in the metrics, also at a start after the first', async () => {
-      const service = await Service.start(['serve', '--collector'], env);
+      const service = await ProductProcess.start(['serve', '--collector'], env);
       const line = new RegExp(`^table ${table}.*${what}.*docs/operations.md`);
       await eventually(() => readErrors(service).find((msg) => line.test(String(msg))));
       for (const url of [service.apiUrl, service.collectorUrl]) {
@@ -195,7 +196,7 @@ describeEmbedded('a store whose data is damaged', () => {
   });
 
   it('is found by verify where only reading finds it', async () => {
-    const { code, out } = await command(
+    const { code, out } = await ProductProcess.run(
       ['verify'],
       copyAfter('flipped', (directory) => {
         const file = fileOf(directory, 'request_logs_v1');
@@ -214,14 +215,14 @@ describeEmbedded('a store whose data is damaged', () => {
       const part = join(fileOf(directory, 'endpoints_v1'), '..');
       renameSync(part, join(part, '../detached', basename(part)));
     });
-    const { code, out } = await command(['verify'], env);
+    const { code, out } = await ProductProcess.run(['verify'], env);
     expect([code, out.filter((line) => !line.includes('"status":"ok"'))]).toEqual([0, []]);
   });
 
   it('does not make the collector say that an app is unknown', async () => {
     const unknown = { method: 'POST', body: JSON.stringify(buildSync()) };
     const path = `/v2/${randomUUID()}/prod/sync`;
-    const lost = await Service.start(['collector'], copyAfter('apps-cut', cut('apps_v1')));
+    const lost = await ProductProcess.start(['collector'], copyAfter('apps-cut', cut('apps_v1')));
     expect(await sendRaw(lost.collectorUrl, path, unknown)).toMatchObject(UNAVAILABLE);
     expect(await sendRaw(lost.collectorUrl, `/v2/${prepared.clientId}/prod/sync`, unknown)).toMatchObject({
       ...UNAVAILABLE,
@@ -231,7 +232,7 @@ describeEmbedded('a store whose data is damaged', () => {
     expect(
       readErrors(lost).filter((line) => String(line).startsWith('unknown client IDs get 503')),
     ).toHaveLength(1);
-    const whole = await Service.start(
+    const whole = await ProductProcess.start(
       ['collector'],
       copyAfter('not-damaged', () => undefined),
     );
@@ -240,7 +241,7 @@ describeEmbedded('a store whose data is damaged', () => {
 
   it('does not make the collector say so where the whole store is lost, and a new one made', async () => {
     const env = { DATA_DIR: join(copies, 'new') };
-    const service = await Service.start(['collector'], env);
+    const service = await ProductProcess.start(['collector'], env);
     const sync = { method: 'POST', body: JSON.stringify(buildSync()) };
     for (const client of [prepared.clientId, 'no-uuid'])
       expect(await sendRaw(service.collectorUrl, `/v2/${client}/prod/sync`, sync)).toMatchObject({
@@ -260,7 +261,7 @@ describeEmbedded('a store whose data is damaged', () => {
     const env = copyAfter('not-sql', (directory) => {
       writeFileSync(join(directory, 'metadata/default/apps_v1.sql'), 'no definition');
     });
-    const { code, err } = await command(['serve'], env);
+    const { code, err } = await ProductProcess.run(['serve'], env);
     expect(code).toBe(1);
     expect(err.at(-1)).toBe(
       `The engine cannot open the data directory ${env.DATA_DIR}; its reason is above. If files in it are damaged, ` +
@@ -269,7 +270,7 @@ describeEmbedded('a store whose data is damaged', () => {
   });
 
   it('is one line for people on the command line', async () => {
-    const { code, out, err } = await command(['team', 'list'], damage('teams_v1'));
+    const { code, out, err } = await ProductProcess.run(['team', 'list'], damage('teams_v1'));
     expect([code, out, err.filter((line) => !line.startsWith('{'))]).toEqual([
       1,
       [],

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
+import { type Prepared, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
-import { type Prepared, Service, command, prepare } from '../setup/service.js';
 
 function mountDisk(place: string): void {
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', place], { stdio: 'ignore' });
@@ -47,7 +48,7 @@ else
       mountDisk(disk);
       prepared = await prepare(env);
     });
-    afterEach(() => Service.endAll());
+    afterEach(() => ProductProcess.endAll());
     afterAll(() => {
       closeConnections();
       execFileSync('umount', [disk]);
@@ -55,7 +56,7 @@ else
     });
 
     it('is 503 to client libraries, says so in the log, and passes when there is room again', async () => {
-      const service = await Service.start(['serve', '--collector'], env);
+      const service = await ProductProcess.start(['serve', '--collector'], env);
       const freeBytes = async () => {
         const { text } = await sendRaw(service.metricsUrl, '/metrics');
         return getValue(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
@@ -82,12 +83,12 @@ else
 
     it('is shown by the free bytes of a service that starts on it, and one line on the command line', async () => {
       fill();
-      const service = await Service.start(['serve'], env);
+      const service = await ProductProcess.start(['serve'], env);
       const { text } = await sendRaw(service.metricsUrl, '/metrics');
       const free = getValue(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });
       expect(free).toBeLessThan(1024 * 1024);
       expect(await service.stop()).toBe(0);
-      const { code, err } = await command(['team', 'create', '--name', 'Acme'], env);
+      const { code, err } = await ProductProcess.run(['team', 'create', '--name', 'Acme'], env);
       expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
     });
   });

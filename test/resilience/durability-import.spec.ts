@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
+import { openMigrated } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
@@ -32,7 +32,7 @@ const NAMES = {
 };
 type NamedId = keyof typeof NAMES;
 
-/** By table, what it says, whatever rows and parts it says it in. */
+/** The contents of each table, independent of its rows and parts. */
 const CONTENTS: Record<string, string> = {
   import_ledger_v1: 'SELECT app_id, request_uuid FROM import_ledger_v1',
   request_details_v1: 'SELECT * FROM request_details_v1',
@@ -147,8 +147,7 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
 
   it('has lost nothing that was acknowledged, and when it is run again is what it would have been', async () => {
     grow(1);
-    const store = await ClickHouse.open(new Config(template.env));
-    await migrate(store);
+    const store = await openMigrated(new Config(template.env));
     const admin = new AdminService(store);
     await admin.createTeam('Acme', 'premium');
     await admin.createApp(1, 'Shop', 'express').finally(() => store.close());

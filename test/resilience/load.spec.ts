@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { ApiProcess } from '../setup/api-process.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { Connections, type Sample, quantile } from './load.js';
 import { OutageHarness } from './outage-harness.js';
 
-const SECONDS = Number(process.env.LOAD_SECONDS ?? 5);
+const SECONDS = Number(process.env.LOAD_SECONDS ?? 3);
 const CONNECTIONS = 500;
 const TIMES_TOO_MUCH = 4;
 const RECOVERED_WITHIN_S = 5;
@@ -14,11 +14,11 @@ const UNAVAILABLE = '{"detail":"Service temporarily unavailable"}';
 
 describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what can be served`, () => {
   let harness: OutageHarness;
-  let api: ApiProcess;
+  let api: ProductProcess;
 
   beforeAll(async () => {
     harness = await OutageHarness.start();
-    api = await ApiProcess.start({
+    api = await ProductProcess.start([], {
       CLICKHOUSE_URL: harness.store.url,
       CLICKHOUSE_USER: harness.store.user,
       CLICKHOUSE_PASSWORD: harness.store.password,
@@ -34,7 +34,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
 
   const target = () => {
     const { path } = harness.operations.find(({ name }) => name === 'request logs')!;
-    return { url: api.url + path, headers: { 'api-key': harness.key } };
+    return { url: api.apiUrl + path, headers: { 'api-key': harness.key } };
   };
   const p95 = (samples: readonly Sample[]) =>
     quantile(
@@ -62,13 +62,13 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
       await few.press(1);
       const capacity = (await few.press(2)).length / 2;
       const normalMs = p95(await one.press(1));
-      const before = api.residentMiB;
+      const before = api.memory.rssMb;
 
       let most = before;
       const watch = new AbortController();
       const watching = (async () => {
         while (!watch.signal.aborted) {
-          most = Math.max(most, api.residentMiB);
+          most = Math.max(most, api.memory.rssMb);
           await pause(100);
         }
       })();
@@ -93,7 +93,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
       expect(good.length).toBeGreaterThan(0);
       expect(recovered).toBeLessThanOrEqual(RECOVERED_WITHIN_S);
       expect(most - before).toBeLessThan(MOST_GROWTH_MIB);
-      expect(api.alive).toBe(true);
+      expect(api.isRunning).toBe(true);
       for (const connections of [one, few, many]) connections.close();
     },
     90_000 + SECONDS * 1000,

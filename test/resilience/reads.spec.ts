@@ -52,14 +52,14 @@ const BODY = {
   504: '{"detail":"Query timed out"}',
 } as const;
 
-/** What an answer is beside what it should be; empty when it is right. */
-function wrong(response: Timed, expected: Expected, judged: boolean): string[] {
+/** How a response differs from the expected one; empty if it does not. */
+function wrong(response: Timed, expected: Expected, counted: boolean): string[] {
   const { status, headers, text, ms } = response;
   return [
     status === expected ? '' : `status ${status}, not ${expected}`,
     text === BODY[expected] ? '' : `body ${text.slice(0, 200)}`,
     (headers['retry-after'] !== undefined) === (expected === 503) ? '' : 'Retry-After',
-    (headers['x-ratelimit-remaining'] !== undefined) === judged ? '' : 'X-RateLimit-*',
+    (headers['x-ratelimit-remaining'] !== undefined) === counted ? '' : 'X-RateLimit-*',
     headers['cache-control'] === 'no-store' ? '' : 'Cache-Control',
     /clickhouse|exception/i.test(JSON.stringify(headers)) ? 'the inside shows' : '',
     ms <= QUERY_TIMEOUT_MS + SLACK_MS ? '' : `${Math.round(ms)} ms`,
@@ -83,11 +83,11 @@ describe('a store that fails', () => {
     await harness.stop();
     const { failures, requests, wrong: bad, slowestMs } = figures;
     process.stdout.write(
-      `faults tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
+      `failures tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
     );
   });
 
-  /** Asks all operations while the fault befalls the query at one place of each. */
+  /** Asks all operations while the failure hits the query at one place of each. */
   const tryAt = async (failure: FailureMode, expected: Expected, place: number): Promise<string[]> => {
     const operations = harness.operations.filter(({ queries }) => queries.length > place);
     for (const on of new Set(operations.map(({ queries }) => queries[place])))
@@ -96,8 +96,8 @@ describe('a store that fails', () => {
     await harness.store.heal();
     const again = await harness.callAll(operations);
     const ill = operations.flatMap((operation, index) => [
-      ...told(operation, place, wrong(responses[index]!, expected, place > 0)),
-      ...told(operation, place, recovered(operation, again[index]!)),
+      ...describeFailures(operation, place, wrong(responses[index]!, expected, place > 0)),
+      ...describeFailures(operation, place, recovered(operation, again[index]!)),
     ]);
     figures.requests += responses.length + again.length;
     figures.slowestMs = Math.max(figures.slowestMs, ...responses.map(({ ms }) => ms));
@@ -110,7 +110,7 @@ describe('a store that fails', () => {
     return status === 200 && same ? [] : [`afterwards ${status} ${text.slice(0, 200)}`];
   };
 
-  const told = ({ name, queries }: Operation, place: number, failures: string[]) =>
+  const describeFailures = ({ name, queries }: Operation, place: number, failures: string[]) =>
     failures.length === 0 ? [] : [`${name} at ${queries[place]}: ${failures.join(', ')}`];
 
   it.each(FAILURES)(

@@ -1,13 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { startServer } from '../collector/setup/server.js';
-import { ApiProcess } from '../setup/api-process.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import type { HttpResponse } from '../setup/conforms.js';
+import { type Prepared, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
-import { freePort } from '../setup/free-port.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
-import { type Prepared, prepare } from '../setup/service.js';
 import { Balancer } from './balancer.js';
 
 /** Longer than the balancer takes to see that an instance is no longer ready. */
@@ -16,15 +15,14 @@ const CLIENTS = 8;
 /** Of each client, between its requests. */
 const PAUSE_MS = 10;
 /** How long the load goes on before and after. */
-const AROUND_MS = 2_000;
+const AROUND_MS = 500;
 
 describeWithRedis('a rollout: two instances behind a load balancer, under load', () => {
   let store: ClickHouseServer;
   let redis: RedisAddress;
   let env: NodeJS.ProcessEnv;
   let prepared: Prepared;
-  let ports: number[];
-  let instances: ApiProcess[];
+  let instances: ProductProcess[];
   let balancer: Balancer;
 
   beforeAll(async () => {
@@ -38,9 +36,8 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
       SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
     };
     prepared = await prepare(env);
-    ports = [await freePort(), await freePort()];
-    instances = await Promise.all(ports.map((port) => ApiProcess.start(env, port)));
-    balancer = await Balancer.start(ports);
+    instances = await Promise.all([ProductProcess.start([], env), ProductProcess.start([], env)]);
+    balancer = await Balancer.start(instances.map(({ apiUrl }) => Number(new URL(apiUrl).port)));
     await eventually(() => balancer.ready.every(Boolean));
   }, 60_000);
 
@@ -52,7 +49,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     await redis.stop();
   });
 
-  /** Clients that keep their connections and ask in turns, until told to stop. */
+  /** Clients that keep their connections and send requests in turns, until `stop` is called. */
   function load() {
     const paths = ['', '/endpoints', '/request-logs?limit=5', '/traffic'].map((path) =>
       path === '' ? '/v1/team' : `/v1/apps/${prepared.appId}${path}`,
@@ -88,7 +85,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
       await eventually(() => !balancer.ready[index]);
       expect(balancer.answered[index]).toBeGreaterThanOrEqual(before);
       expect(await leaving).toBe(0);
-      instances[index] = await ApiProcess.start(env, ports[index]);
+      await instances[index]!.launch();
       await eventually(() => balancer.ready[index]);
       const back = balancer.answered[index]!;
       await eventually(() => balancer.answered[index]! > back + 10);
@@ -102,10 +99,10 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
   });
 
   it('closes connections to a stopping instance after their response, and serves until it has stopped', async () => {
-    const { url } = instances[0]!;
+    const { apiUrl } = instances[0]!;
     const leaving = instances[0]!.stop();
     const refused = await eventually(async () => {
-      const response = await sendRaw(url, '/health/ready');
+      const response = await sendRaw(apiUrl, '/health/ready');
       return response.status === 503 && response;
     });
     expect(refused.headers).toMatchObject({
@@ -113,15 +110,15 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
       'retry-after': expect.any(String),
       'x-request-id': expect.any(String),
     });
-    expect(await sendRaw(url, '/health/live')).toMatchObject({
+    expect(await sendRaw(apiUrl, '/health/live')).toMatchObject({
       status: 200,
       headers: { connection: 'close' },
     });
     const headers = { 'Api-Key': prepared.key };
-    const served = await sendRaw(url, '/v1/team', { headers });
+    const served = await sendRaw(apiUrl, '/v1/team', { headers });
     expect(served).toMatchObject({ status: 200, headers: { connection: 'close' } });
     expect(await leaving).toBe(0);
-    await expect(sendRaw(url, '/health/live')).rejects.toThrow('ECONNREFUSED');
-    instances[0] = await ApiProcess.start(env, ports[0]);
+    await expect(sendRaw(apiUrl, '/health/live')).rejects.toThrow('ECONNREFUSED');
+    await instances[0]!.launch();
   });
 });

@@ -43,7 +43,7 @@ export function listOperations(appId: number): string[] {
   return paths.map((path) => path.replaceAll('{', '%7B').replaceAll('}', '%7D'));
 }
 
-/** All that metrics can tell, by everything that they can be told by. */
+/** All metrics, by every dimension. */
 const ALL_METRICS = {
   metrics: ['requests', 'bytes_received', 'bytes_sent', 'error_rate', 'response_time_p95', 'apdex'],
   group_by: ['env', 'method', 'path', 'status_code'],

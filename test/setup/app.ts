@@ -11,14 +11,14 @@ import request from 'supertest';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { AppModule } from '../../src/app.module.js';
 import { setUp } from '../../src/bootstrap/api-setup.js';
-import type { Plan } from '../../src/common/account.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
-import { HttpAdapter } from '../../src/http/http.adapter.js';
-import { PinoLogger } from '../../src/observability/logger.js';
+import type { Plan } from '../../src/common/account.js';
 import { Config } from '../../src/config/config.js';
+import { HttpAdapter } from '../../src/http/http.adapter.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { PinoLogger } from '../../src/observability/logger.js';
 import { conforms } from './conforms.js';
+import { addSchema } from './schema.js';
 import { captureOutput, captureResponse } from './secrets/run.js';
 
 /** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
@@ -74,7 +74,8 @@ async function serverStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
 export class TestApp {
   readonly store: ClickHouse;
   readonly admin: AdminService;
-  readonly writer: RequestsWriter;
+  /** Replaced where a collector writes to the same store: a process has one registry of names. */
+  writer: RequestsWriter;
   private readonly server: ReturnType<NestExpressApplication['getHttpServer']>;
 
   private constructor(
@@ -84,7 +85,7 @@ export class TestApp {
   ) {
     this.store = app.get(ClickHouse);
     this.admin = new AdminService(this.store);
-    this.writer = new RequestsWriter(this.store);
+    this.writer = RequestsWriter.create(this.store);
     this.server = app.getHttpServer();
   }
 
@@ -92,10 +93,7 @@ export class TestApp {
   static async start(env: NodeJS.ProcessEnv = {}, testStore?: TestStore): Promise<TestApp> {
     testStore ??= await createTestStore(env);
     const { config } = testStore;
-    if (config.clickhouse.url !== undefined) {
-      const store = await ClickHouse.open(config);
-      await migrate(store).finally(() => store.close());
-    }
+    await addSchema(config);
     const module = await Test.createTestingModule({ imports: [AppModule] })
       .overrideProvider(Config)
       .useValue(config)

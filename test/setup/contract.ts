@@ -27,18 +27,18 @@ export function seen({ status, headers, text }: HttpResponse) {
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Headers of every answer. */
-export const ALWAYS: Readonly<Record<string, unknown>> = {
+export const REQUIRED_HEADERS: Readonly<Record<string, unknown>> = {
   'content-type': JSON_TYPE,
   'x-content-type-options': 'nosniff',
   'x-request-id': expect.stringMatching(MADE_ID),
 };
 
 /** Headers of every answer below `/v1`. */
-export const BELOW_V1 = { ...ALWAYS, 'cache-control': 'no-store' };
+export const V1_HEADERS = { ...REQUIRED_HEADERS, 'cache-control': 'no-store' };
 
 /** Headers of every answer below `/v1` to a request with a valid key. */
-export const WITH_KEY = {
-  ...BELOW_V1,
+export const AUTHENTICATED_HEADERS = {
+  ...V1_HEADERS,
   'x-ratelimit-limit': expect.stringMatching(/^\d+$/),
   'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
   'x-ratelimit-reset': expect.stringMatching(/^\d{10}$/),

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Ten workers hit in turns until told to stop; tells how long the hits waited. */
+/** Ten workers hit in turns until `stop`, which resolves to the longest wait. */
 export function load(hit: () => Promise<unknown>) {
   const delay = monitorEventLoopDelay({ resolution: 5 });
   const waitsMs: number[] = [];

@@ -18,7 +18,7 @@ export const describeWithRedis = SHARED_URL !== '' || BINARY !== undefined ? des
 /** For suites that stop, freeze or reconfigure Redis: one of their own. */
 export const describeWithRedisServer = BINARY === undefined ? describe.skip : describe;
 
-/** An address of Redis whose keys nobody else sees, and what ends its use. */
+/** An address of Redis with keys of its own, and how to end its use. */
 export interface RedisAddress {
   readonly url: string;
   stop(): Promise<void>;

@@ -1,8 +1,8 @@
 import { AdminService } from '../../src/admin/admin.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
 import type { Config } from '../../src/config/config.js';
-import { createTestStore } from './app.js';
+import { type TestStore, createTestStore } from './app.js';
+import { addSchema } from './schema.js';
 
 /** For suites about the engine inside the process: there is none to test where the tests run against a server. */
 export const describeEmbedded = process.env.CLICKHOUSE_URL ? describe.skip : describe;
@@ -18,7 +18,17 @@ export interface OpenStore {
 
 /** An empty store, not yet migrated. */
 export async function openEmptyStore(env?: NodeJS.ProcessEnv): Promise<OpenStore> {
+  return openTestStore(await createTestStore(env));
+}
+
+/** A store with this version's schema. */
+export async function openStore(env?: NodeJS.ProcessEnv): Promise<OpenStore> {
   const testStore = await createTestStore(env);
+  await addSchema(testStore.config);
+  return openTestStore(testStore);
+}
+
+async function openTestStore(testStore: TestStore): Promise<OpenStore> {
   const open: OpenStore = {
     store: await ClickHouse.open(testStore.config),
     config: testStore.config,
@@ -42,11 +52,4 @@ export async function createApp(store: ClickHouse): Promise<number> {
   const admin = new AdminService(store);
   const { id } = await admin.createTeam('Acme', 'premium');
   return (await admin.createApp(id, 'Shop', 'express')).id;
-}
-
-/** A store with this version's schema. */
-export async function openStore(env?: NodeJS.ProcessEnv): Promise<OpenStore> {
-  const open = await openEmptyStore(env);
-  await migrate(open.store);
-  return open;
 }

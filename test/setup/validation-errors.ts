@@ -9,7 +9,7 @@ export interface IssueBody {
   ctx?: Record<string, unknown>;
 }
 
-/** A value that a parameter must refuse, as a client would write it before escaping, and the fault it is. */
+/** A value that a parameter must refuse, as a client would write it before escaping, and the issue it is. */
 export interface BadValue {
   value: string;
   issue: IssueBody;
@@ -125,7 +125,7 @@ export function badValues(parameter: Parameter): BadValue[] {
   );
 }
 
-/** The fault as FastAPI writes it, members in its order. */
+/** The issue as FastAPI writes it, members in its order. */
 export function expectedIssue(
   { in: place, name }: Parameter,
   { type, msg, ctx }: Reason,

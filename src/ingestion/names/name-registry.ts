@@ -52,9 +52,6 @@ interface BatchNames {
 
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
-/** Keyed by what the writers share: Redis, else the store. */
-const shared = new WeakMap<ClickHouse | RedisCoordinator, NameRegistry>();
-
 /**
  * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
  * registered at their first use. Names are looked up in the store when needed and cached within bounds.
@@ -97,18 +94,14 @@ export class NameRegistry {
   }
 
   /**
-   * The registry that all writers of this process share for one store.
+   * The registry of a process, of which it has one for each store.
    *
    * @param redis coordinates processes that write names; null if this is the only one
    * @param limits for apps without their own limits
    */
-  static getShared(store: ClickHouse, redis: RedisCoordinator | null, limits = DEFAULT_LIMITS): NameRegistry {
-    const known = shared.get(redis ?? store);
-    if (known) return known;
+  static create(store: ClickHouse, redis: RedisCoordinator | null, limits = DEFAULT_LIMITS): NameRegistry {
     const ids = redis ? new RedisIdGenerator(store, redis) : new SequenceIdGenerator(store);
-    const registry = new NameRegistry(store, ids, new NameLimitsLookup(store, limits));
-    shared.set(redis ?? store, registry);
-    return registry;
+    return new NameRegistry(store, ids, new NameLimitsLookup(store, limits));
   }
 
   /** Each record of an app with its IDs, in order. New names are in the store before this resolves. */

@@ -21,7 +21,7 @@ import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { logFile } from '../../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../../collector/setup/messages.js';
 import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
-import { ServiceProcess } from '../../collector/setup/service-process.js';
+import { ProductProcess } from '../../setup/product-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
 const ROWS_PER_MESSAGE = 10;
@@ -62,7 +62,7 @@ function plainRate(table: string, row: () => object, batches: number): Promise<n
   });
 }
 
-function collectorRate(service: ServiceProcess, messages: readonly Outgoing[]): Promise<number> {
+function collectorRate(service: ProductProcess, messages: readonly Outgoing[]): Promise<number> {
   return ratePerCore(service.pid, messages.length, () => new Load(messages).run(SENDERS));
 }
 
@@ -72,7 +72,16 @@ const { clientId, token } = await withStore(dataDir, async (store) => {
   const app = await admin.createApp(id, 'Bench', 'express');
   return { clientId: app.client_id, token: (await admin.createWriteToken(app.id)).token };
 });
-const service = await ServiceProcess.start(dataDir, { env: { COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0' } });
+const service = await ProductProcess.start(
+  ['serve', '--collector'],
+  {
+    DATA_DIR: dataDir,
+    COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+    COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
+    LOG_LEVEL: 'fatal',
+  },
+  { built: 'dist-bench/src' },
+);
 const base = `${service.collectorUrl}/v2/${clientId}/prod`;
 const many = <T>(length: number, make: (index: number) => T) =>
   Array.from({ length }, (_, index) => make(index));

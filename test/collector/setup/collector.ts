@@ -5,6 +5,9 @@ import type { RunningServer } from '../../../src/bootstrap/api-server.js';
 import { startCollectorOn } from '../../../src/bootstrap/collector-server.js';
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../../src/config/config.js';
+import { NameRegistry } from '../../../src/ingestion/names/name-registry.js';
+import { RequestClaims } from '../../../src/ingestion/request-claims.js';
+import { RequestsWriter } from '../../../src/ingestion/requests.writer.js';
 import { TestApp } from '../../setup/app.js';
 import { Tenant } from '../../setup/tenant.js';
 import { logFile } from './log-file.js';
@@ -27,6 +30,12 @@ export class TestCollector {
     return this.running.stop();
   }
 
+  /** A writer beside the collector, in the same process. */
+  createWriter(store: ClickHouse): RequestsWriter {
+    const { app } = this.running;
+    return new RequestsWriter(store, app.get(NameRegistry), app.get(RequestClaims));
+  }
+
   post(path: string, body: string | Buffer): Promise<PostResponse> {
     return post(`${this.url}${path}`, body);
   }
@@ -42,6 +51,7 @@ export class TestService {
   static async start(env: NodeJS.ProcessEnv = {}): Promise<TestService> {
     const api = await TestApp.start(env);
     const collector = await TestCollector.start(api.store, api.app.get(Config));
+    api.writer = collector.createWriter(api.store);
     return new TestService(api, collector);
   }
 

@@ -14,8 +14,8 @@ export interface Outgoing {
 const ACKNOWLEDGED = new Set([200, 202]);
 /** The statuses after which the libraries send the same message again. */
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
-/** The libraries wait longer, 100 to 1,000 ms; the more often the same message comes the better. */
-const PAUSE_MS = 20;
+/** The libraries wait 100 to 1,000 ms. */
+const PAUSE_MS = 100;
 
 /** Sends messages as many applications do at once: each again, unchanged, until it is acknowledged. */
 export class Load {

@@ -33,12 +33,12 @@ export class SampleApp {
       env: { PATH: process.env.PATH, NODE_ENV: 'test', TMPDIR: directory, ...env },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    const told = await Promise.race([
+    const started = await Promise.race([
       once(child, 'message') as Promise<[{ port: number }]>,
       once(child, 'exit').then(() => undefined),
     ]);
-    if (!told) throw new Error(`${name} did not start`);
-    return new SampleApp(child, directory, told[0].port);
+    if (!started) throw new Error(`${name} did not start`);
+    return new SampleApp(child, directory, started[0].port);
   }
 
   /** The status of the answer, which is read to its end, and the bytes of its body. */

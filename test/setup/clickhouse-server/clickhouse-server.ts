@@ -12,7 +12,7 @@ const TYPESCRIPT = new URL('../typescript.js', import.meta.url).href;
 
 /**
  * ClickHouse's HTTP interface over the embedded engine in another process, on a port and in a directory of its own, with
- * faults to order. What was written survives a restart.
+ * failures to order. What was written survives a restart.
  */
 export class ClickHouseServer {
   private child?: ChildProcess;
@@ -66,7 +66,7 @@ export class ClickHouseServer {
     await this.order({ do: 'fail', order: { failure, ...which } });
   }
 
-  /** Ends all faults but `refuse`. */
+  /** Ends all failures but `refuse`. */
   async heal() {
     await this.order({ do: 'heal' });
   }
@@ -92,7 +92,7 @@ export class ClickHouseServer {
     this.child = undefined;
   }
 
-  /** Stops the process without ending it: connections are taken by the system, and nothing is answered. */
+  /** Stops the process without ending it: the system accepts connections, and none gets a response. */
   freeze() {
     this.child?.kill('SIGSTOP');
   }

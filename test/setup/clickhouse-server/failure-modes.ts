@@ -3,7 +3,7 @@ import { ServerException } from './exception.js';
 import type { FailureMode, FailureOrder } from './protocol.js';
 import { writeException } from './response.js';
 
-/** The faults in force; the last ordered comes first. */
+/** The failures in force; the last ordered comes first. */
 export class FailureModes {
   private orders: FailureOrder[] = [];
 
@@ -15,7 +15,7 @@ export class FailureModes {
     this.orders = [];
   }
 
-  /** The fault that befalls a query, if one does; each befalls as many as were ordered. */
+  /** The failure that hits a query, if one does; each hits as many as were ordered. */
   take(name: string): FailureMode | undefined {
     const order = this.orders.find(({ on, times }) => (on ?? name) === name && times !== 0);
     if (order?.skip) {
@@ -27,7 +27,7 @@ export class FailureModes {
   }
 }
 
-/** Answers without the engine's help; false when the fault needs rows, or there is none. */
+/** Answers without the engine's help; false when the failure needs rows, or there is none. */
 export function failBefore(failure: FailureMode | undefined, response: ServerResponse): boolean {
   if (failure?.kind === 'hang') return true;
   if (failure?.kind === 'reset') response.socket?.resetAndDestroy();

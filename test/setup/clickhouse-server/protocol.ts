@@ -22,14 +22,14 @@ export type FailureMode =
   /** Something in between answers with words of its own. */
   | { kind: 'stranger'; status: number; body: string };
 
-/** A fault, and which queries it befalls. */
+/** A failure, and which queries it hits. */
 export interface FailureOrder {
   failure: FailureMode;
   /** The query's name, its `log_comment`; any query where left out. */
   on?: string;
   /** How many queries pass before. */
   skip?: number;
-  /** How many queries it befalls; all where left out. */
+  /** How many queries it hits; all where left out. */
   times?: number;
 }
 

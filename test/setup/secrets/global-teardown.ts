@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
 
 /** Searches what the product said in this run; a secret fails it. In a process: Jest's global hooks can import no sources. */
 export default function tearDown(): void {
@@ -8,4 +9,5 @@ export default function tearDown(): void {
     { stdio: ['ignore', 'inherit', 'inherit'] },
   );
   if (status !== 0) process.exitCode = 1;
+  rmSync(process.env.TMPDIR!, { recursive: true, force: true });
 }

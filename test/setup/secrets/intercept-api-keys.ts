@@ -6,7 +6,7 @@ const RECORDED = Symbol.for('request-analytics:learnt');
 type InterceptedHash = typeof crypto.createHash & { [RECORDED]?: Set<string> };
 
 /**
- * One of Jest's `setupFiles`: whoever makes or checks an API key takes its hash, and that is where the run learns of every
+ * One of Jest's `setupFiles`: each creation and check of an API key hashes it, and there the run learns of every
  * key that must not appear. The module is one for all test files of a worker.
  */
 const original = crypto.createHash as InterceptedHash;

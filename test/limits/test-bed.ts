@@ -2,14 +2,14 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Child } from '../bench/rpc.js';
-import { ServiceProcess } from '../collector/setup/service-process.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { Attacker } from './attacker.js';
 import type { Impact } from './neighbours.js';
 import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Template } from './template.js';
 
-/** The built command with the heap that Node takes in a container of 1 GiB. */
-const PROGRAM = ['--max-old-space-size=512', 'dist/cli.js'];
+/** The heap that Node takes in a container of 1 GiB. */
+const NODE_OPTIONS = ['--max-old-space-size=512'];
 /**
  * What the heap leaves of 1 GiB is shared by queries and what Node keeps outside of the heap. Times are long, so that a busy
  * machine does not look like a refusal.
@@ -20,6 +20,7 @@ const ENVIRONMENT = {
   QUERY_MAX_RESULT_MB: '64',
   RATE_LIMIT_PER_MINUTE: '2000',
   COLLECTOR_RATE_LIMIT_PER_MINUTE: '10000',
+  LOG_LEVEL: 'fatal',
 };
 
 /** What an attack did. */
@@ -36,10 +37,10 @@ export interface Outcome extends Impact {
 }
 
 /** The product in a process of its own, an attacker, and two teams beside it. */
-export class Stand {
+export class TestBed {
   private constructor(
     private readonly directory: string,
-    readonly service: ServiceProcess,
+    readonly service: ProductProcess,
     readonly attacker: Attacker,
     private readonly neighbours: Child<NeighbourHandlers>,
   ) {}
@@ -49,17 +50,18 @@ export class Stand {
     { directory: source, teams }: Template,
     neighbours: Child<NeighbourHandlers>,
     { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<Stand> {
+  ): Promise<TestBed> {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
     cpSync(source, directory, { recursive: true });
-    const service = await ServiceProcess.start(directory, {
-      program: PROGRAM,
-      env: { ...ENVIRONMENT, ...env },
-    });
+    const service = await ProductProcess.start(
+      ['serve', '--collector'],
+      { DATA_DIR: directory, ...ENVIRONMENT, ...env },
+      { nodeOptions: NODE_OPTIONS },
+    );
     const [attacking, ...others] = teams;
     if (!attacking) throw new Error('the template has no teams');
     await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers);
-    return new Stand(directory, service, new Attacker(attacking, service), neighbours);
+    return new TestBed(directory, service, new Attacker(attacking, service), neighbours);
   }
 
   /** Makes an attack beside the neighbours' requests and resolves to what it did. */
@@ -73,7 +75,7 @@ export class Stand {
     const impact = await neighbours.call('stop');
     const { responses, slowestResponseMs } = attacker;
     const processorSeconds = service.processorSeconds - processorBefore;
-    const { peakMiB } = service;
+    const peakMiB = Math.round(service.memory.peakMb);
     return { attack, seconds, ...impact, processorSeconds, peakMiB, responses, slowestResponseMs };
   }
 

@@ -1,0 +1,48 @@
+import type { RequestRecord } from '../ingestion/request-record.js';
+import type { RequestLog } from './request-logs.dto.js';
+
+/*
+ * The wire format of a request log, which `RequestLog` documents: its head is made of columns, and the members after it are
+ * stored as the text that is sent.
+ */
+
+type Head = Pick<RequestLog, 'timestamp' | 'request_uuid'>;
+
+const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
+const EXAMPLE: Head = {
+  timestamp: '2026-11-20T14:05:09.123Z',
+  request_uuid: '0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22',
+};
+
+/** Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same request. */
+export const KEY_LENGTH = JSON.stringify(EXAMPLE).length - 1;
+
+/** A row of `request_logs_v1` as a record's JSON text. */
+export const RECORD_SQL = `concat(${HEAD}, record_json)`;
+
+/** Details have 0 for an unknown size, because public clients do not accept null. No JSON string contains such a member. */
+const WITH_SIZES = (['request_size_bytes', 'response_size_bytes'] satisfies (keyof RequestLog)[]).reduce(
+  (sql, name) => `replaceOne(${sql}, '"${name}":null', '"${name}":0')`,
+  'substring(record_json, 1, length(record_json) - 1)',
+);
+
+/** The same up to the closing brace, as Request Details has it. */
+export const OPEN_RECORD_SQL = `${HEAD}, ${WITH_SIZES}`;
+
+/** The stored text: the members after the head in the order of the contract, and the closing brace. */
+export function toRecordJson(record: RequestRecord): string {
+  const members: Omit<RequestLog, keyof Head> = {
+    env: record.env,
+    consumer: record.consumer?.identifier ?? null,
+    method: record.method,
+    path: record.path,
+    url: record.url,
+    status_code: record.status_code,
+    request_size_bytes: record.request_size_bytes,
+    response_size_bytes: record.response_size_bytes,
+    response_time_ms: record.response_time_ms ?? 0,
+    client_ip: record.client_ip,
+    client_country_iso_code: record.client_country_iso_code,
+  };
+  return JSON.stringify(members).slice(1);
+}

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../src/admin/admin.service.js';
+import { Config } from '../../src/config/config.js';
+import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { buildRequest } from '../factories/request.factory.js';
+import { openMigrated } from './schema.js';
+
+/** What is in a prepared store. */
+export interface Prepared {
+  key: string;
+  teamId: number;
+  appId: number;
+  clientId: string;
+}
+
+/** A team with a key and an app with requests of the last hour, in the store that the variables name. */
+export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Prepared> {
+  const store = await openMigrated(new Config(env));
+  try {
+    const admin = new AdminService(store);
+    const { id: teamId } = await admin.createTeam('Acme', 'premium');
+    const { key } = await admin.createKey(teamId);
+    const { id: appId, client_id: clientId } = await admin.createApp(teamId, 'Shop', 'express');
+    const now = Date.now();
+    const records = Array.from({ length: requests }, (_, n) =>
+      buildRequest({ timestamp: now - 60_000 - n * 1000 }),
+    );
+    await RequestsWriter.create(store).write(appId, records);
+    return { key, teamId, appId, clientId };
+  } finally {
+    await store.close();
+  }
+}
+
+/** A data directory of the embedded engine of a test's own. */
+export function dataDirectory(): { env: NodeJS.ProcessEnv; remove: () => void } {
+  const directory = mkdtempSync(join(tmpdir(), 'request-analytics-'));
+  return {
+    env: { DATA_DIR: directory },
+    remove: () => {
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../src/clickhouse/migrations/migrate.js';
+import { Config } from '../../src/config/config.js';
+import { RUN_VARIABLE } from './secrets/global-setup.js';
+
+/**
+ * Gives a store this version's schema. An empty data directory becomes a copy of one that the run migrates once, its
+ * generated secrets included: two stores that must differ in them are migrated.
+ */
+export async function addSchema(config: Config): Promise<void> {
+  const run = process.env[RUN_VARIABLE];
+  const isEmpty = !existsSync(config.dataDir) || readdirSync(config.dataDir).length === 0;
+  if (run === undefined || config.clickhouse.url !== undefined || !isEmpty) {
+    await migrateStore(config);
+    return;
+  }
+  const template = join(run, 'schema');
+  if (!existsSync(template)) await createTemplate(template);
+  cpSync(template, config.dataDir, { recursive: true });
+}
+
+/** Opens a store with this version's schema. */
+export async function openMigrated(config: Config): Promise<ClickHouse> {
+  await addSchema(config);
+  return ClickHouse.open(config);
+}
+
+async function createTemplate(template: string): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'schema-'));
+  await migrateStore(new Config({ DATA_DIR: directory }));
+  try {
+    renameSync(directory, template);
+  } catch (error) {
+    // Another worker was faster.
+    if (!existsSync(template)) throw error;
+    rmSync(directory, { recursive: true });
+  }
+}
+
+async function migrateStore(config: Config): Promise<void> {
+  const store = await ClickHouse.open(config);
+  await migrate(store).finally(() => store.close());
+}
