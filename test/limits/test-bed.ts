@@ -52,7 +52,7 @@ export class TestBed {
     { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
   ): Promise<TestBed> {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
-    cpSync(source, directory, { recursive: true });
+    cpSync(source, directory, { recursive: true, verbatimSymlinks: true });
     const service = await ProductProcess.start(
       ['serve', '--collector'],
       { DATA_DIR: directory, ...ENVIRONMENT, ...env },

@@ -9,7 +9,7 @@ export class CrashSite {
 
   /** @param from the data directory that it begins as; empty when left out. */
   constructor(from?: string) {
-    if (from !== undefined) cpSync(from, this.directory, { recursive: true });
+    if (from !== undefined) cpSync(from, this.directory, { recursive: true, verbatimSymlinks: true });
   }
 
   get env(): NodeJS.ProcessEnv {

@@ -19,7 +19,8 @@ export async function addSchema(config: Config): Promise<void> {
   }
   const template = join(run, 'schema');
   if (!existsSync(template)) await createTemplate(template);
-  cpSync(template, config.dataDir, { recursive: true });
+  // Verbatim: the directory of the metadata is a link, which would lead to the original.
+  cpSync(template, config.dataDir, { recursive: true, verbatimSymlinks: true });
 }
 
 /** Opens a store with this version's schema. */
