@@ -21,6 +21,7 @@ describe('request-analytics demo', () => {
   beforeAll(async () => {
     demo = await ProductProcess.begin(['demo'], {
       DATA_DIR: directory,
+      HOST: '0.0.0.0',
       LOG_LEVEL: 'warn',
       RATE_LIMIT_PER_MINUTE: '1000000',
     });

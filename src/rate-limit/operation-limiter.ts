@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { rateLimitExceeded } from '../http/api-error.js';
 import type { Limit } from '../observability/metrics/metrics.js';
 import { Telemetry } from '../observability/telemetry.js';
@@ -15,7 +15,7 @@ export interface OperationLimits {
 export class OperationLimiter {
   constructor(
     private readonly counter: WindowCounter,
-    private readonly telemetry: Telemetry,
+    @Optional() private readonly telemetry: Telemetry = Telemetry.none,
   ) {}
 
   /** @throws ApiError 429 beyond a limit. A request beyond the limit of a second does not count in the minute. */

@@ -16,7 +16,7 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, listOperations, queriesOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { sendRaw } from '../setup/raw-http.js';
@@ -79,14 +79,25 @@ describe('the accounts of clickhouse/accounts', () => {
           return [path, status, status === 200 ? '' : text];
         }),
       );
-      const queries = await withApi({ ...server.env, LOG_LEVEL: 'silent' }, (url) =>
-        queriesOf(appId).map(async ({ path, body }) => {
-          const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
-          const { status } = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-          return [path, status, ''];
-        }),
-      );
-      responses.push(...queries);
+      const limits = { TRACES_RATE_LIMIT_PER_SECOND: '100', TRACES_RATE_LIMIT_PER_MINUTE: '100' };
+      const [posted = []] = await withApi({ ...server.env, ...limits, LOG_LEVEL: 'silent' }, (url) => {
+        const postAll = async () => {
+          const statuses: [string, number, string][] = [];
+          for (const { path, body } of [...queriesOf(appId), ...filesOf(appId)]) {
+            const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
+            const response = await fetch(url + path, {
+              method: 'POST',
+              headers,
+              body: JSON.stringify(body),
+            });
+            await response.arrayBuffer();
+            statuses.push([path, response.status, '']);
+          }
+          return statuses;
+        };
+        return [postAll()];
+      });
+      responses.push(...posted);
       expect(responses).toEqual(responses.map(([path]) => [path, 200, '']));
     });
 

@@ -101,7 +101,13 @@ async function call(operation: Operation, key: string, values: Values): Promise<
 }
 
 /** Headers that differ between any two requests. */
-const PASSING = { date: '', 'x-request-id': '', 'x-ratelimit-remaining': '', 'content-length': '' };
+const PASSING = {
+  date: '',
+  ratelimit: '',
+  'x-request-id': '',
+  'x-ratelimit-remaining': '',
+  'content-length': '',
+};
 
 /** All of an answer but what passes; a token that was refused stands in it as it was sent. */
 function comparable({ status, headers, text }: HttpResponse, { next_token = '<none>' }: Values) {

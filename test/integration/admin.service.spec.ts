@@ -234,12 +234,12 @@ describe('AdminService', () => {
     it('of teams and apps are not empty, and none is of what does not exist', async () => {
       const appId = await createAppId();
       for (const change of [
-        admin.renameApp(appId, ' '),
-        admin.renameApp(NOBODY, 'a'),
-        admin.renameTeam(NOBODY, 'a'),
-        admin.renameKey('zzzzzzz', 'a'),
+        () => admin.renameApp(appId, ' '),
+        () => admin.renameApp(NOBODY, 'a'),
+        () => admin.renameTeam(NOBODY, 'a'),
+        () => admin.renameKey('zzzzzzz', 'a'),
       ])
-        await expect(change).rejects.toThrow(AdminError);
+        await expect(change()).rejects.toThrow(AdminError);
     });
   });
 

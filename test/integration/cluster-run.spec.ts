@@ -14,7 +14,7 @@ import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { SAMPLE_UUID, exportsOf, listOperations, queriesOf } from '../setup/all-operations.js';
+import { SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { sendRaw } from '../setup/raw-http.js';
@@ -123,7 +123,8 @@ describe('the product on Distributed tables', () => {
   });
 
   it('answers each operation, each row once', async () => {
-    const api = await ProductProcess.start([], { ...server.env, LOG_LEVEL: 'silent' });
+    const limits = { TRACES_RATE_LIMIT_PER_SECOND: '100', TRACES_RATE_LIMIT_PER_MINUTE: '100' };
+    const api = await ProductProcess.start([], { ...server.env, ...limits, LOG_LEVEL: 'silent' });
     const get = (path: string) => sendRaw(api.apiUrl, path, { headers: { 'Api-Key': key } });
     const paths = listOperations(appId);
     const responses = await Promise.all(paths.map(get));
@@ -137,7 +138,7 @@ describe('the product on Distributed tables', () => {
       return { status: response.status, text: await response.text() };
     };
     const queries = await Promise.all(queriesOf(appId).map(query));
-    for (const one of exportsOf(appId)) queries.push(await query(one));
+    for (const one of filesOf(appId)) queries.push(await query(one));
     await api.stop();
     expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
     const statuses = responses.map(({ status, text }) => [status, status === 200 ? '' : text]);

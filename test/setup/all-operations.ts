@@ -94,24 +94,24 @@ export function queriesOf(appId: number): { path: string; body: object }[] {
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
   ];
-  const traces = [
-    { since, fields: SPAN_FIELDS },
-    { since, filters: SPAN_FILTERS, sample: 10 },
-    { filters: [{ field: 'trace_id', op: 'eq', value: '0'.repeat(32) }] },
-  ];
-  return [
-    ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),
-    ...traces.map((body) => ({ path: `/v1/apps/${appId}/traces`, body })),
-  ];
+  return bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } }));
 }
 
-/** The same for exports, of which a key runs two at once. */
-export function exportsOf(appId: number): { path: string; body: object }[] {
+/** The same for exports and spans, of which a key reads two files at once. */
+export function filesOf(appId: number): { path: string; body: object }[] {
   const since = new Date(Date.now() - 26 * HOUR_MS).toISOString();
   const bodies = [
     { since },
     { since, fields: EXPORT_FIELDS, filters: EXPORTED, sample: 0.5 },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, format, fields: EXPORT_FIELDS })),
   ];
-  return bodies.map((body) => ({ path: `/v1/apps/${appId}/request-logs`, body }));
+  const traces = [
+    { since, fields: SPAN_FIELDS },
+    { since, filters: SPAN_FILTERS, sample: 10 },
+    { filters: [{ field: 'trace_id', op: 'eq', value: '0'.repeat(32) }] },
+  ];
+  return [
+    ...bodies.map((body) => ({ path: `/v1/apps/${appId}/request-logs`, body })),
+    ...traces.map((body) => ({ path: `/v1/apps/${appId}/traces`, body })),
+  ];
 }

@@ -1,3 +1,4 @@
+import { eventually } from '../../../test/setup/eventually.js';
 import { BatchQueue } from './batch-queue.js';
 
 /** A commit that the test ends. */
@@ -29,7 +30,7 @@ describe('BatchQueue', () => {
     expect(batches).toEqual([[1, 2]]);
     ends[0]!.resolve();
     await Promise.all(first);
-    await turn();
+    await eventually(() => batches.length === 2);
     expect(batches).toEqual([
       [1, 2],
       [3, 4],
@@ -45,7 +46,7 @@ describe('BatchQueue', () => {
     ends[0]!.reject(new Error('no store'));
     await expect(failed).rejects.toThrow('no store');
     const next = queue.add(2, 1, 1);
-    await turn();
+    await eventually(() => ends.length === 2);
     ends[1]!.resolve();
     await expect(next).resolves.toBeUndefined();
   });
