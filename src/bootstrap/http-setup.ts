@@ -7,9 +7,9 @@ import type { Config } from '../config/config.js';
 import { accessLog } from '../http/access-log.js';
 import { ApiExceptionFilter } from '../http/exception.filter.js';
 import { requireHost } from '../http/host.middleware.js';
-import { COMPRESSED_FROM_BYTES } from '../http/json-answer.js';
 import { normalizeRequestTarget } from '../http/raw-query.js';
 import { requestId } from '../http/request-id.middleware.js';
+import { COMPRESSED_FROM_BYTES } from '../http/zstd.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { Drain } from './drain.js';
 

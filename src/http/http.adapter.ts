@@ -43,7 +43,8 @@ export class HttpAdapter extends ExpressAdapter {
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (statusCode !== undefined) response.status(statusCode);
-    const zstd = startZstd(response, body.length);
+    // A 304 has no body; `send` makes it.
+    const zstd = response.req.fresh ? undefined : startZstd(response, body.length);
     if (!zstd) return response.send(body);
     // What fails is the connection; the log line of the request has it.
     return pipeline(Readable.from([body]), zstd, response, () => undefined);

@@ -1,11 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
 import { parseRawQuery } from './raw-query.js';
+import { CODINGS, COMPRESSED_FROM_BYTES } from './zstd.js';
 
-/** Bodies of this many bytes and more are compressed. */
-export const COMPRESSED_FROM_BYTES = 1_024;
-
-const CODINGS = ['br', 'gzip', 'deflate'];
 /** What may not stand unescaped in the target of a link (RFC 3986), except for `%`, which escapes already. */
 const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/g;
 

@@ -5,7 +5,10 @@ import { MEDIA_TYPES } from '../common/formats/file-format.js';
 
 /** Absent before Node.js 22.15. */
 const { createZstdCompress } = zlib as typeof zlib & { createZstdCompress?: () => Transform };
-const MIN_BYTES = 1_024;
+/** Bodies of this many bytes and more are compressed. */
+export const COMPRESSED_FROM_BYTES = 1_024;
+/** The codings in which a body may be sent. */
+export const CODINGS = [...(createZstdCompress ? ['zstd'] : []), 'br', 'gzip', 'deflate'];
 /** They are compressed already. */
 const COMPRESSED: readonly (string | undefined)[] = [MEDIA_TYPES.arrow, MEDIA_TYPES.parquet];
 
@@ -17,7 +20,7 @@ const COMPRESSED: readonly (string | undefined)[] = [MEDIA_TYPES.arrow, MEDIA_TY
  */
 export function startZstd(response: Response, bytes = Infinity): Transform | undefined {
   const { req: request } = response;
-  if (!createZstdCompress || bytes < MIN_BYTES || request.method === 'HEAD') return undefined;
+  if (!createZstdCompress || bytes < COMPRESSED_FROM_BYTES || request.method === 'HEAD') return undefined;
   if (COMPRESSED.includes(response.get('Content-Type'))) return undefined;
   if (!prefersZstd(request.header('accept-encoding'))) return undefined;
   response.vary('Accept-Encoding').set('Content-Encoding', 'zstd').removeHeader('Content-Length');
