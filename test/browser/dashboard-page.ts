@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { source as axe } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { TestApp } from '../setup/app.js';
@@ -27,6 +30,29 @@ export interface ApiCall {
   method: string;
   path: string;
   body: Record<string, unknown> | undefined;
+}
+
+/** A proxy that serves the service below a path, which it removes. */
+export async function startProxy(url: string, path: string): Promise<{ origin: string; close: () => void }> {
+  const { hostname, port } = new URL(url);
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers } = incoming;
+    const target = incoming.url?.startsWith(`${path}/`) ? incoming.url.slice(path.length) : '/stranger';
+    incoming.pipe(
+      forward({ hostname, port, path: target, method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(outgoing);
+      }),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    origin: `http://${HOST}:${(proxy.address() as AddressInfo).port}`,
+    close: () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
 }
 
 /** The dashboard in a tab of its own. */

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { type Server, createServer, request as forward } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
-import { HOST, describeWithChromium, launchBrowser } from '../setup/browser.js';
+import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { Tenant } from '../setup/tenant.js';
-import { DashboardPage } from './dashboard-page.js';
+import { DashboardPage, startProxy } from './dashboard-page.js';
 
 const unknownKey = () => `${randomBytes(4).toString('hex').slice(0, 7)}.${randomBytes(16).toString('hex')}`;
 /** Browsers write each response other than 2xx to the console. */
@@ -177,19 +174,7 @@ describeWithChromium('a session of the dashboard', () => {
   });
 
   it('works below a path of a proxy', async () => {
-    const proxy: Server = createServer((incoming, outgoing) => {
-      const path = incoming.url?.replace(/^\/tools\/analytics\//, '/') ?? '/';
-      const { hostname, port } = new URL(app.url);
-      const { method, headers } = incoming;
-      incoming.pipe(
-        forward({ hostname, port, path, method, headers }, (response) => {
-          outgoing.writeHead(response.statusCode ?? 502, response.headers);
-          response.pipe(outgoing);
-        }),
-      );
-    }).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    const origin = `http://${HOST}:${(proxy.address() as AddressInfo).port}`;
+    const { origin, close } = await startProxy(app.url, '/tools/analytics');
     const { page } = dashboard;
     await page.goto(`${origin}/tools/analytics/?range=1h#key=${tenant.key}`);
     await dashboard.loaded();
@@ -203,8 +188,7 @@ describeWithChromium('a session of the dashboard', () => {
       dashboard.complaints.filter((text) => !text.startsWith(`asked ${origin}/tools/analytics/`)),
     ).toEqual([]);
     dashboard.complaints.splice(0);
-    proxy.closeAllConnections();
-    proxy.close();
+    close();
   });
 });
 
