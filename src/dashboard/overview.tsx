@@ -22,9 +22,9 @@ const MORE_ROWS = 50;
 
 /** Traffic over time, and the endpoints and consumers behind it. */
 export function Overview() {
-  const { api, app, state, go } = useSession();
+  const { api, app, state, go, retries } = useSession();
   const [refreshes, setRefreshes] = useState(0);
-  const window = useWindow(state, refreshes);
+  const window = useWindow(state, [refreshes, retries]);
   useWhileVisible(REFRESH_MS, window.isLive, () => {
     api.forgetRunning();
     setRefreshes((count) => count + 1);
@@ -119,7 +119,7 @@ export function Overview() {
         />
         <TopTable
           title="Consumers"
-          load={consumers}
+          load={{ ...consumers, isLoading: consumers.isLoading || !names }}
           name={({ consumer_id }) => <ConsumerName id={consumer_id ?? null} names={names} />}
           isChosen={({ consumer_id }) => state.consumer === consumer_id}
           choose={({ consumer_id = null }) => {
@@ -132,8 +132,15 @@ export function Overview() {
   );
 }
 
-function ConsumerName({ id, names }: { id: number | null; names: ReadonlyMap<number, Consumer> }) {
+function ConsumerName({
+  id,
+  names,
+}: {
+  id: number | null;
+  names: ReadonlyMap<number, Consumer> | undefined;
+}) {
   if (id === null) return <span class="muted">No consumer</span>;
+  if (!names) return <span class="placeholder" />;
   const consumer = names.get(id);
   if (!consumer) return <>Consumer {id}</>;
   return (

@@ -60,6 +60,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['overview', ''],
     ['overview-table', '?chart=table&range=7d'],
     ['overview-filtered', '?range=30d&method=GET&status=4xx,5xx'],
+    ['overview-nothing', '?path=/nothing'],
     ['requests', '?view=requests'],
     ['requests-nothing', '?view=requests&path=/nothing'],
     ['request', '?view=requests&range=30d&status=500&request=FAILED'],
@@ -92,6 +93,13 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.screenshot(`dashboard-${name}-phone`);
     expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
     if (name === 'request-unknown') dashboard.complaints.splice(0);
+  });
+
+  it('says that nothing matches, in each panel', async () => {
+    await dashboard.visit('?path=/nothing', key);
+    await dashboard.page.getByText('No requests match the filters').waitFor();
+    expect(await dashboard.page.locator('.totals dd').first().innerText()).toBe('0');
+    expect(await dashboard.page.getByRole('alert').count()).toBe(0);
   });
 
   it('shows the figures of the API in at most 6 requests', async () => {
@@ -128,18 +136,80 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.calls.filter(({ method }) => method === 'GET')).toHaveLength(2);
   });
 
-  it('asks for a closed time once', async () => {
-    await dashboard.visit(
-      '?from=2026-01-01T00:00Z&to=2026-01-02T00:00Z'.replaceAll('2026-01', lastMonth()),
-      key,
-    );
-    await dashboard.page.getByRole('link', { name: 'Requests' }).click();
-    await dashboard.loaded();
-    const before = dashboard.calls.length;
-    await dashboard.page.goBack();
-    await dashboard.loaded();
-    await dashboard.page.locator('.top tbody button').first().waitFor();
-    expect(dashboard.calls.slice(before)).toEqual([]);
+  describe('a closed time', () => {
+    const closed = '?from=2026-01-01T00:00Z&to=2026-01-02T00:00Z'.replaceAll('2026-01', lastMonth());
+    const shown = () => dashboard.page.locator('main').innerText();
+    /** Metrics and request logs that were asked for since the last call. */
+    const takeAsked = () =>
+      dashboard.calls.splice(0).filter(({ path }) => /\/(?:metrics|request-logs)/.test(path));
+
+    it('is asked for once, also over a reload, until it is refreshed', async () => {
+      const { page } = dashboard;
+      await dashboard.visit(closed, key);
+      expect(takeAsked()).toHaveLength(4);
+      const text = await shown();
+      for (const link of ['Requests', 'Overview', 'Requests']) {
+        await page.getByRole('link', { name: link }).click();
+        await dashboard.loaded();
+      }
+      expect(takeAsked()).toHaveLength(1);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.reload();
+      await dashboard.loaded();
+      expect(await shown()).toBe(text);
+      expect(takeAsked()).toEqual([]);
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await dashboard.loaded();
+      expect(takeAsked()).toHaveLength(4);
+      expect(await shown()).toBe(text);
+    });
+
+    it('is asked for again where it still runs, but for its periods that are complete', async () => {
+      await dashboard.visit('?range=7d', key);
+      const since = () => Date.parse(String(takeAsked().find(({ body }) => body?.interval)!.body!.since));
+      const first = since();
+      await dashboard.page.reload();
+      await dashboard.loaded();
+      expect(since() - first).toBeGreaterThan(13 * 24 * HOUR_MS);
+      expect(await dashboard.page.locator('.plot canvas').count()).toBe(1);
+    });
+
+    it('leaves the tab with the key, and is not shown to another one', async () => {
+      const { page } = dashboard;
+      const kept = () => dashboard.evaluate<string[]>('Object.keys(sessionStorage).sort()');
+      await dashboard.visit(closed, key);
+      expect((await kept()).length).toBeGreaterThan(4);
+      const { key: other } = await app.admin.createKey((await app.team()).teamId);
+      await page.goto('about:blank');
+      await page.goto(`${dashboard.origin}/${closed}#key=${other}`);
+      await page.getByText('There is no app yet').waitFor();
+      expect(await kept()).toEqual(['/api-key']);
+      await dashboard.visit(closed, key);
+      await page.getByRole('button', { name: 'Key' }).click();
+      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByLabel('API key').waitFor();
+      expect(await kept()).toEqual([]);
+    });
+
+    it('is kept as aggregates alone, and takes the room of what was used longest ago', async () => {
+      const { page } = dashboard;
+      await dashboard.visit(closed, key);
+      await page.getByRole('link', { name: 'Requests' }).click();
+      await dashboard.loaded();
+      const values = await dashboard.evaluate<string[]>('Object.values(sessionStorage)');
+      expect(values.join()).not.toMatch(/request_uuid|user-agent|https?:/i);
+      const fill = async (name: string, length: number) =>
+        dashboard.evaluate(`sessionStorage.setItem('${name}', 'x'.repeat(${length}))`);
+      await fill('/old', 1_999_000);
+      await dashboard.evaluate(`sessionStorage.setItem('/closed-periods', '[["old",1999000]]')`);
+      await dashboard.visit(closed, key);
+      expect(await dashboard.evaluate('sessionStorage.getItem("/old")')).toBeNull();
+      // Of others at this origin: all that the browser gives.
+      for (let length = 4_000_000; length > 10; length = Math.floor(length / 2))
+        await fill(`other-${length}`, length).catch(() => undefined);
+      await dashboard.visit(`${closed}&method=GET`, key);
+      expect(await page.locator('.plot canvas').count()).toBe(1);
+    });
   });
 
   it('filters by a click, and goes back and reloads by the URL', async () => {
