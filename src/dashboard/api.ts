@@ -71,7 +71,6 @@ interface Series {
 /** The public API with one key. */
 export class Api {
   rateLimit: RateLimit | undefined;
-  private readonly curls = new WeakMap<Response, string>();
   private readonly cache = new Map<string, { at: number; isComplete: boolean; value: Promise<unknown> }>();
   private readonly series = new Map<string, Series>();
   private readonly closed = new ClosedPeriods();
@@ -213,7 +212,7 @@ export class Api {
       filters: [{ field: 'trace_id', op: 'eq', value: trace_id }],
       limit: 50,
     };
-    const { data, curl } = this.unwrap(
+    const { data } = this.unwrap(
       await this.client.POST('/v1/apps/{app_id}/request-logs', {
         params: { path: { app_id } },
         body,
@@ -221,7 +220,7 @@ export class Api {
       }),
       '',
     );
-    return { data: parseLines<ExportedRequestLog>(data), curl };
+    return { data: parseLines<ExportedRequestLog>(data), curl: this.exportCurl(app_id, body) };
   }
 
   /** The whole file; a response that breaks off is an error. */
@@ -238,11 +237,11 @@ export class Api {
   }
 
   exportCurl(app_id: number, body: ExportQuery): string {
-    return toCurl('POST', `${BASE}/v1/apps/${app_id}/request-logs`, JSON.stringify(body));
+    return toCurl(`${BASE}/v1/apps/${app_id}/request-logs`, body);
   }
 
   private async queryMetrics(app_id: number, body: MetricsQuery): Promise<Loaded<MetricsRow[]>> {
-    const { data, curl } = this.unwrap(
+    const { data } = this.unwrap(
       await this.client.POST('/v1/apps/{app_id}/metrics', {
         params: { path: { app_id } },
         body,
@@ -250,7 +249,7 @@ export class Api {
       }),
       '',
     );
-    return { data: parseLines<MetricsRow>(data), curl };
+    return { data: parseLines<MetricsRow>(data), curl: metricsCurl(app_id, body) };
   }
 
   /** Of equal loads one is sent. A failed one is not kept. */
@@ -268,11 +267,9 @@ export class Api {
   }
 
   private async send(request: Request): Promise<Response> {
-    const body = request.method === 'POST' ? await request.clone().text() : undefined;
     const response = await fetch(request).catch(() => {
       throw noResponse('The service cannot be reached.');
     });
-    this.curls.set(response, toCurl(request.method, request.url, body));
     const limit = response.headers.get('X-RateLimit-Limit');
     const remaining = response.headers.get('X-RateLimit-Remaining');
     if (limit !== null) this.rateLimit = { limit: Number(limit), remaining: Number(remaining) };
@@ -282,7 +279,7 @@ export class Api {
   /** @param empty the data of a response without a byte, such as rows of which there are none */
   private unwrap<Data>({ data, error, response }: Outcome<Data>, empty?: Data): Loaded<Data> {
     const value = data ?? empty;
-    if (response.ok && value !== undefined) return { data: value, curl: this.curls.get(response) ?? '' };
+    if (response.ok && value !== undefined) return { data: value, curl: toCurl(response.url) };
     const seconds = Number(response.headers.get('Retry-After') ?? RETRY_SECONDS);
     throw new ApiFailure(
       response.status,
@@ -298,7 +295,7 @@ function isComplete(end: number): boolean {
 }
 
 function metricsCurl(app_id: number, body: MetricsQuery): string {
-  return toCurl('POST', `${BASE}/v1/apps/${app_id}/metrics`, JSON.stringify(body));
+  return toCurl(`${BASE}/v1/apps/${app_id}/metrics`, body);
 }
 
 function noResponse(message: string): ApiFailure {
@@ -320,9 +317,9 @@ function parseLines<Row>(text: string): Row[] {
 }
 
 /** A command line for a shell; the key comes from its variable `API_KEY`. */
-function toCurl(method: string, url: string, body?: string): string {
+function toCurl(url: string, body?: object): string {
   const head = `curl -s ${quote(url)} -H "Api-Key: $API_KEY"`;
-  return method === 'POST' ? `${head} -H 'Content-Type: application/json' -d ${quote(body ?? '')}` : head;
+  return body ? `${head} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}` : head;
 }
 
 /** Controls and direction marks: a terminal may act on them, and a reader does not see them. */

@@ -1,9 +1,9 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type App } from './api.js';
 import { ClosedPeriods, PLACE } from './closed-periods.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
-import { Overview } from './overview.js';
+import { Overview, preloadSeries } from './overview.js';
 import { Popover, Text } from './parts.js';
 import { Requests, useKeys } from './requests.js';
 import { type Session, SessionContext, linkTo, toFailure, useLoad, useSession } from './session.js';
@@ -65,11 +65,18 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     setProblem(null);
     setRetries((count) => count + 1);
   }, []);
-  useEffect(() => {
+  // Before the first frame.
+  useLayoutEffect(() => {
     if (apps) return;
+    const isOverview = state.view === 'overview';
+    // The list of apps and the chart's data at the same time, where the address has the app.
+    if (isOverview && state.app !== null) preloadSeries(api, state.app, state);
     api.apps().then(
       ({ data }) => {
         hasWorked.current = true;
+        const [first] = data.data;
+        if (isOverview && state.app === null && first && first.envs.length > 0)
+          preloadSeries(api, first.id, state);
         setApps(data.data);
       },
       (error: unknown) => {
