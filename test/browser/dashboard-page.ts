@@ -120,13 +120,29 @@ export class DashboardPage {
     return this.page.evaluate<Value>(expression);
   }
 
+  /** As if the user chose another tab, or came back to this one. */
+  async setVisibility(state: 'hidden' | 'visible'): Promise<void> {
+    await this
+      .evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'))`);
+  }
+
   /** The rules that axe-core finds broken, each with the elements. */
   async findings(): Promise<string[]> {
-    await this.page.evaluate(axe);
+    if (!(await this.evaluate('!!window.axe'))) await this.page.evaluate(axe);
     return this.page.evaluate<
       string[]
     >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
+  }
+
+  /** A picture of what is shown in light and in dark, both without findings. */
+  async inBothThemes(name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await this.page.emulateMedia({ colorScheme });
+      await this.screenshot(`${name}-${colorScheme}`);
+      expect(await this.findings()).toEqual([]);
+    }
   }
 
   async screenshot(name: string): Promise<void> {
