@@ -113,6 +113,15 @@ function scale(points: readonly Point[]): Scaled {
   };
 }
 
+/** The indices of values between two that are not known. */
+function listIsolated({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isKnown = (index: number) => typeof values[index] === 'number';
+  return Array.from(values.keys()).filter(
+    (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
+  );
+}
+
 function createPlot(
   box: HTMLElement,
   window: Window,
@@ -138,7 +147,8 @@ function createPlot(
   const line = (stroke: string, width: number, more: uPlot.Series = {}): uPlot.Series => ({
     stroke,
     width,
-    points: { show: false },
+    // A period without neighbours is no line.
+    points: { show: true, size: 4, fill: stroke, filter: listIsolated },
     ...more,
   });
   const axis = { stroke: color('muted'), font, ticks: { show: false } };

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Api, Consumer, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
-import { Panel, Text } from './parts.js';
+import { ApiRequest, Panel, Text } from './parts.js';
 import {
   hasFilters,
   listFilters,
@@ -85,7 +85,10 @@ export function Overview() {
   return (
     <main class="overview" id="main">
       <h1 class="visually-hidden">Overview of {app.name}</h1>
-      <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+      <section class="totals-box" aria-label="Totals">
+        <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+        {totals.value && <ApiRequest curl={totals.value.curl} of="Totals" />}
+      </section>
       <Panel
         title="Traffic"
         curl={series.value?.curl}

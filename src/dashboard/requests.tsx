@@ -40,9 +40,17 @@ const COLUMNS: readonly Column[] = [
     name: 'Time',
     field: 'timestamp',
     isUsual: true,
-    show: ({ timestamp }, { zone }) => (
-      <time dateTime={timestamp}>{formatTime(Date.parse(timestamp), 'stamp', zone)}</time>
-    ),
+    show: ({ timestamp }, { zone }) => {
+      const [day = '', clock = ''] = formatTime(Date.parse(timestamp), 'stamp', zone).split(', ');
+      return (
+        <time dateTime={timestamp}>
+          <span class="day">{day}</span>
+          <span class="wide">, </span>
+          {clock.slice(0, -4)}
+          <span class="wide">{clock.slice(-4)}</span>
+        </time>
+      );
+    },
   },
   {
     id: 'status',

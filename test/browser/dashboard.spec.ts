@@ -432,7 +432,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d&method=GET', key);
     const buttons = page.getByRole('button', { name: /^API request of/ });
-    expect(await buttons.count()).toBe(3);
+    expect(await buttons.count()).toBe(4);
     for (const button of await buttons.all()) {
       await button.click();
       await page.getByRole('button', { name: 'Copy as curl' }).click();
