@@ -250,6 +250,11 @@ export function Requests() {
     body.current?.querySelector<HTMLElement>('.selected a')?.focus();
   }, [open]);
 
+  // A link to a request can lead far down the list.
+  useEffect(() => {
+    if (isCurrent) body.current?.querySelector('.selected')?.scrollIntoView({ block: 'nearest' });
+  }, [isCurrent]);
+
   useKeys((key) => {
     if (key === 'Escape' && state.request !== null) close();
     else if (key === 'Enter' && selected !== null && state.request === null) open(selected);
