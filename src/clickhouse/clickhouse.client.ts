@@ -58,12 +58,10 @@ export interface FileQuery {
   /** The names of the statement's columns, in their order. The first of them is never null. */
   columns: readonly string[];
   sql: string;
-  /** An expression of the columns for a line of NDJSON, for columns with JSON text; by default the engine encodes the row. */
+  /** An expression of the columns for a line of NDJSON; by default the engine encodes the row. */
   jsonLine?: string;
   /** Largest number of rows, beyond it `ResultTooLong`; by default only bytes are limited. */
   maxRows?: number;
-  /** The only column is the text of a whole row in the format, which is `ndjson`. */
-  isText?: boolean;
 }
 
 interface ReadRequest extends Omit<QueryRequest, 'format'> {
@@ -199,7 +197,7 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql, jsonLine, maxRows, isText = false }: FileQuery,
+    { format, columns, sql, jsonLine, maxRows }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
@@ -209,10 +207,7 @@ export class ClickHouse {
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
-        return read(
-          new ResultFrame('text'),
-          jsonLine ?? (isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`),
-        );
+        return read(new ResultFrame('text'), jsonLine ?? `formatRowNoNewline('JSONEachRow', ${names})`);
       case 'csv': {
         const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
         return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);
