@@ -19,7 +19,8 @@ import { setUpHttp } from './http-setup.js';
 import { prepareStore } from './prepare-store.js';
 
 const RECOVER_EVERY_MS = 15_000;
-const SETTLE_EVERY_MS = 5_000;
+const MAX_SETTLE_INTERVAL_MS = 5_000;
+const MIN_SETTLE_INTERVAL_MS = 500;
 
 /**
  * Builds the collector on an open store and listens.
@@ -44,7 +45,11 @@ export async function startCollectorOn(
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
-  const settling = setInterval(() => void settle(committer), SETTLE_EVERY_MS).unref();
+  const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
+  const settling = setInterval(
+    () => void settle(committer),
+    Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS),
+  ).unref();
   const stop = async () => {
     drain.begin();
     clearInterval(recovery);
