@@ -20,6 +20,7 @@ const YOUNG_BLOCK = 10_000;
 const YOUNG_BLOCKS = 10;
 const SETTLED_AFTER_MS = 5_000;
 const SETTLE_WITHIN_MS = 900_000;
+const STATEMENT_WITHIN_MS = 7_200_000;
 
 /** Builds the data set in `DATA_DIR` and waits until the engine has merged what it wants to merge. */
 async function build(rows: number, anchor: number): Promise<void> {
@@ -33,17 +34,22 @@ async function build(rows: number, anchor: number): Promise<void> {
       to: Math.floor(start / QUARTER_MS) * QUARTER_MS,
       requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
     };
-    await store.command(insertCounts(past));
-    for (const statement of insertCountsByConsumer(past, rows)) await store.command(statement);
+    await run(store, insertCounts(past));
+    for (const statement of insertCountsByConsumer(past, rows)) await run(store, statement);
     for (const [from, to] of toSlices(rows)) {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
-      await store.command(insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
+      await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
     }
     await settled(store);
     await mergeClosed(store);
   } finally {
     await store.close();
   }
+}
+
+/** On a busy machine a statement of the data set takes minutes. */
+function run(store: ClickHouse, statement: string): Promise<void> {
+  return store.command(statement, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
 }
 
 async function writeAccounts(store: ClickHouse, anchor: number) {
@@ -73,7 +79,7 @@ HAVING count() > 1 AND (table, partition_id) NOT IN (
 async function mergeClosed(store: ClickHouse) {
   const partitions = await store.rows<{ table: string; partition_id: string }>('closed', CLOSED);
   for (const { table, partition_id } of partitions)
-    await store.command(`OPTIMIZE TABLE ${table} PARTITION ID '${partition_id}' FINAL`);
+    await run(store, `OPTIMIZE TABLE ${table} PARTITION ID '${partition_id}' FINAL`);
 }
 
 async function settled(store: ClickHouse) {
