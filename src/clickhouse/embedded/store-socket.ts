@@ -118,7 +118,9 @@ export class StoreSocket {
     const [, id = '', operation] = request.url?.split('/') ?? [];
     const session = this.sessions.get(id);
     if (!session) {
-      sendJson(response, 404, { message: 'the server that has the data directory open stops' } satisfies SocketError);
+      sendJson(response, 404, {
+        message: 'the server that has the data directory open stops',
+      } satisfies SocketError);
       return;
     }
     session.running += 1;
