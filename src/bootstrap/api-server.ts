@@ -40,7 +40,7 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
     await app.close();
     throw error;
   }
-  const url = formatBaseUrl(config.host, config.port);
+  const url = formatBaseUrl(config.host, config.port) + config.publicPath;
   logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
   if (logs === 'stdout')
     printForPeople(

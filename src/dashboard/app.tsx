@@ -1,18 +1,20 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type App } from './api.js';
+import { ClosedPeriods, PLACE } from './closed-periods.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
-import { Overview } from './overview.js';
+import { Overview, preloadSeries } from './overview.js';
 import { Popover, Text } from './parts.js';
 import { Requests, useKeys } from './requests.js';
 import { type Session, SessionContext, linkTo, toFailure, useLoad, useSession } from './session.js';
 import { Countdown, SignIn, explainKey } from './sign-in.js';
 import { type Go, NO_FILTERS, type State, useUrlState } from './state.js';
 
-const STORED_KEY = 'api-key';
+const STORED_KEY = `${PLACE}api-key`;
 
-/** For this tab, until it is closed. */
+/** For this tab, until it is closed. What another key has seen goes. */
 export function storeKey(key: string) {
+  if (sessionStorage.getItem(STORED_KEY) !== key) new ClosedPeriods().clear();
   sessionStorage.setItem(STORED_KEY, key);
 }
 
@@ -23,11 +25,15 @@ export function Page() {
     return key === null ? null : new Api(key);
   });
   const [message, setMessage] = useState<string | null>(null);
-  const end = useCallback((why: string | null) => {
-    sessionStorage.removeItem(STORED_KEY);
-    setMessage(why);
-    setApi(null);
-  }, []);
+  const end = useCallback(
+    (why: string | null) => {
+      api?.end();
+      sessionStorage.removeItem(STORED_KEY);
+      setMessage(why);
+      setApi(null);
+    },
+    [api],
+  );
   if (api) return <Dashboard api={api} end={end} />;
   return (
     <SignIn
@@ -59,11 +65,18 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     setProblem(null);
     setRetries((count) => count + 1);
   }, []);
-  useEffect(() => {
+  // Before the first frame.
+  useLayoutEffect(() => {
     if (apps) return;
+    const isOverview = state.view === 'overview';
+    // The list of apps and the chart's data at the same time, where the address has the app.
+    if (isOverview && state.app !== null) preloadSeries(api, state.app, state);
     api.apps().then(
       ({ data }) => {
         hasWorked.current = true;
+        const [first] = data.data;
+        if (isOverview && state.app === null && first && first.envs.length > 0)
+          preloadSeries(api, first.id, state);
         setApps(data.data);
       },
       (error: unknown) => {
@@ -94,7 +107,17 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Header state={state} go={go} app={app} apps={apps} api={api} end={end} />
+      <Header
+        state={state}
+        go={go}
+        app={app}
+        apps={apps}
+        end={end}
+        refresh={() => {
+          api.forget();
+          retry();
+        }}
+      />
       {session && app && app.envs.length > 0 && <Filters />}
       {session ? (
         <View key={app?.id} />
@@ -150,8 +173,9 @@ function Header(props: {
   go: Go;
   app: App | undefined;
   apps: App[] | null;
-  api: Api;
   end: (why: string | null) => void;
+  /** Asks for all that is shown again, also for complete periods. */
+  refresh: () => void;
 }) {
   const { state, go, app, apps } = props;
   const help = useRef<HTMLDialogElement>(null);
@@ -212,7 +236,22 @@ function Header(props: {
         {view('requests', 'Requests')}
       </nav>
       <div class="right">
-        {app && app.envs.length > 0 && <RangePicker />}
+        {app && app.envs.length > 0 && (
+          <>
+            <RangePicker />
+            <button
+              type="button"
+              class="control icon"
+              aria-label="Refresh"
+              title="Refresh"
+              onClick={props.refresh}
+            >
+              <svg viewBox="0 0 16 16" aria-hidden="true">
+                <path d="M13 8a5 5 0 1 1-1.5-3.6M13 2v3h-3" />
+              </svg>
+            </button>
+          </>
+        )}
         <button
           type="button"
           class="control icon"

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { MetricsRow } from './api.js';
@@ -241,7 +241,7 @@ export function Chart(props: {
     if (from !== undefined && to !== undefined) onZoom(from, to);
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const at = box.current;
     if (!at) return undefined;
     const create = () => {

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { Consumer, MetricsQuery, MetricsRow } from './api.js';
+import type { Api, Consumer, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
 import { Panel, Text } from './parts.js';
@@ -13,29 +13,26 @@ import {
   useWhileVisible,
   useWindow,
 } from './session.js';
-import type { Sort } from './state.js';
-import { timeZone, toIso } from './time.js';
+import type { Sort, State } from './state.js';
+import { type Window, getWindow, timeZone, toIso } from './time.js';
 
 const REFRESH_MS = 60_000;
 const ROWS = 10;
 const MORE_ROWS = 50;
 
-/** Traffic over time, and the endpoints and consumers behind it. */
-export function Overview() {
-  const { api, app, state, go } = useSession();
-  const [refreshes, setRefreshes] = useState(0);
-  const window = useWindow(state, refreshes);
-  useWhileVisible(REFRESH_MS, window.isLive, () => {
-    api.forgetRunning();
-    setRefreshes((count) => count + 1);
-  });
-
-  const until = window.isLive ? {} : { until: toIso(window.to) };
+/** What all requests of the overview have in common. */
+function commonQuery(state: State, window: Window): Pick<MetricsQuery, 'until' | 'filters'> {
   const filters = listFilters(state);
-  const common = { ...until, ...(filters.length > 0 && { filters }) };
-  const whole = { since: toIso(window.from), ...common };
-  const seriesQuery: MetricsQuery = {
-    ...common,
+  return {
+    ...(!window.isLive && { until: toIso(window.to) }),
+    ...(filters.length > 0 && { filters }),
+  };
+}
+
+/** The chart's data: the window, and the same time before it. */
+function loadSeries(api: Api, appId: number, state: State, window: Window) {
+  const query: MetricsQuery = {
+    ...commonQuery(state, window),
     since: toIso(window.previousFrom),
     interval: window.interval,
     ...(window.interval !== 'minute' && { timezone: timeZone(window.zone) }),
@@ -48,6 +45,25 @@ export function Overview() {
       'response_time_p95',
     ],
   };
+  return api.metricSeries(appId, query, window.previousFrom, window.to);
+}
+
+/** Asks for the chart's data before the overview is there to show it, which takes the response from the cache. */
+export function preloadSeries(api: Api, appId: number, state: State) {
+  loadSeries(api, appId, state, getWindow(state.range, state.zone, Date.now())).catch(() => undefined);
+}
+
+/** Traffic over time, and the endpoints and consumers behind it. */
+export function Overview() {
+  const { api, app, state, go, retries } = useSession();
+  const [refreshes, setRefreshes] = useState(0);
+  const window = useWindow(state, [refreshes, retries]);
+  useWhileVisible(REFRESH_MS, window.isLive, () => {
+    api.forgetRunning();
+    setRefreshes((count) => count + 1);
+  });
+
+  const whole = { since: toIso(window.from), ...commonQuery(state, window) };
   const totalsQuery: MetricsQuery = {
     ...whole,
     metrics: ['requests', 'bytes_sent', 'error_rate', 'response_time_p50', 'response_time_p95', 'apdex'],
@@ -57,10 +73,8 @@ export function Overview() {
     group_by,
     metrics: ['requests', 'client_errors', 'server_errors', 'error_rate', 'response_time_p95'],
   });
-  const id = JSON.stringify([app.id, seriesQuery, refreshes]);
-  const series = useLoad(`series ${id}`, () =>
-    api.metricSeries(app.id, seriesQuery, window.previousFrom, window.to),
-  );
+  const id = JSON.stringify([app.id, whole, window, refreshes]);
+  const series = useLoad(`series ${id}`, () => loadSeries(api, app.id, state, window));
   const totals = useLoad(`totals ${id}`, () => api.metrics(app.id, totalsQuery, window.to));
   const endpoints = useLoad(`endpoints ${id}`, () => api.metrics(app.id, group('method', 'path'), window.to));
   const consumers = useLoad(`consumers ${id}`, () => api.metrics(app.id, group('consumer_id'), window.to));
@@ -119,7 +133,7 @@ export function Overview() {
         />
         <TopTable
           title="Consumers"
-          load={consumers}
+          load={{ ...consumers, isLoading: consumers.isLoading || !names }}
           name={({ consumer_id }) => <ConsumerName id={consumer_id ?? null} names={names} />}
           isChosen={({ consumer_id }) => state.consumer === consumer_id}
           choose={({ consumer_id = null }) => {
@@ -132,8 +146,15 @@ export function Overview() {
   );
 }
 
-function ConsumerName({ id, names }: { id: number | null; names: ReadonlyMap<number, Consumer> }) {
+function ConsumerName({
+  id,
+  names,
+}: {
+  id: number | null;
+  names: ReadonlyMap<number, Consumer> | undefined;
+}) {
   if (id === null) return <span class="muted">No consumer</span>;
+  if (!names) return <span class="placeholder" />;
   const consumer = names.get(id);
   if (!consumer) return <>Consumer {id}</>;
   return (

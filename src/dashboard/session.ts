@@ -72,15 +72,18 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>): L
   return result;
 }
 
-/** The consumers that made requests since a time, by ID: the first page of them. */
-export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> {
+/** The consumers that made requests since a time, by ID: the first page of them; undefined while they load. */
+export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> | undefined {
   const { api, app } = useSession();
   // To the hour, so that a window that moves on does not ask again.
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
-  const { value } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
+  const { value, failure } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
     api.consumers(app.id, hour ?? ''),
   );
-  return useMemo(() => new Map(value?.data.data.map((consumer) => [consumer.id, consumer])), [value]);
+  return useMemo(
+    () => (value || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined),
+    [value, failure],
+  );
 }
 
 export function toFailure(error: unknown): ApiFailure {

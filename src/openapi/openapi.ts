@@ -35,12 +35,17 @@ const TAGS = [
   ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 
-/** The OpenAPI 3.1 document, made from the same decorators as the validation. */
-export function createDocument(app: INestApplication): OpenAPIObject {
+/**
+ * The OpenAPI 3.1 document, made from the same decorators as the validation.
+ *
+ * @param publicPath the address of the server in it; its paths are the same below any
+ */
+export function createDocument(app: INestApplication, publicPath = ''): OpenAPIObject {
   const { openapi, info, servers, tags, components, ...document } = SwaggerModule.createDocument(
     app,
-    base(),
+    base(publicPath),
     {
+      ignoreGlobalPrefix: true,
       autoTagControllers: false,
       extraModels: [ErrorBody, ValidationErrorBody, Problem, ValidationProblem],
     },
@@ -79,14 +84,14 @@ function withoutAliases(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
   );
 }
 
-function base() {
+function base(publicPath: string) {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Request Analytics Read API')
     .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
-    .addServer('/', 'This server')
+    .addServer(publicPath || '/', 'This server')
     .addApiKey(
       {
         type: 'apiKey',

@@ -9,6 +9,7 @@ import type { Results } from './report/results.js';
 import { measureAtOnce } from './sections/at-once.js';
 import { measureBeside } from './sections/beside.js';
 import { measureCollector } from './sections/collector.js';
+import { measureDashboard } from './sections/dashboard.js';
 import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
 import { measureOperations } from './sections/operations.js';
@@ -66,6 +67,8 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     if (exports) results.exports = exports;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;
+    const dashboard = await measureDashboard(service, options);
+    if (dashboard) results.dashboard = dashboard;
     results.afterMb = readMemory(service.server.pid).rssMb;
     results.tables = await measureStorage(service.server);
     if (peers) {

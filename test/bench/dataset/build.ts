@@ -34,8 +34,8 @@ async function build(rows: number, anchor: number): Promise<void> {
       to: Math.floor(start / QUARTER_MS) * QUARTER_MS,
       requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
     };
-    await run(store, insertCounts(past));
-    for (const statement of insertCountsByConsumer(past, rows)) await run(store, statement);
+    for (const statement of [...insertCounts(past), ...insertCountsByConsumer(past, rows)])
+      await run(store, statement);
     for (const [from, to] of toSlices(rows)) {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));

@@ -54,7 +54,17 @@ const PEERS: readonly Column[] = [
   ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
 ];
 
-function others({ atOnce, beside, exports, team, startUp, afterMb, imports, collector }: Results): string {
+function others({
+  atOnce,
+  beside,
+  exports,
+  team,
+  dashboard,
+  startUp,
+  afterMb,
+  imports,
+  collector,
+}: Results): string {
   const rows = [
     ...atOnce.map(({ title, concurrency, httpPerSecond, floorPerSecond, p95 }) => [
       `${title}, ${concurrency} at once`,
@@ -93,6 +103,12 @@ function others({ atOnce, beside, exports, team, startUp, afterMb, imports, coll
       `${figure(team?.teamPerSecond)}/s`,
       `bare ${kind} ${figure(perSecond)}/s`,
       figure((team?.teamPerSecond ?? NaN) / perSecond),
+    ]),
+    ...Object.entries(dashboard ?? {}).map(([visit, times]) => [
+      `first chart of the dashboard, ${visit === 'first' ? 'first visit' : 'files cached'}`,
+      `${figure(times.chart)} ms from the start, ${figure(times.chart - times.loaded)} ms after load`,
+      `load ${figure(times.loaded)}; apps ${figure(times.appsSent)} to ${figure(times.appsReceived)}; metrics ${figure(times.seriesSent)} to ${figure(times.seriesReceived)}`,
+      '',
     ]),
     ...(startUp ? [['start-up', figure(startUp.ms, 'ms'), '', '']] : []),
     ...(startUp
