@@ -47,7 +47,7 @@ function needsNoDataSet({ only }: Options): boolean {
 
 async function overDataSet(results: Results, options: Options, workspace: Workspace) {
   progress(`data set of ${options.rows} rows`);
-  const dataSet = await workspace.dataSet(options.rows);
+  const dataSet = await workspace.dataSet(options.rows, options.exportRows);
   const startUp = await measureStartUp(dataSet, workspace, options);
   if (startUp) results.startUp = startUp;
   await overService(dataSet, results, options, workspace);
@@ -63,7 +63,7 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     results.atOnce = await measureAtOnce(service, options);
     const beside = await measureBeside(service, options);
     if (beside) results.beside = beside;
-    const exports = await measureExports(service, options);
+    const exports = await measureExports(service, options, dataSet);
     if (exports) results.exports = exports;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;

@@ -6,9 +6,10 @@ import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
 import { Config } from '../../../src/config/config.js';
 import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
 import { serve } from '../rpc.js';
+import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';
 import { insertRequests } from './requests.sql.js';
-import { APPS, CAPTURED, LOG_DAYS, TEAM_KEY } from './shape.js';
+import { CAPTURED, EXPORT_APP, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
 
 const DAY_MS = 86_400_000;
@@ -23,7 +24,7 @@ const SETTLE_WITHIN_MS = 900_000;
 const STATEMENT_WITHIN_MS = 7_200_000;
 
 /** Builds the data set in `DATA_DIR` and waits until the engine has merged what it wants to merge. */
-async function build(rows: number, anchor: number): Promise<void> {
+async function build(rows: number, anchor: number, exportRows?: number): Promise<void> {
   const store = await ClickHouse.open(new Config());
   try {
     await migrate(store);
@@ -40,6 +41,8 @@ async function build(rows: number, anchor: number): Promise<void> {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
     }
+    if (exportRows !== undefined)
+      for (const statement of insertExportRows(exportRows, rows)) await run(store, statement);
     await settled(store);
     await mergeClosed(store);
   } finally {
@@ -57,7 +60,7 @@ async function writeAccounts(store: ClickHouse, anchor: number) {
   const admin = new AdminService(store);
   const { id } = await admin.createTeam('Acme', 'premium', createdAt);
   await admin.createKey(id, { key: TEAM_KEY });
-  for (let app = 1; app <= APPS; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
+  for (let app = 1; app <= EXPORT_APP; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
   for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 
