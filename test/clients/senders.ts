@@ -21,6 +21,8 @@ export interface Sender {
   env?: Readonly<Record<string, string>>;
   /** The routes of its endpoints, by default `/users/{id}`, `/users` and `/boom`. */
   routes?: { user: string; users: string; boom: string };
+  /** Whether it speaks the hub protocol, which neither samples nor identifies traces; OTLP otherwise. */
+  isHub?: true;
   /** What it sends, and the framework that it reports. */
   sends: {
     consumer: boolean;
@@ -111,6 +113,24 @@ export const SENDERS: readonly Sender[] = [
     routes: { user: '/users', users: '/users', boom: '/boom' },
     sends: { ...ALL, consumer: false, exception: false, span: false, framework: 'unknown' },
   },
+];
+
+/** The version of the client library is that of `devDependencies`. */
+const hub = (framework: string, ...packages: string[]): Sender => ({
+  name: `apitally 0.25 for Node.js, ${framework}`,
+  needs: 'npm',
+  install: npm('apitally@0.25.8', ...packages),
+  run: ['node', 'hub.cjs', framework],
+  isHub: true,
+  sends: { ...ALL, span: false, log: true, framework },
+});
+
+/** Express and NestJS are in `test/collector/libraries.e2e-spec.ts`. */
+export const HUB_SENDERS: readonly Sender[] = [
+  hub('fastify', 'fastify@5', 'fastify-plugin@5'),
+  hub('koa', 'koa@3', '@koa/router@13'),
+  hub('hono', 'hono@4', '@hono/node-server@1'),
+  hub('hapi', '@hapi/hapi@21'),
 ];
 
 /** What npm, pip, Go and Maven write if their registry cannot be reached. */
