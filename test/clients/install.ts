@@ -1,0 +1,11 @@
+/** Installs the packages of all senders into the cache, side by side; fails if one fails though its registry is there. */
+import { install } from './packages.js';
+import { SENDERS } from './senders.js';
+
+const started = performance.now();
+const installations = [...new Set(SENDERS.map(({ packages }) => packages))].map(async (packages) => {
+  const result = (await install(packages)) ? 'installed' : 'not installed';
+  const seconds = Math.round((performance.now() - started) / 1000);
+  process.stderr.write(`${packages.directory}: ${result} after ${seconds} s\n`);
+});
+await Promise.all(installations);
