@@ -4,8 +4,13 @@ import { SENDERS } from './senders.js';
 
 const started = performance.now();
 const installations = [...new Set(SENDERS.map(({ packages }) => packages))].map(async (packages) => {
-  const result = (await install(packages)) ? 'installed' : 'not installed';
+  const result = await install(packages)
+    .then((isInstalled) => (isInstalled ? 'installed' : 'not installed'))
+    .catch((error: unknown) => {
+      process.exitCode = 1;
+      return error instanceof Error ? error.message : String(error);
+    });
   const seconds = Math.round((performance.now() - started) / 1000);
-  process.stderr.write(`${packages.directory}: ${result} after ${seconds} s\n`);
+  process.stderr.write(`${packages.directory}, after ${seconds} s: ${result}\n`);
 });
 await Promise.all(installations);

@@ -7,11 +7,13 @@ import { promisify } from 'node:util';
 /** A repeated run finds the packages here. */
 const CACHE = join(process.cwd(), '.cache/clients');
 const APPS = join(process.cwd(), 'test/clients/apps');
+/** Written when all commands of an installation are done. */
+const STAMP = 'installed.json';
 /** Longest command of an installation, in milliseconds. */
 const COMMAND_WITHIN_MS = 600_000;
 /** What npm, pip, Go and Maven write if their registry cannot be reached. */
 const UNREACHABLE =
-  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Unknown host|Connection refused/;
+  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Unknown host|Temporary failure in name resolution|Connection refused/;
 
 /** Packages from the registry of a language, installed in a directory of the cache that several senders may share. */
 export interface Packages {
@@ -56,8 +58,9 @@ export async function install(packages: Packages): Promise<boolean> {
       writeFileSync(join(directory, STAMP), describeInstallation(packages));
     }
   } catch (error) {
-    if (error instanceof Error && UNREACHABLE.test(error.message)) return false;
-    throw error;
+    const output = describeFailure(error);
+    if (UNREACHABLE.test(output)) return false;
+    throw new Error(output, { cause: error });
   }
   cpSync(APPS, directory, { recursive: true });
   await runAll(packages.build ?? [], directory);
@@ -73,8 +76,11 @@ function hasProgram(program: string): boolean {
   }
 }
 
-/** Written when all commands of an installation are done. */
-const STAMP = 'installed.json';
+/** The command with all that it wrote: Maven writes errors to standard output. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return 'stdout' in error ? `${error.message}\n${String(error.stdout)}` : error.message;
+}
 
 function isInstalled(packages: Packages): boolean {
   try {

@@ -34,7 +34,16 @@ const npm = (directory: string, ...packages: string[]): Packages => ({
   needs: ['npm'],
   install: [
     ['npm', 'init', '-y'],
-    ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
+    [
+      'npm',
+      'install',
+      '--prefer-offline',
+      '--fetch-retry-mintimeout=1000',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      ...packages,
+    ],
   ],
 });
 const pip = (directory: string, ...packages: string[]): Packages => ({
