@@ -35,14 +35,15 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
   };
   if (!needsNoDataSet(options)) await overDataSet(results, options, workspace);
   results.imports = await measureImport(workspace, options);
-  const collector = await measureCollector(options);
-  if (collector) results.collector = collector;
+  results.collector = await measureCollector(options);
   return results;
 }
 
 /** An import and the collector have stores of their own. */
+const OWN_STORES = ['import', 'collector', 'collector-hub', 'collector-otlp'];
+
 function needsNoDataSet({ only }: Options): boolean {
-  return only.length > 0 && only.every((part) => part === 'import' || part === 'collector');
+  return only.length > 0 && only.every((part) => OWN_STORES.includes(part));
 }
 
 async function overDataSet(results: Results, options: Options, workspace: Workspace) {
