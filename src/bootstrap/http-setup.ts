@@ -71,7 +71,7 @@ export function setUpHttp(
 ): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
-  // Most bodies change with each new request: their hash would never match. `JsonAnswer` sets the others.
+  // Most bodies change with each new request: their hash would never match. `JsonResponse` sets the others.
   app.set('etag', false);
   // The input decorator reads values from the URL; the framework's parser would guess types.
   app.set('query parser', false);

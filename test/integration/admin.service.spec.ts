@@ -244,7 +244,8 @@ describe('AdminService', () => {
   });
 
   describe('deletion', () => {
-    const keyFor = (identifier: string) => new ApiKeyRepository(open.store, open.config).find(identifier);
+    const keyFor = (identifier: string) =>
+      new ApiKeyRepository(open.store, open.config).lookup.find(identifier);
 
     it('of a key leaves no row of it, and its team the others', async () => {
       const teamId = await createTeamId();
