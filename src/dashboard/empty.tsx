@@ -35,7 +35,6 @@ export function EmptyApp() {
       <h2>Or import what you have</h2>
       <p>An access log of nginx or Apache, or one JSON object per line:</p>
       <Command text={command} />
-      <p class="muted">With the embedded engine, stop the service while one of these commands runs.</p>
     </main>
   );
 }
@@ -48,7 +47,6 @@ export function NoApps({ api }: { api: Api }) {
       <h1>There is no app yet</h1>
       <p>This key’s team has no app. Create one where the service runs; this page shows it then:</p>
       <Command text={`npm run -s cli -- app create --team ${team?.id ?? '…'} --name "Shop API"`} />
-      <p class="muted">With the embedded engine, stop the service while the command runs.</p>
     </main>
   );
 }
