@@ -58,10 +58,21 @@ function niceCeiling(value: number): number {
   return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
+function isRunning({ end }: Point): boolean {
+  return end > Date.now();
+}
+
+/** A period that runs is named so, because it is smaller than it will be. */
+function namePeriod(point: Point, window: Window): string {
+  return `${formatPeriod(point.start, window)}${isRunning(point) ? ', so far' : ''}`;
+}
+
 interface Scaled {
   /** The marks of the value axis: their place from 0 to 1, and their text. */
   ticks: { at: number; text: string }[];
   data: uPlot.AlignedData;
+  /** Start of the last period while it runs. */
+  runningFrom: number | undefined;
 }
 
 function scale(points: readonly Point[]): Scaled {
@@ -98,7 +109,9 @@ function scale(points: readonly Point[]): Scaled {
     at: at('errors', rate),
     text: `${Number((rate * 100).toPrecision(2))} %`,
   }));
+  const last = points.at(-1);
   return {
+    runningFrom: last && isRunning(last) ? last.start : undefined,
     ticks: [...errorTicks, ...timeTicks, ...requestTicks],
     data: [
       points.map(({ start, end }) => (start + end) / 2000),
@@ -151,6 +164,7 @@ function createPlot(
     points: { show: true, size: 4, fill: stroke, filter: listIsolated },
     ...more,
   });
+  const veil = color('veil');
   const axis = { stroke: color('muted'), font, ticks: { show: false } };
   const plot = new uPlot(
     {
@@ -202,6 +216,16 @@ function createPlot(
         line(color('status-5'), 1.5, { fill: color('error-fill'), fillTo: LANES.errors.from }),
       ],
       hooks: {
+        draw: [
+          (plot) => {
+            const { ctx, bbox } = plot;
+            const { runningFrom } = getScaled();
+            if (runningFrom === undefined) return;
+            const left = plot.valToPos(runningFrom / 1000, 'x', true);
+            ctx.fillStyle = veil;
+            ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+          },
+        ],
         setCursor: [
           (plot) => {
             onCursor(plot.cursor.idx ?? null);
@@ -348,7 +372,7 @@ export function Chart(props: {
 function describe(point: Point, window: Window): string {
   const errors = point.clientErrors + point.serverErrors;
   return [
-    `${formatPeriod(point.start, window)}: ${formatNumber(point.requests)} requests`,
+    `${namePeriod(point, window)}: ${formatNumber(point.requests)} requests`,
     `${formatNumber(errors)} errors${point.errorRate === null ? '' : `, ${formatShare(point.errorRate)}`}`,
     ...(point.p50 === null ? [] : [`p50 ${formatMs(point.p50)}, p95 ${formatMs(point.p95)}`]),
     ...(point.before === null ? [] : [`${formatNumber(point.before)} requests in the period before`]),
@@ -369,7 +393,7 @@ function Readout({ point, window }: { point: Point | undefined; window: Window }
   return (
     <dl class="readout" aria-hidden="true">
       <div class="period">
-        <dt>{point ? formatPeriod(point.start, window) : 'Drag to zoom'}</dt>
+        <dt>{point ? namePeriod(point, window) : 'Drag to zoom'}</dt>
       </div>
       {items.map(([kind, name, value]) => (
         <div key={kind}>
@@ -401,7 +425,7 @@ export function PointsTable({ points, window }: { points: readonly Point[]; wind
         <tbody>
           {points.toReversed().map((point) => (
             <tr key={point.start}>
-              <th scope="row">{formatPeriod(point.start, window)}</th>
+              <th scope="row">{namePeriod(point, window)}</th>
               <td class="number">{formatNumber(point.requests)}</td>
               <td class="number">{formatNumber(point.before)}</td>
               <td class="number">{formatNumber(point.clientErrors)}</td>

@@ -280,9 +280,11 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.goBack();
     await dashboard.loaded();
     await page.getByRole('application').focus();
+    const spoken = page.locator('.chart [aria-live]');
+    await page.keyboard.press('End');
+    expect(await spoken.innerText()).toMatch(/\d\d:00, so far: /);
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowRight');
-    const spoken = page.locator('.chart [aria-live]');
     expect(await spoken.innerText()).toMatch(/\d\d:00: [\d,]+ requests; [\d,]+ errors/);
     await page.keyboard.press('Shift+ArrowRight');
     await page.keyboard.press('Shift+ArrowRight');
