@@ -52,8 +52,8 @@ ${mcp ? MCP : ''}
 
 ## Clients
 
-Clients of the public API that this service follows work unchanged: set their base URL to the place of this file, without
-\`/v1\`, and their API key to one of this service. Keys have the same form: 7 characters, a dot, 32 characters.
+The public command-line client \`apitally\` works unchanged: set \`APITALLY_API_BASE_URL\` to the address of this file without
+\`/llms.txt\`, and give it an API key of this service. Keys have the same form: 7 characters, a dot, 32 characters.
 
 ## Caution
 
