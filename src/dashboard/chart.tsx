@@ -113,12 +113,21 @@ function scale(points: readonly Point[]): Scaled {
   };
 }
 
+/** The indices of values between two that are not known. */
+function listIsolated({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isKnown = (index: number) => typeof values[index] === 'number';
+  return Array.from(values.keys()).filter(
+    (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
+  );
+}
+
 function createPlot(
   box: HTMLElement,
   window: Window,
   onCursor: (index: number | null) => void,
   onZoom: (from: number, to: number) => void,
-  getTicks: () => Scaled['ticks'],
+  getScaled: () => Scaled,
 ): uPlot {
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   // A canvas needs the colour itself; a custom property has the text `light-dark(…)`.
@@ -138,7 +147,8 @@ function createPlot(
   const line = (stroke: string, width: number, more: uPlot.Series = {}): uPlot.Series => ({
     stroke,
     width,
-    points: { show: false },
+    // A period without neighbours is no line.
+    points: { show: true, size: 4, fill: stroke, filter: listIsolated },
     ...more,
   });
   const axis = { stroke: color('muted'), font, ticks: { show: false } };
@@ -177,8 +187,8 @@ function createPlot(
           size: 52,
           gap: 6,
           grid: { stroke: color('grid'), width: 1 },
-          splits: () => getTicks().map(({ at }) => at),
-          values: () => getTicks().map(({ text }) => text),
+          splits: () => getScaled().ticks.map(({ at }) => at),
+          values: () => getScaled().ticks.map(({ text }) => text),
         },
       ],
       series: [
@@ -207,7 +217,7 @@ function createPlot(
         ],
       },
     },
-    [[], [], [], [], [], [], [], []],
+    getScaled().data,
     box,
   );
   probe.remove();
@@ -253,12 +263,14 @@ export function Chart(props: {
           all.findLastIndex(({ start }) => start < to),
         );
       };
-      plot.current = createPlot(at, window, setCursor, zoomTo, () => latest.current.ticks);
-      plot.current.setData(latest.current.data);
+      plot.current = createPlot(at, window, setCursor, zoomTo, () => latest.current);
     };
     create();
     const resize = new ResizeObserver(() => {
-      plot.current?.setSize({ width: at.clientWidth, height: at.clientHeight });
+      const [width, height] = [at.clientWidth, at.clientHeight];
+      // It is also called for the first size.
+      if (width !== plot.current?.width || height !== plot.current.height)
+        plot.current?.setSize({ width, height });
     });
     resize.observe(at);
     isDark.addEventListener('change', create);
@@ -271,7 +283,7 @@ export function Chart(props: {
   }, [window]);
 
   useEffect(() => {
-    plot.current?.setData(scaled.data);
+    if (plot.current?.data !== scaled.data) plot.current?.setData(scaled.data);
   }, [scaled]);
 
   const move = (index: number, isSelecting: boolean) => {

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, Consumer, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
-import { Panel, Text } from './parts.js';
+import { ApiRequest, Panel, Text } from './parts.js';
 import {
   hasFilters,
   listFilters,
@@ -74,10 +74,20 @@ export function Overview() {
     metrics: ['requests', 'client_errors', 'server_errors', 'error_rate', 'response_time_p95'],
   });
   const id = JSON.stringify([app.id, whole, window, refreshes]);
-  const series = useLoad(`series ${id}`, () => loadSeries(api, app.id, state, window));
+  const chart = useRef<Promise<unknown>>(undefined);
+  const series = useLoad(`series ${id}`, () => {
+    const loading = loadSeries(api, app.id, state, window);
+    chart.current = loading.catch(() => undefined);
+    return loading;
+  });
+  // The groups take the server longer, and would take it from the chart.
+  const loadGroups = async (query: MetricsQuery) => {
+    await chart.current;
+    return api.metrics(app.id, query, window.to);
+  };
   const totals = useLoad(`totals ${id}`, () => api.metrics(app.id, totalsQuery, window.to));
-  const endpoints = useLoad(`endpoints ${id}`, () => api.metrics(app.id, group('method', 'path'), window.to));
-  const consumers = useLoad(`consumers ${id}`, () => api.metrics(app.id, group('consumer_id'), window.to));
+  const endpoints = useLoad(`endpoints ${id}`, () => loadGroups(group('method', 'path')));
+  const consumers = useLoad(`consumers ${id}`, () => loadGroups(group('consumer_id')));
   const names = useConsumers(toIso(window.from));
 
   const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
@@ -85,7 +95,10 @@ export function Overview() {
   return (
     <main class="overview" id="main">
       <h1 class="visually-hidden">Overview of {app.name}</h1>
-      <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+      <section class="totals-box" aria-label="Totals">
+        <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+        {totals.value && <ApiRequest curl={totals.value.curl} of="Totals" />}
+      </section>
       <Panel
         title="Traffic"
         curl={series.value?.curl}

@@ -417,6 +417,18 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(await page.locator('.log-table tr.selected').count()).toBe(1);
   });
 
+  it('scrolls to the request of a link', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const link = await page.locator('.log-table tbody a').last().getAttribute('href');
+    await dashboard.visit(link!.slice('./'.length), key);
+    const list = await page.locator('.logs .scroll').boundingBox();
+    await eventually(async () => {
+      const row = await page.locator('.log-table tr.selected').boundingBox();
+      return row !== null && row.y + row.height <= list!.y + list!.height;
+    });
+  });
+
   it('copies the request as a curl command that a shell takes', async () => {
     const { page } = dashboard;
     await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
@@ -432,7 +444,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d&method=GET', key);
     const buttons = page.getByRole('button', { name: /^API request of/ });
-    expect(await buttons.count()).toBe(3);
+    expect(await buttons.count()).toBe(4);
     for (const button of await buttons.all()) {
       await button.click();
       await page.getByRole('button', { name: 'Copy as curl' }).click();
