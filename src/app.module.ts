@@ -8,6 +8,7 @@ import { ConsumersModule } from './consumers/consumers.module.js';
 import { EndpointsModule } from './endpoints/endpoints.module.js';
 import { HealthModule } from './health/health.module.js';
 import { FallbackModule } from './http/fallback.module.js';
+import { McpModule } from './mcp/mcp.module.js';
 import { TelemetryModule } from './observability/telemetry.module.js';
 import { PaginationModule } from './pagination/pagination.module.js';
 import { RequestLogsModule } from './request-logs/request-logs.module.js';
@@ -31,6 +32,7 @@ import { TrafficModule } from './traffic/traffic.module.js';
     TrafficModule,
     AppMetricsModule,
     TracesModule,
+    McpModule,
     FallbackModule,
   ],
 })

@@ -8,5 +8,6 @@ import { AppMetricsService } from './app-metrics.service.js';
   imports: [AppsModule],
   controllers: [AppMetricsController],
   providers: [AppMetricsService, AppMetricsRepository],
+  exports: [AppMetricsService],
 })
 export class AppMetricsModule {}

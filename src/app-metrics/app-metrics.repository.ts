@@ -29,12 +29,17 @@ export class AppMetricsRepository {
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
    *
-   * @throws ResultTooLong if there are more than `MAX_ROWS`, ResultTooLarge if they have too many bytes
+   * @throws ResultTooLong if there are more than `maxRows`, ResultTooLarge if they have too many bytes
    */
-  query(scope: AppScope, query: MetricsQuery, filters: readonly MetricFilter[]): Promise<Buffer> {
+  query(
+    scope: AppScope,
+    query: MetricsQuery,
+    filters: readonly MetricFilter[],
+    maxRows: number,
+  ): Promise<Buffer> {
     const conditions = and(...filters.map(toCondition), notExcluded(scope.excludedEndpointIds));
     const { columns, sql, params } = buildStatement(query, conditions);
-    const file = { format: query.format, columns, sql, maxRows: MAX_ROWS };
+    const file = { format: query.format, columns, sql, maxRows };
     return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS });
   }
 

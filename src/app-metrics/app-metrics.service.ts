@@ -23,7 +23,13 @@ export class AppMetricsService {
     private readonly repository: AppMetricsRepository,
   ) {}
 
-  async query(account: Account, input: QueryMetricsInput, acceptedFormat: FileFormat): Promise<FileResponse> {
+  /** @param maxRows a result with more is a 422 */
+  async query(
+    account: Account,
+    input: QueryMetricsInput,
+    acceptedFormat: FileFormat,
+    maxRows = MAX_ROWS,
+  ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
     const byConsumer =
@@ -38,10 +44,10 @@ export class AppMetricsService {
     };
     const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
     const [body, errors] = await Promise.all([
-      this.repository.query(scope, query, filters),
+      this.repository.query(scope, query, filters, maxRows),
       hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
     ]).catch((error: unknown) => {
-      throw tooMuch(error, input) ?? error;
+      throw tooMuch(error, input, maxRows) ?? error;
     });
     return new FileResponse(
       query.format,
@@ -58,10 +64,14 @@ function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): st
 }
 
 /** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */
-function tooMuch(error: unknown, { body }: QueryMetricsInput): ValidationException | undefined {
+function tooMuch(
+  error: unknown,
+  { body }: QueryMetricsInput,
+  maxRows: number,
+): ValidationException | undefined {
   const why =
     error instanceof ResultTooLong
-      ? `the result has more than ${MAX_ROWS} rows`
+      ? `the result has more than ${maxRows} rows`
       : error instanceof ResultTooLarge && 'the result has too many bytes';
   return why ? new ValidationException([createIssue('body', [], body, valueError(why))]) : undefined;
 }

@@ -6,7 +6,7 @@ import { RequestContext, type RequestLogFields } from '../common/request-context
 import { Config } from '../config/config.js';
 import { appNotFound } from '../http/api-error.js';
 import { streamList } from '../http/streamed-list.js';
-import type { AppList } from './apps.dto.js';
+import type { App, AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
 
 /**
@@ -28,6 +28,9 @@ class CheckedAppScope {
 }
 export type AppScope = CheckedAppScope;
 
+/** How a name in an app fits to the text that was searched for. */
+export type Match = 'exact' | 'contains' | 'similar';
+
 @Injectable()
 export class AppsService {
   /**
@@ -45,6 +48,13 @@ export class AppsService {
 
   list({ teamId }: Account): Promise<AppList | StreamableFile> {
     return streamList(this.repository.list(teamId), APPS_PER_READ);
+  }
+
+  /** All apps of the team at once, by ID. */
+  async listAll({ teamId }: Account): Promise<App[]> {
+    const apps: App[] = [];
+    for await (const read of this.repository.list(teamId)) apps.push(...read);
+    return apps;
   }
 
   /**

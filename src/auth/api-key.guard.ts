@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Account } from '../common/account.js';
+import { ACCEPTS_BEARER } from '../common/accepts-bearer.decorator.js';
 import { PUBLIC } from '../common/public.decorator.js';
 import { invalidApiKey, notAuthenticated } from '../http/api-error.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
@@ -27,12 +28,16 @@ export class ApiKeyGuard implements CanActivate {
     if (this.reflector.getAllAndOverride<boolean>(PUBLIC, [context.getHandler(), context.getClass()]))
       return true;
     const request = context.switchToHttp().getRequest<Request>();
-    request.account = await this.authenticate(request);
+    const acceptsBearer = this.reflector.getAllAndOverride<boolean>(ACCEPTS_BEARER, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    const key = request.header('api-key') ?? (acceptsBearer ? readBearer(request) : '');
+    request.account = await this.authenticate(request, key);
     return true;
   }
 
-  private async authenticate(request: Request): Promise<Account> {
-    const key = request.header('api-key') ?? '';
+  private async authenticate(request: Request, key: string): Promise<Account> {
     if (key === '') throw notAuthenticated();
     const row = await this.failedAuth.authenticate(
       request.ip,
@@ -49,4 +54,9 @@ export class ApiKeyGuard implements CanActivate {
 function isValid(row: ApiKeyRow, key: string): boolean {
   const current = !row.revoked && (row.expires_at_ms === null || row.expires_at_ms > Date.now());
   return matchesHash(key, row.key_sha256) && current;
+}
+
+/** The credentials of the scheme `Bearer` (RFC 6750); empty without them. */
+function readBearer(request: Request): string {
+  return /^Bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '')?.[1] ?? '';
 }

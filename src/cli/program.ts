@@ -8,6 +8,7 @@ import { endpointCommand } from './endpoint.js';
 import { exportCommand } from './export.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
+import { mcpCommand } from './mcp.js';
 import { migrateCommand } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { envCommand } from './env.js';
@@ -36,6 +37,7 @@ const COMMANDS = [
   serveCommand,
   collectorCommand,
   demoCommand,
+  mcpCommand,
   openapiCommand,
   completionCommand,
 ];

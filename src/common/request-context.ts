@@ -8,6 +8,8 @@ export interface RequestLogFields {
   consumer_id?: number | undefined;
   /** The request that was read in full. */
   request_uuid?: string;
+  /** That an agent called. */
+  tool?: string;
 }
 
 /** A span that is recorded, with the context that makes others its children. */

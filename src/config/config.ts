@@ -138,6 +138,9 @@ const SPECS = {
   METRICS_PORT: port({ default: undefined }),
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
   DASHBOARD: str({ choices: ['on', 'off'], default: 'on' }),
+  MCP: str({ choices: ['on', 'off'], default: 'on' }),
+  API_URL: address('http:', 'https:')({ default: 'http://localhost:3000' }),
+  API_KEY: apiKey({ default: undefined }),
 };
 
 /** Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE` names. */
@@ -147,6 +150,7 @@ const SECRETS = [
   'REDIS_URL',
   'TOKEN_SECRET',
   'DEMO_API_KEY',
+  'API_KEY',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
 
@@ -341,6 +345,14 @@ export class Config {
   /** Whether the dashboard is served at `/`. */
   get dashboard(): boolean {
     return this.env.DASHBOARD === 'on';
+  }
+  /** Whether agents are served at `/mcp`. */
+  get mcp(): boolean {
+    return this.env.MCP === 'on';
+  }
+  /** The service that `mcp` calls over HTTP, and the key for it; undefined: not set. */
+  get api() {
+    return { url: this.env.API_URL, key: this.env.API_KEY };
   }
   /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */
   get tracing(): TracingConfig | null {

@@ -8,5 +8,6 @@ import { ConsumersService } from './consumers.service.js';
   imports: [AppsModule],
   controllers: [ConsumersController],
   providers: [ConsumersService, ConsumersRepository],
+  exports: [ConsumersRepository],
 })
 export class ConsumersModule {}

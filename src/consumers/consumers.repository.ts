@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
-import type { AppScope } from '../apps/apps.service.js';
+import type { AppScope, Match } from '../apps/apps.service.js';
 import { type Predicate, and } from '../clickhouse/predicates.js';
 import type { Consumer } from './consumers.dto.js';
 
@@ -14,6 +14,14 @@ export interface ConsumerQuery {
 
 interface ConsumerRow extends Omit<Consumer, 'group'> {
   group_id: number;
+  group_name: string;
+}
+
+/** A consumer without its times; `group_name` is empty without a group. */
+export interface NamedConsumer {
+  id: number;
+  identifier: string;
+  name: string;
   group_name: string;
 }
 
@@ -37,6 +45,31 @@ LEFT JOIN (
 LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = p.group_id
 ORDER BY p.id DESC`;
 
+const CONSUMERS_WITH_GROUPS = `
+FROM consumers_v1 AS c FINAL
+LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = c.group_id
+WHERE c.app_id = {app_id:UInt32}`;
+const MATCH = `multiIf(
+  c.identifier = {text:String}, 'exact',
+  lowerUTF8(c.name) = lowerUTF8({text:String}) OR toString(c.id) = {text:String}, 'exact',
+  positionCaseInsensitiveUTF8(c.identifier, {text:String}) > 0
+    OR positionCaseInsensitiveUTF8(c.name, {text:String}) > 0
+    OR positionCaseInsensitiveUTF8(g.name, {text:String}) > 0, 'contains',
+  'similar'
+)`;
+/** Longer texts are compared by their beginnings: the time is the product of both lengths. */
+const SIMILARITY = (column: string) =>
+  `jaroWinklerSimilarity(lower(substring(${column}, 1, 100)), lower(substring({text:String}, 1, 100)))`;
+const SEARCH = `
+SELECT c.id AS id, c.identifier AS identifier, c.name AS name, g.name AS group_name, ${MATCH} AS match
+${CONSUMERS_WITH_GROUPS}
+ORDER BY c.identifier = {text:String} DESC, match = 'exact' DESC, match = 'contains' DESC,
+  if(match = 'similar', greatest(${SIMILARITY('c.identifier')}, ${SIMILARITY('c.name')}), 1) DESC, c.id DESC
+LIMIT {limit:UInt32}`;
+const FIND = `
+SELECT c.id AS id, c.identifier AS identifier, c.name AS name, g.name AS group_name
+${CONSUMERS_WITH_GROUPS} AND c.id IN {ids:Array(UInt32)}`;
+
 const ACTIVE_SINCE = `id IN (
     SELECT consumer_id FROM consumer_activity_v1
     WHERE app_id = {app_id:UInt32}
@@ -56,6 +89,16 @@ export class ConsumersRepository {
       const group = group_id === 0 ? null : { id: group_id, name: group_name };
       return { id, identifier, name, group, created_at, last_request_at };
     });
+  }
+
+  /** The consumers whose identifier, name, ID or group are most like a text; all of them match an empty one. */
+  search(scope: AppScope, text: string, limit: number): Promise<(NamedConsumer & { match: Match })[]> {
+    return this.store.rows(scope, 'consumers.search', SEARCH, { text, limit });
+  }
+
+  /** The consumers with these IDs, in any order; IDs that do not exist are left out. */
+  find(scope: AppScope, ids: readonly number[]): Promise<NamedConsumer[]> {
+    return this.store.rows(scope, 'consumers.find', FIND, { ids });
   }
 }
 

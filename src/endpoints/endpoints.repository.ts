@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
-import type { AppScope } from '../apps/apps.service.js';
+import type { AppScope, Match } from '../apps/apps.service.js';
 import { type Predicate, and, methodIn, pathMatches } from '../clickhouse/predicates.js';
 import type { Endpoint } from './endpoints.dto.js';
 
@@ -19,6 +19,21 @@ FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:UInt32}${filter}
 ORDER BY path, method, id
 LIMIT ${ENDPOINTS_PER_READ}`;
+
+const MATCH = `multiIf(
+  path = {text:String} OR concat(method, ' ', path) = {text:String}, 'exact',
+  positionCaseInsensitiveUTF8(concat(method, ' ', path), {text:String}) > 0, 'contains',
+  'similar'
+)`;
+/** Longer texts are compared by their beginnings: the time is the product of both lengths. */
+const SEARCH = `
+SELECT id, method, path, ${MATCH} AS match
+FROM endpoints_v1 FINAL
+WHERE app_id = {app_id:UInt32}
+ORDER BY match = 'exact' DESC, match = 'contains' DESC,
+  if(match = 'similar', jaroWinklerSimilarity(lower(substring(path, 1, 100)), lower(substring({text:String}, 1, 100))), 1) DESC,
+  path, method, id
+LIMIT {limit:UInt32}`;
 
 const BEHIND = '(path, method, id) > ({after_path:String}, {after_method:String}, {after_id:UInt32})';
 
@@ -43,6 +58,11 @@ export class EndpointsRepository {
       yield rows;
       after = rows[ENDPOINTS_PER_READ - 1];
     } while (after);
+  }
+
+  /** The endpoints whose path, or method and path, are most like a text; all of them match an empty one. */
+  search(scope: AppScope, text: string, limit: number): Promise<(Endpoint & { match: Match })[]> {
+    return this.store.rows(scope, 'endpoints.search', SEARCH, { text, limit });
   }
 }
 

@@ -4,7 +4,18 @@ import { HEADERS } from '../openapi/headers.js';
 
 const POLICY = {
   methods: ['GET', 'HEAD', 'POST'],
-  allowedHeaders: ['Api-Key', 'Content-Type', 'If-None-Match', 'X-Request-Id', 'Traceparent', 'Tracestate'],
+  allowedHeaders: [
+    'Api-Key',
+    'Authorization',
+    'Content-Type',
+    'If-None-Match',
+    'X-Request-Id',
+    'Traceparent',
+    'Tracestate',
+    'Mcp-Protocol-Version',
+    'Mcp-Method',
+    'Mcp-Name',
+  ],
   exposedHeaders: Object.keys(HEADERS),
   /** Seconds for which a browser keeps the response to a preflight. */
   maxAge: 600,

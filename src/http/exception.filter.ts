@@ -42,7 +42,8 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.write(response.status(mapped.getStatus()), mapped);
   }
 
-  private mapError(error: unknown): HttpException {
+  /** The error of the contract; an error of the store or of the code is logged. */
+  mapError(error: unknown): HttpException {
     if (error instanceof ApiError) return error;
     if (error instanceof QueryTimedOut) return this.logAndMap(error, queryTimedOut());
     if (error instanceof StoredDataDamaged || error instanceof DiskFull)

@@ -21,5 +21,6 @@ import { RequestTraceRepository } from './request-trace.repository.js';
     ExportService,
     ExportRepository,
   ],
+  exports: [RequestLogsService, ExportService],
 })
 export class RequestLogsModule {}

@@ -84,6 +84,9 @@ const WRONG: Record<string, readonly string[]> = {
   LOG_LEVEL: ['loud', 'INFO'],
   DOCS: ['yes', 'ON', 'true'],
   DASHBOARD: ['yes', 'ON', 'true'],
+  MCP: ['yes', 'ON', 'true'],
+  API_URL: ['localhost:3000', 'ftp://localhost', 'http://'],
+  API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
   COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],
   DEMO_API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
   TOKEN_SECRET: ['a', 'x'.repeat(31), ' '.repeat(40)],
@@ -107,6 +110,7 @@ const SECRETS = {
   REDIS_URL: 'rediss://:secret@redis.example/1',
   TOKEN_SECRET: 'y'.repeat(40),
   DEMO_API_KEY: `abcdefg.${'x'.repeat(32)}`,
+  API_KEY: `abcdefg.${'y'.repeat(32)}`,
 } as const;
 const FILES = Object.keys(SECRETS).map((name) => `${name}_FILE`);
 

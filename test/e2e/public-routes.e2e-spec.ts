@@ -7,7 +7,12 @@ import { REQUIRED_HEADERS, detail, seen } from '../setup/contract.js';
 import { sendRaw } from '../setup/raw-http.js';
 
 /** All routes without a key. A route in this list is public. */
-const PUBLIC_HANDLERS = ['FallbackController.open', 'HealthController.live', 'HealthController.ready'];
+const PUBLIC_HANDLERS = [
+  'FallbackController.open',
+  'HealthController.live',
+  'HealthController.ready',
+  'LlmsController.get',
+];
 const PUBLIC_PATHS = [
   '/',
   '/assets/:file',
@@ -19,6 +24,7 @@ const PUBLIC_PATHS = [
   '/docs/swagger-ui-init.js',
   '/health/live',
   '/health/ready',
+  '/llms.txt',
   '/openapi.json',
   '/{*path}',
 ];
@@ -63,7 +69,9 @@ it('only these handlers are @Public()', () => {
 it('every other route of the server needs a key', async () => {
   const { router } = app.app.getHttpAdapter().getInstance() as Application;
   const paths = new Set(router.stack.flatMap(({ route }) => (route ? [route.path] : [])));
-  expect([...paths].filter((path) => !path.startsWith('/v1')).sort()).toEqual(PUBLIC_PATHS);
+  const isGuarded = (path: string) => path.startsWith('/v1') || path === '/mcp';
+  expect([...paths].filter((path) => !isGuarded(path)).sort()).toEqual(PUBLIC_PATHS);
+  expect((await sendRaw(app.url, '/mcp', { method: 'POST' })).status).toBe(401);
   for (const path of [...paths].filter((path) => path.startsWith('/v1'))) {
     const example = path.replaceAll(/:\w+/g, '1').replace('{*path}', 'x');
     for (const method of ['GET', 'POST'])

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
 import { dataDirectory } from '../setup/data-directory.js';
+import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -152,7 +153,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
     const { appId, countTraffic } = await createTenant();
     const file = writeRequests('stopped');
     const importing = ProductProcess.run(['import', file, '--app', appId], data.env);
-    while (existsSync(socket) && (await countTraffic()) === 0);
+    await eventually(async () => (await countTraffic()) > 0, 60_000, 500);
     expect(await server.stop()).toBe(0);
     expect(existsSync(socket)).toBe(false);
     const { code, err } = await importing;

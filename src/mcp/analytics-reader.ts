@@ -1,0 +1,190 @@
+import { Injectable, type Type } from '@nestjs/common';
+import { AppMetricsService } from '../app-metrics/app-metrics.service.js';
+import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
+import { QueryMetricsInput } from '../app-metrics/app-metrics.input.js';
+import type { App } from '../apps/apps.dto.js';
+import { type AppScope, AppsService, type Match } from '../apps/apps.service.js';
+import type { Account } from '../common/account.js';
+import type { FileResponse } from '../common/formats/file-response.js';
+import { parseExact } from '../common/json/exact-json.js';
+import { ConsumersRepository, type NamedConsumer } from '../consumers/consumers.repository.js';
+import type { Endpoint } from '../endpoints/endpoints.dto.js';
+import { EndpointsRepository } from '../endpoints/endpoints.repository.js';
+import type { Page } from '../pagination/page.dto.js';
+import type { ExportedRequestLog } from '../request-logs/export/export.dto.js';
+import { ExportRequestLogsInput } from '../request-logs/export/export.input.js';
+import { ExportService } from '../request-logs/export/export.service.js';
+import type { RequestDetails } from '../request-logs/request-details.dto.js';
+import type { RequestLog } from '../request-logs/request-logs.dto.js';
+import { GetRequestDetailsInput, ListRequestLogsInput } from '../request-logs/request-logs.input.js';
+import { RequestLogsService } from '../request-logs/request-logs.service.js';
+import { InputPipe } from '../validation/input.pipe.js';
+import { parseJsonBody } from '../validation/json-body.js';
+
+export interface MetricFilterBody {
+  field: GroupField;
+  op: string;
+  value: string | number | readonly number[];
+}
+
+/** The body of Query Metrics, as far as tools use it. */
+export interface MetricsBody {
+  since: string;
+  until: string;
+  timezone: string;
+  metrics: readonly Metric[];
+  interval?: string | undefined;
+  group_by: readonly GroupField[];
+  filters: readonly MetricFilterBody[];
+  apdex_threshold_ms?: number | undefined;
+}
+
+/** A row of metrics: times are text, a group field may be null, as in Query Metrics. */
+export type MetricsValues = Readonly<Record<string, string | number | null>> & {
+  readonly period_start: string;
+  readonly period_end: string;
+};
+
+/** The place of a request in the order of requests. */
+export interface RequestPosition {
+  timestampMs: number;
+  requestUuid: string;
+}
+
+/** More groups than that are too many for a process that serves others as well. */
+const MAX_METRICS_ROWS = 100_000;
+
+/**
+ * The operations of the API for a tool. Each call validates its input as the operation does, and reads with the account of the
+ * key that made the request, so a tool sees what the API shows to that key.
+ */
+@Injectable()
+export class AnalyticsReader {
+  constructor(
+    private readonly pipe: InputPipe,
+    private readonly apps: AppsService,
+    private readonly endpoints: EndpointsRepository,
+    private readonly consumers: ConsumersRepository,
+    private readonly appMetrics: AppMetricsService,
+    private readonly requestLogs: RequestLogsService,
+    private readonly exports: ExportService,
+  ) {}
+
+  listApps(account: Account): Promise<App[]> {
+    return this.apps.listAll(account);
+  }
+
+  async searchEndpoints(
+    account: Account,
+    appId: number,
+    text: string,
+    limit: number,
+  ): Promise<(Endpoint & { match: Match })[]> {
+    return this.endpoints.search(await this.require(account, appId), text, limit);
+  }
+
+  async searchConsumers(
+    account: Account,
+    appId: number,
+    text: string,
+    limit: number,
+  ): Promise<(NamedConsumer & { match: Match })[]> {
+    return this.consumers.search(await this.require(account, appId), text, limit);
+  }
+
+  /** Identifiers of consumers by ID; IDs that do not exist are left out. */
+  async findConsumers(account: Account, appId: number, ids: readonly number[]): Promise<Map<number, string>> {
+    if (ids.length === 0) return new Map();
+    const found = await this.consumers.find(await this.require(account, appId), ids);
+    return new Map(found.map(({ id, identifier }) => [id, identifier]));
+  }
+
+  /** @throws ValidationException for a result of more than 100,000 rows, and what the operation throws */
+  async queryMetrics(account: Account, appId: number, body: MetricsBody): Promise<MetricsValues[]> {
+    const input = await this.readInput(QueryMetricsInput, account, appId, { body });
+    const answer = await this.appMetrics.query(account, input, 'ndjson', MAX_METRICS_ROWS);
+    return parseLines<MetricsValues>(await readText(answer));
+  }
+
+  /**
+   * Request logs, newest first.
+   *
+   * @param query parameters of Get Request Logs, with `start` and `end`
+   * @param after the last request of the page before
+   */
+  async listRequestLogs(
+    account: Account,
+    appId: number,
+    query: Readonly<Record<string, string>>,
+    after?: RequestPosition,
+  ): Promise<Page<RequestLog>> {
+    const input = await this.readInput(ListRequestLogsInput, account, appId, { query });
+    const { requestedWindow } = input.cursor;
+    const [start, end] = requestedWindow;
+    if (after && start !== null && end !== null)
+      input.cursor = {
+        ...input.cursor,
+        token: { requestedWindow, window: [start, end], after: [after.timestampMs, after.requestUuid] },
+      };
+    const { body: page } = await this.requestLogs.list(account, input);
+    return JSON.parse(page.toString()) as Page<RequestLog>;
+  }
+
+  /** Request logs, oldest first, with the filters and fields of Export Request Logs. */
+  async exportRequestLogs(account: Account, appId: number, body: object): Promise<ExportedRequestLog[]> {
+    const input = await this.readInput(ExportRequestLogsInput, account, appId, { body });
+    return parseLines<ExportedRequestLog>(
+      await readText(await this.exports.export(account, input, 'ndjson')),
+    );
+  }
+
+  async getRequestDetails(account: Account, appId: number, requestUuid: string): Promise<RequestDetails> {
+    const path = { request_uuid: requestUuid };
+    const query = { include_consumer_id: 'true' };
+    const input = await this.readInput(GetRequestDetailsInput, account, appId, { path, query });
+    const { body } = await this.requestLogs.get(account, input);
+    return parseExact(body.toString()) as RequestDetails;
+  }
+
+  private require(account: Account, appId: number): Promise<AppScope> {
+    return this.apps.require(account, appId);
+  }
+
+  /** The input of an operation as its route would read it. */
+  private async readInput<Input extends object>(
+    inputClass: Type<Input>,
+    account: Account,
+    appId: number,
+    {
+      path = {},
+      query = {},
+      body,
+    }: { path?: Record<string, string>; query?: Readonly<Record<string, string>>; body?: object },
+  ): Promise<Input> {
+    const raw = {
+      path: escapeValues({ app_id: String(appId), ...path }),
+      query: escapeValues(query),
+      readBody: () => Promise.resolve(parseJsonBody(Buffer.from(JSON.stringify(body)))),
+      account,
+    };
+    return (await this.pipe.transform(raw, { type: 'custom', metatype: inputClass })) as Input;
+  }
+}
+
+function escapeValues(values: Readonly<Record<string, string>>): Map<string, string> {
+  return new Map(Object.entries(values).map(([name, value]) => [name, encodeURIComponent(value)]));
+}
+
+async function readText({ body }: FileResponse): Promise<string> {
+  if (Buffer.isBuffer(body)) return body.toString();
+  const chunks: Buffer[] = [];
+  for await (const chunk of body.chunks) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function parseLines<Row>(text: string): Row[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}

@@ -1,0 +1,122 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { App } from '../apps/apps.dto.js';
+import type { Match } from '../apps/apps.service.js';
+import type { Account } from '../common/account.js';
+import type { AnalyticsReader } from './analytics-reader.js';
+import { findNearest } from './nearest.js';
+import { chooseApp } from './scope.js';
+import { type Cell, fitTable } from './tool-result.js';
+import type { FindArguments } from './tools.js';
+
+/** Each has two queries. */
+const MAX_APPS_SEARCHED = 10;
+/** Names of a kind and app that are only similar. */
+const MAX_SIMILAR = 3;
+const MATCHES: readonly Match[] = ['exact', 'contains', 'similar'];
+
+interface Found {
+  kind: NonNullable<FindArguments['kind']>;
+  app: string;
+  id: number;
+  name: string;
+  detail: Cell;
+  match: Match;
+}
+
+/** Names with a text: those that are it first, then those that contain it. If there are none, similar ones. */
+export async function find(
+  reader: AnalyticsReader,
+  account: Account,
+  { query = '', kind, app: appName, limit, max_tokens }: FindArguments,
+): Promise<CallToolResult> {
+  const all = await reader.listApps(account);
+  const apps = appName === undefined ? all : [chooseApp(all, appName)];
+  const searched = apps.slice(0, MAX_APPS_SEARCHED);
+  const has = (one: Found['kind']) => kind === undefined || kind === one;
+  const lists: Found[][] = [
+    has('app') ? chooseNames(query, apps.map(describeApp)) : [],
+    ...(has('env') ? apps.map((app) => chooseNames(query, describeEnvs(app))) : []),
+  ];
+  for (const { id: appId, name: app } of searched) {
+    if (has('endpoint'))
+      lists.push(
+        (await reader.searchEndpoints(account, appId, query, limit)).map(({ id, method, path, match }) => ({
+          kind: 'endpoint',
+          app,
+          id,
+          name: path,
+          detail: method,
+          match,
+        })),
+      );
+    if (has('consumer'))
+      lists.push(
+        (await reader.searchConsumers(account, appId, query, limit)).map(
+          ({ id, identifier, name, group_name, match }) => ({
+            kind: 'consumer',
+            app,
+            id,
+            name: identifier,
+            match,
+            detail: describeConsumer(identifier, name, group_name),
+          }),
+        ),
+      );
+  }
+  const hasMatch = lists.flat().some(({ match }) => match !== 'similar');
+  // The sort is stable: those of one match stay in the order of kinds and apps.
+  const rows = lists
+    .flatMap((list) =>
+      hasMatch ? list.filter(({ match }) => match !== 'similar').slice(0, limit) : list.slice(0, MAX_SIMILAR),
+    )
+    .sort((one, other) => MATCHES.indexOf(one.match) - MATCHES.indexOf(other.match))
+    .map(({ kind, app, id, name, detail, match }) => [kind, app, id, name, detail, match]);
+  const skipped = apps.length - searched.length;
+  const table = {
+    title: `${hasMatch ? 'Names' : 'No name has this text. Similar names'}, at most ${hasMatch ? limit : MAX_SIMILAR} of a kind and app; times in UTC`,
+    facts: { timezone: 'UTC' },
+    scope: {},
+    columns: ['kind', 'app', 'id', 'name', 'detail', 'match'],
+    rows,
+    leftOut: skipped > 0 ? [`endpoints and consumers of ${skipped} apps; name an app to search them`] : [],
+  };
+  return fitTable(table, max_tokens, (shown) =>
+    shown < rows.length
+      ? { leftOut: `${rows.length - shown} names; use kind, app or a longer query, or raise max_tokens` }
+      : undefined,
+  );
+}
+
+function chooseNames(query: string, names: readonly Omit<Found, 'match'>[]): Found[] {
+  const text = query.toLowerCase();
+  const order = findNearest(
+    query,
+    names.map(({ name }) => name),
+    names.length,
+  );
+  return names
+    .map((one): Found => {
+      const contains = one.name.toLowerCase().includes(text);
+      return { ...one, match: one.name === query ? 'exact' : contains ? 'contains' : 'similar' };
+    })
+    .sort((one, other) => (query === '' ? 0 : order.indexOf(one.name) - order.indexOf(other.name)));
+}
+
+function describeApp({ id, name, framework, envs }: App): Omit<Found, 'match'> {
+  return { kind: 'app', app: name, id, name, detail: `${framework}, ${envs.length} environments` };
+}
+
+function describeEnvs({ name: app, envs }: App): Omit<Found, 'match'>[] {
+  return envs.map(({ id, name, last_sync_at }) => ({
+    kind: 'env',
+    app,
+    id,
+    name,
+    detail: last_sync_at === null ? null : `last data ${last_sync_at}`,
+  }));
+}
+
+function describeConsumer(identifier: string, name: string, group: string): string | null {
+  const parts = [...(name === identifier ? [] : [name]), ...(group === '' ? [] : [`group ${group}`])];
+  return parts.length === 0 ? null : parts.join(', ');
+}

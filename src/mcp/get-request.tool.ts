@@ -1,0 +1,177 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { App } from '../apps/apps.dto.js';
+import type { Account } from '../common/account.js';
+import { stringifyExact } from '../common/json/exact-json.js';
+import { ApiError } from '../http/api-error.js';
+import type { RequestDetails } from '../request-logs/request-details.dto.js';
+import { parseUuid } from '../validation/uuid.js';
+import type { AnalyticsReader } from './analytics-reader.js';
+import { chooseApp } from './scope.js';
+import { ToolError } from './tool.error.js';
+import { type Cell, buildResult, cutCell } from './tool-result.js';
+import { cutToTokens, estimateTokens } from './tokens.js';
+import { type GetRequestArguments, PARTS, type Part } from './tools.js';
+import { quoteName, showInvisible, toCell } from './untrusted-text.js';
+import { createClock, formatTime } from './windows.js';
+
+/** Both forms of the result have each text, and JSON escapes some characters: the first guess, and how it shrinks. */
+const FIRST_SHARE = 0.4;
+const SHRINK = 0.75;
+const URL_TOKENS = 120;
+const VALUE_TOKENS = 40;
+const RESERVE = 0.97;
+
+/** A part of a request as text, from `offset` on. */
+interface Piece {
+  part: Part;
+  text: string;
+  offset: number;
+}
+
+/** One request: its fields, and its parts as far as they fit. */
+export async function getRequest(
+  reader: AnalyticsReader,
+  account: Account,
+  { app: appName, request_uuid, timezone, part, offset, max_tokens }: GetRequestArguments,
+): Promise<CallToolResult> {
+  const clock = createClock(timezone);
+  const uuid = parseUuid(request_uuid);
+  if (typeof uuid !== 'string')
+    throw new ToolError(`request_uuid is ${quoteName(request_uuid)}, which is not a UUID: ${uuid.msg}.`);
+  if (part === undefined && offset > 0) throw new ToolError('offset needs part, the part that it is in.');
+  const app = chooseApp(await reader.listApps(account), appName);
+  const details = await reader.getRequestDetails(account, app.id, uuid).catch((error: unknown) => {
+    if (!(error instanceof ApiError && error.getStatus() === 404)) throw error;
+    throw new ToolError(
+      `App ${app.id} has no request ${uuid}. Requests are kept for 15 days; search_requests finds them.`,
+    );
+  });
+  const fields =
+    part === undefined ? describeFields(details, app, formatTime(Date.parse(details.timestamp), clock)) : {};
+  const pieces = readParts(details)
+    .filter((one) => part === undefined || one.part === part)
+    .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
+  if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
+  const budget = max_tokens * RESERVE;
+  for (let tokens = max_tokens * FIRST_SHARE; ; tokens *= SHRINK) {
+    const result = render(uuid, app.id, clock.timezone, fields, pieces, Math.floor(tokens));
+    if (tokens < 1 || estimateTokens(JSON.stringify(result)) <= budget) return result;
+  }
+}
+
+function render(
+  uuid: string,
+  appId: number,
+  timezone: string,
+  fields: Readonly<Record<string, Cell>>,
+  pieces: readonly Piece[],
+  tokens: number,
+): CallToolResult {
+  const shown = cutPieces(pieces, tokens);
+  const cut = pieces.flatMap(({ part, text, offset }) => {
+    const end = (shown.get(part) ?? '').length;
+    return end < text.length ? [{ part, offset: offset + end, left: text.length - end }] : [];
+  });
+  return buildResult({
+    title: `Request ${uuid} of app ${appId}; times in ${timezone}`,
+    facts: { app_id: appId, request_uuid: uuid, timezone },
+    untrusted: {
+      ...fields,
+      ...Object.fromEntries(Array.from(shown, ([name, text]) => [name, showInvisible(text)])),
+    },
+    lines: [
+      ...Object.entries(fields).map(
+        ([name, value]) => `${name}: ${typeof value === 'string' ? toCell(value) : String(value ?? '-')}`,
+      ),
+      ...Array.from(shown, ([name, text]) => `${name}:\n${showInvisible(text)}`),
+    ],
+    leftOut: cut.map(
+      ({ part, offset, left }) => `${left} characters of ${part}: part ${part}, offset ${offset}`,
+    ),
+    next: cut[0] && { request_uuid: uuid, part: cut[0].part, offset: cut[0].offset },
+  });
+}
+
+/** Each part gets an equal share of the tokens; what short parts leave goes to the longer ones. */
+function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> {
+  let [left, count] = [tokens, pieces.length];
+  const byLength = [...pieces].sort((one, other) => one.text.length - other.text.length);
+  const shown = new Map<Part, string>();
+  for (const { part, text } of byLength) {
+    const kept = cutToTokens(text, Math.floor(left / count));
+    shown.set(part, kept);
+    left -= estimateTokens(kept);
+    count--;
+  }
+  return new Map(pieces.map(({ part }) => [part, shown.get(part) ?? '']));
+}
+
+function describeFields(details: RequestDetails, app: App, timestamp: string): Record<string, Cell> {
+  const {
+    env,
+    consumer,
+    consumer_id = null,
+    method,
+    path,
+    url,
+    status_code,
+    response_time_ms,
+    trace_id,
+  } = details;
+  const { request_size_bytes, response_size_bytes, client_ip, client_country_iso_code } = details;
+  const fields: Record<string, Cell> = {
+    app: app.name,
+    timestamp,
+    env,
+    consumer,
+    consumer_id,
+    method,
+    path,
+    url,
+    status_code,
+    response_time_ms,
+    request_size_bytes,
+    response_size_bytes,
+    client_ip,
+    client_country_iso_code,
+    trace_id,
+  };
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      cutCell(value, name === 'url' ? URL_TOKENS : VALUE_TOKENS),
+    ]),
+  );
+}
+
+/** The parts that the request has, in the order of reading. */
+function readParts(details: RequestDetails): Omit<Piece, 'offset'>[] {
+  const { exception, logs, spans } = details;
+  const texts: Readonly<Record<Part, string | null>> = {
+    request_headers: joinHeaders(details.request_headers),
+    request_body_json: details.request_body_json,
+    response_headers: joinHeaders(details.response_headers),
+    response_body_json: details.response_body_json,
+    exception: exception && `${exception.type}: ${exception.message}\n${exception.stacktrace}`,
+    logs: logs
+      .map(({ timestamp, level, logger, message }) => `${timestamp} ${level} ${logger ?? ''} ${message}`)
+      .join('\n'),
+    spans: spans
+      .map(({ name, kind, status, start_time_ns, duration_ns, span_id, parent_span_id, attributes }) =>
+        [
+          `${name} ${kind} ${status}`,
+          `start_ns ${stringifyExact(start_time_ns)} duration_ns ${stringifyExact(duration_ns)}`,
+          `id ${span_id} parent ${parent_span_id ?? '-'} ${stringifyExact(attributes)}`,
+        ].join(', '),
+      )
+      .join('\n'),
+  };
+  return PARTS.flatMap((part) => {
+    const text = texts[part];
+    return text === null || text === '' ? [] : [{ part, text }];
+  });
+}
+
+function joinHeaders(headers: readonly (readonly [string, string])[]): string {
+  return headers.map(([name, value]) => `${name}: ${value}`).join('\n');
+}

@@ -1,0 +1,19 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../common/public.decorator.js';
+import { Config } from '../config/config.js';
+import { describeForAgents } from './llms-text.js';
+
+/** `llms.txt`: what a language model should know about this service, for programs that look for it at its root. */
+@ApiExcludeController()
+@Controller('llms.txt')
+export class LlmsController {
+  constructor(private readonly config: Config) {}
+
+  @Get()
+  @Public()
+  @Header('Content-Type', 'text/markdown; charset=utf-8')
+  get(): string {
+    return describeForAgents(this.config);
+  }
+}

@@ -1,0 +1,26 @@
+import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { AppMetricsModule } from '../app-metrics/app-metrics.module.js';
+import { AppsModule } from '../apps/apps.module.js';
+import { Config } from '../config/config.js';
+import { ConsumersModule } from '../consumers/consumers.module.js';
+import { EndpointsModule } from '../endpoints/endpoints.module.js';
+import { RequestLogsModule } from '../request-logs/request-logs.module.js';
+import { InputPipe } from '../validation/input.pipe.js';
+import { AnalyticsReader } from './analytics-reader.js';
+import { LlmsController } from './llms.controller.js';
+import { McpController } from './mcp.controller.js';
+import { allowMcp } from './mcp.middleware.js';
+import { ToolRunner } from './tool-runner.js';
+
+@Module({
+  imports: [AppsModule, EndpointsModule, ConsumersModule, AppMetricsModule, RequestLogsModule],
+  controllers: [McpController, LlmsController],
+  providers: [InputPipe, AnalyticsReader, ToolRunner],
+})
+export class McpModule implements NestModule {
+  constructor(private readonly config: Config) {}
+
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(allowMcp(this.config)).forRoutes('mcp');
+  }
+}

@@ -1,0 +1,72 @@
+import 'reflect-metadata';
+import { type CallToolResult, isCallToolResult } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { createMcpServer } from './mcp-server.js';
+import { showInvisible } from './untrusted-text.js';
+
+/** Above the time limit of any request of the service. */
+const TIMEOUT_MS = 620_000;
+const MAX_DETAIL = 300;
+
+/** What to do about a response of the service, by its status. */
+const ADVICE: Readonly<Record<number, string>> = {
+  401: 'API_KEY is wrong, expired or revoked.',
+  403: "The key's team has no access to the API.",
+  404: 'There is no /mcp at API_URL: the address is wrong, or the service has MCP=off.',
+};
+
+/** Serves the tools over standard input and output. Each call is one request to the service at a base URL. */
+export function serveRemoteTools(baseUrl: string, key: string): void {
+  const url = `${baseUrl.replace(/\/+$/, '')}/mcp`;
+  serveStdio(() =>
+    createMcpServer(async (name, args, signal) => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+      try {
+        const response = await fetch(url, {
+          method: 'POST',
+          headers: { 'Api-Key': key, 'Content-Type': 'application/json', Accept: 'application/json' },
+          body: JSON.stringify(message),
+          // A redirect would take the key to another place.
+          redirect: 'error',
+          signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+        });
+        return await readResult(response);
+      } catch (error) {
+        const { message, cause } = error as { message: string; cause?: NodeJS.ErrnoException };
+        const why = cause?.code ?? cause?.message ?? message;
+        return failure(`The service at ${url} cannot be reached (${why}).`);
+      }
+    }),
+  );
+}
+
+async function readResult(response: Response): Promise<CallToolResult> {
+  const text = await response.text();
+  const body = parseObject(text);
+  if (response.ok && isCallToolResult(body?.result)) return body.result;
+  const retryAfter = response.headers.get('Retry-After');
+  const detail = body?.detail ?? (body?.error as { message?: unknown } | undefined)?.message;
+  const why = typeof detail === 'string' ? showInvisible(detail).slice(0, MAX_DETAIL) : 'no result';
+  return failure(
+    [
+      `The service responded ${response.status}: ${why}.`,
+      ADVICE[response.status],
+      retryAfter !== null && `Call again in ${retryAfter} seconds.`,
+    ]
+      .filter(Boolean)
+      .join(' '),
+  );
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function failure(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}

@@ -1,0 +1,92 @@
+import { Temporal } from 'temporal-polyfill';
+import { minutesRetainedFrom } from '../common/time/retention.js';
+import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import type { Window } from '../common/time/window.js';
+import { ConstraintViolation } from '../validation/issues.js';
+import { parseTimezone } from '../validation/timezone.js';
+import { findNearest } from './nearest.js';
+import { ToolError } from './tool.error.js';
+import { quoteName } from './untrusted-text.js';
+
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
+const AGO = /^(\d{1,6})([mhdw])$/;
+const MINUTE_MS = 60_000;
+const QUARTER_MS = 15 * MINUTE_MS;
+
+/** When a call was made and the timezone of its times. */
+export interface Clock {
+  readonly now: number;
+  /** IANA name. */
+  readonly timezone: string;
+}
+
+export function createClock(timezone = 'UTC'): Clock {
+  const known = parseTimezone(timezone);
+  if (!(known instanceof ConstraintViolation)) return { now: Date.now(), timezone: known };
+  const nearest = findNearest(timezone, Intl.supportedValuesOf('timeZone'));
+  throw new ToolError(
+    `There is no timezone ${quoteName(timezone)}. It must be an IANA name; nearest: ${nearest.join(', ')}.`,
+  );
+}
+
+/**
+ * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone without an offset, or so long
+ * before now (`90m`, `24h`, `7d`, `2w`).
+ */
+export function readTime(name: string, text: string, { now, timezone }: Clock): number {
+  const ago = AGO.exec(text);
+  if (ago) return now - Number(ago[1]) * UNITS[ago[2] as keyof typeof UNITS];
+  const timestamp = parseTimestamp(text);
+  if (timestamp.kind !== 'invalid') return resolveTimestamp(timestamp, timezone);
+  throw new ToolError(
+    `${name} is ${quoteName(text)}. It must be an ISO 8601 time (2026-11-20T14:00, 2026-11-20T14:00:00Z) or so long before now: 90m, 24h, 7d, 2w.`,
+  );
+}
+
+/** The window of a call: by default the last 24 hours. */
+export function readWindow(since = '24h', until: string | undefined, clock: Clock): Window {
+  const window = {
+    start: readTime('since', since, clock),
+    end: until === undefined ? clock.now : readTime('until', until, clock),
+  };
+  requireOrder('since', 'until', window);
+  return window;
+}
+
+/** @throws ToolError for a window that does not begin before its end */
+export function requireOrder(from: string, to: string, { start, end }: Window): void {
+  if (start >= end) throw new ToolError(`${from} must be before ${to}.`);
+}
+
+/**
+ * To what Query Metrics rounds windows without an interval, in milliseconds: to the minute while minutes are kept, else to the
+ * quarter-hour. The same for all windows of a call, so that they keep their lengths and do not overlap.
+ *
+ * @param from the earliest start
+ */
+export function chooseStep(from: number, { now }: Clock): number {
+  return from >= minutesRetainedFrom(now) ? MINUTE_MS : QUARTER_MS;
+}
+
+export function roundWindow({ start, end }: Window, step: number): Window {
+  return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
+}
+
+/** The window of the same length before another. */
+export function findWindowBefore({ start, end }: Window): Window {
+  return { start: 2 * start - end, end: start };
+}
+
+/** A time in the clock's timezone with its offset; seconds and milliseconds only where they are not zero. */
+export function formatTime(epochMs: number, { timezone }: Pick<Clock, 'timezone'>): string {
+  const smallestUnit = epochMs % 60_000 === 0 ? 'minute' : epochMs % 1000 === 0 ? 'second' : 'millisecond';
+  const instant = Temporal.Instant.fromEpochMilliseconds(epochMs);
+  return timezone === 'UTC'
+    ? instant.toString({ smallestUnit })
+    : instant.toString({ smallestUnit, timeZone: timezone });
+}
+
+/** The window as a result says it. */
+export function describeWindow({ start, end }: Window, clock: Clock) {
+  return { since: formatTime(start, clock), until: formatTime(end, clock), timezone: clock.timezone };
+}

@@ -1,0 +1,488 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import { TestApp } from '../setup/app.js';
+import { type ToolAnswer, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
+import { Tenant } from '../setup/tenant.js';
+
+const TOOLS = ['find', 'metrics', 'search_requests', 'get_request', 'explain_change'];
+const HOUR_MS = 3_600_000;
+const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
+let app: TestApp;
+let tenant: Tenant;
+let client: Client;
+const call = (name: string, args?: object): Promise<ToolAnswer> => callTool(client, name, args);
+
+describe('a server', () => {
+  beforeAll(async () => {
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+    const at = Date.now() - 2 * HOUR_MS;
+    await tenant.write(
+      ...Array.from({ length: 6 }, (_, index) => ({
+        timestamp: at + index * 1000,
+        path: '/orders',
+        url: 'https://shop.example/orders',
+        method: 'POST',
+        consumer: { identifier: 'acme', name: 'Acme Corp', group: 'Partners' },
+        status_code: index < 4 ? 201 : 503,
+        response_time_ms: 100,
+      })),
+      ...Array.from({ length: 3 }, (_, index) => ({
+        timestamp: at + index * 1000,
+        path: '/products/{id}',
+        url: `https://shop.example/products/${index}`,
+        response_time_ms: 20,
+      })),
+    );
+    client = await connectClient(app.url, { 'Api-Key': tenant.key });
+  });
+  afterAll(async () => {
+    await client.close();
+    await app.stop();
+  });
+
+  /** A message by hand. */
+  const post = (message: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${app.url}/mcp`, {
+      method: 'POST',
+      headers: { 'Api-Key': tenant.key, ...JSON_TYPE, ...headers },
+      body: typeof message === 'string' ? message : JSON.stringify(message),
+    });
+
+  describe('the Model Context Protocol over HTTP', () => {
+    it.each(['legacy', 'auto'] as const)(
+      'serves the SDK client that negotiates its version as %s',
+      async (mode) => {
+        const other = await connectClient(app.url, { Authorization: `Bearer ${tenant.key}` }, mode);
+        expect(other.getNegotiatedProtocolVersion()).toBe(mode === 'legacy' ? '2025-11-25' : '2026-07-28');
+        expect(other.getServerVersion()).toMatchObject({ name: 'request-analytics' });
+        expect((await other.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);
+        expect(readRows(await callTool(other, 'metrics'))).toEqual([
+          { requests: 9, error_rate: 0.2222, response_time_p95: expect.any(Number) },
+        ]);
+        await other.close();
+      },
+    );
+
+    it('lists five tools that only read, in at most 2,000 tokens', async () => {
+      const { tools } = (
+        (await (await post(LIST)).json()) as { result: { tools: { name: string; annotations: object }[] } }
+      ).result;
+      expect(tools.map(({ name }) => name)).toEqual(TOOLS);
+      for (const { annotations } of tools)
+        expect(annotations).toMatchObject({
+          readOnlyHint: true,
+          destructiveHint: false,
+          openWorldHint: false,
+        });
+      expect(countTokens({ tools })).toBeLessThanOrEqual(2_000);
+    });
+
+    it('responds in JSON without a session', async () => {
+      const response = await post(LIST);
+      expect(response.status).toBe(200);
+      expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+      expect(response.headers.get('mcp-session-id')).toBeNull();
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('x-ratelimit-limit')).toBe('1000000');
+    });
+
+    it.each(['GET', 'DELETE'])('responds 405 to %s', async (method) => {
+      const response = await fetch(`${app.url}/mcp`, { method, headers: { 'Api-Key': tenant.key } });
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    });
+
+    it('responds 202 to a notification', async () => {
+      const response = await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+      expect([response.status, await response.text()]).toEqual([202, '']);
+    });
+
+    it.each<[string, unknown, Record<string, string>, number, unknown]>([
+      ['another content type', LIST, { 'Content-Type': 'text/plain' }, 415, { error: { code: -32000 } }],
+      ['a client that takes no JSON', LIST, { Accept: 'text/html' }, 406, { error: { code: -32000 } }],
+      ['no JSON', '{"jsonrpc"', {}, 400, { error: { code: -32700 }, id: null }],
+      ['no body', '', {}, 400, { error: { code: -32700 } }],
+      ['JSON that is no message', { a: 1 }, {}, 400, { error: { code: expect.any(Number) } }],
+      [
+        'a batch',
+        [LIST, LIST],
+        {},
+        400,
+        { error: { code: -32600, message: expect.stringContaining('Batches') } },
+      ],
+      [
+        'deeply nested JSON',
+        `{"a":${'['.repeat(500)}${']'.repeat(500)}}`,
+        {},
+        400,
+        { error: { code: -32700 } },
+      ],
+      [
+        'another version',
+        LIST,
+        { 'Mcp-Protocol-Version': '1999-01-01' },
+        400,
+        { error: { code: expect.any(Number) } },
+      ],
+      [
+        'a body beyond 64 KiB',
+        { ...LIST, params: { x: 'x'.repeat(70_000) } },
+        {},
+        413,
+        { detail: 'Payload too large' },
+      ],
+      ['an unknown method', { ...LIST, method: 'resources/list' }, {}, 200, { error: { code: -32601 } }],
+      [
+        'an unknown tool',
+        { ...LIST, method: 'tools/call', params: { name: 'drop' } },
+        {},
+        200,
+        { error: { code: -32602 } },
+      ],
+      ['another origin', LIST, { Origin: 'https://evil.example' }, 403, { detail: 'Origin not allowed' }],
+      ['an opaque origin', LIST, { Origin: 'null' }, 403, { detail: 'Origin not allowed' }],
+    ])('rejects %s', async (_, message, headers, status, body) => {
+      const response = await post(message, headers);
+      expect([response.status, await response.json()]).toMatchObject([status, body]);
+    });
+
+    it('serves pages of this machine', async () => {
+      expect((await post(LIST, { Origin: 'http://localhost:6274' })).status).toBe(200);
+    });
+
+    it('responds 401 without a key, with a wrong one, and to a bearer elsewhere', async () => {
+      const { key } = tenant;
+      for (const [path, headers] of [
+        ['/mcp', {}],
+        ['/mcp', { 'Api-Key': `${key.slice(0, -1)}_` }],
+        ['/mcp', { Authorization: 'Bearer' }],
+        ['/mcp', { Authorization: `Basic ${key}` }],
+        ['/mcp', { Authorization: `Bearer ${key} x` }],
+        ['/v1/team', { Authorization: `Bearer ${key}` }],
+      ] as const) {
+        const method = path === '/mcp' ? 'POST' : 'GET';
+        const response = await fetch(app.url + path, {
+          method,
+          headers: { ...JSON_TYPE, ...(headers as Record<string, string>) },
+        });
+        expect([path, headers, response.status]).toEqual([path, headers, 401]);
+      }
+    });
+  });
+
+  describe('plans and the access log', () => {
+    it('responds 403 to a team without the plan', async () => {
+      const { key } = await app.team('free');
+      expect((await post(LIST, { 'Api-Key': key })).status).toBe(403);
+    });
+
+    it('writes a line of the access log that names the tool, the app and the key', async () => {
+      await post(
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'metrics', arguments: {} } },
+        { 'X-Request-Id': 'mcp-line' },
+      );
+      const line = app.logged.split('\n').find((one) => one.includes('mcp-line'))!;
+      expect(JSON.parse(line)).toMatchObject({
+        route: '/mcp',
+        status: 200,
+        tool: 'metrics',
+        app_id: tenant.appId,
+        team_id: tenant.teamId,
+        key: tenant.key.slice(0, 7),
+        rows_read: expect.any(Number),
+      });
+    });
+  });
+
+  describe('GET /llms.txt', () => {
+    it('tells without a key what there is', async () => {
+      const response = await fetch(`${app.url}/llms.txt`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([
+        200,
+        'text/markdown; charset=utf-8',
+      ]);
+      const text = await response.text();
+      for (const word of [...TOOLS, 'openapi.json', 'Api-Key', 'v1/apps']) expect(text).toContain(word);
+      const linked = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
+      expect(linked.length).toBeGreaterThan(1);
+      for (const link of linked) {
+        const { status } = await fetch(`${app.url}/${link}`, { headers: { 'Api-Key': tenant.key } });
+        expect([link, [200, 405].includes(status)]).toEqual([link, true]);
+      }
+    });
+  });
+
+  describe('tools', () => {
+    it('find names in the order of their likeness', async () => {
+      expect(readRows(await call('find', { query: 'acme' }))).toEqual([
+        expect.objectContaining({ kind: 'consumer', app: 'Shop', name: 'acme', match: 'exact' }),
+      ]);
+      expect(readRows(await call('find', { query: 'PARTNER' }))[0]).toMatchObject({
+        kind: 'consumer',
+        match: 'contains',
+      });
+      const similar = await call('find', { query: 'ordres', kind: 'endpoint' });
+      expect(readRows(similar)[0]).toMatchObject({ name: '/orders', detail: 'POST', match: 'similar' });
+      expect(readRows(await call('find')).map(({ kind }) => kind)).toEqual([
+        'app',
+        'env',
+        'endpoint',
+        'endpoint',
+        'consumer',
+      ]);
+    });
+
+    it('metrics gives the whole, groups, and the period before', async () => {
+      const answer = await call('metrics', {
+        group_by: ['path'],
+        metrics: ['requests', 'server_errors'],
+        compare: true,
+      });
+      expect(readRows(answer)).toEqual([
+        {
+          path: '(all)',
+          ...{ requests: 9, requests_before: 0, requests_change: 9 },
+          ...{ server_errors: 2, server_errors_before: 0, server_errors_change: 2 },
+        },
+        expect.objectContaining({ path: '/orders', requests: 6, server_errors: 2 }),
+        expect.objectContaining({ path: '/products/{id}', requests: 3, server_errors: 0 }),
+      ]);
+      expect(answer.structured.untrusted.app).toBe('Shop');
+      expect(answer.text).toContain('/orders|6|0|6|2|0|2');
+    });
+
+    it('metrics leaves out groups beyond top, and says how many', async () => {
+      const answer = await call('metrics', { group_by: ['path'], metrics: ['requests'], top: 1 });
+      expect(readRows(answer).map(({ path }) => path)).toEqual(['(all)', '/orders']);
+      expect(answer.structured.left_out).toEqual([
+        expect.stringMatching(/^1 groups with 3 requests; raise top/),
+      ]);
+    });
+
+    it('metrics gives a series in the timezone asked for', async () => {
+      const answer = await call('metrics', {
+        interval: 'hour',
+        timezone: 'Asia/Kolkata',
+        metrics: ['requests'],
+      });
+      expect(answer.structured.window.timezone).toBe('Asia/Kolkata');
+      expect(answer.structured.window.since).toMatch(/\+05:30$/);
+      const [row] = readRows(answer);
+      expect(row!.period_start).toMatch(/T\d\d:00\+05:30$/);
+      expect(readRows(answer).reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(9);
+    });
+
+    it.each([
+      [{ consumer: 'acme' }, 6],
+      [{ consumer: 'Acme corp' }, 6],
+      [{ method: 'GET' }, 3],
+      [{ path: '/orders' }, 6],
+      [{ path: 'POST /orders' }, 6],
+      [{ path: '/pro*' }, 3],
+      [{ status: '5xx' }, 2],
+      [{ status: '201,503' }, 6],
+      [{ env: 'prod', path: '/%' }, undefined],
+      [{ until: '3h' }, 0],
+    ])('metrics and search_requests filter by %j', async (filter, requests) => {
+      const answer = await call('metrics', { ...filter, metrics: ['requests'] });
+      expect(answer.isError).toBe(requests === undefined);
+      if (requests === undefined) return;
+      expect(readRows(answer)).toEqual([{ requests }]);
+      for (const order of ['newest', 'oldest'])
+        expect(readRows(await call('search_requests', { ...filter, order, limit: 50 }))).toHaveLength(
+          requests,
+        );
+    });
+
+    it('search_requests continues behind the last row shown, in both orders', async () => {
+      for (const order of ['newest', 'oldest']) {
+        const seen = [];
+        let next: object | undefined = {};
+        while (next) {
+          const answer: ToolAnswer = await call('search_requests', {
+            order,
+            limit: 4,
+            max_tokens: 1_000,
+            ...next,
+          });
+          seen.push(...readRows(answer));
+          next = answer.structured.next;
+        }
+        expect(new Set(seen.map(({ request_uuid }) => request_uuid)).size).toBe(9);
+        expect(seen).toHaveLength(9);
+        const times = seen.map(({ timestamp }) => String(timestamp));
+        expect(times).toEqual(
+          [...times].sort((one, other) => (order === 'newest' ? -1 : 1) * one.localeCompare(other)),
+        );
+      }
+    });
+
+    it('search_requests finds by any field, oldest first', async () => {
+      const answer = await call('search_requests', {
+        filters: [{ field: 'url', op: 'contains', value: '/products/1' }],
+        fields: ['url', 'consumer', 'exception_type'],
+      });
+      expect(readRows(answer)).toEqual([
+        expect.objectContaining({
+          url: 'https://shop.example/products/1',
+          consumer: null,
+          exception_type: null,
+        }),
+      ]);
+      expect(answer.structured.order).toBe('oldest');
+    });
+
+    it('get_request gives one in full, and long parts in pieces', async () => {
+      const body = Array.from({ length: 3_000 }, (_, index) => `item ${index}`).join(', ');
+      const [record] = await tenant.write({
+        url: 'https://shop.example/long',
+        captured_json: toCaptureJson({
+          ...EMPTY_CAPTURE,
+          response_body_json: body,
+          request_headers: [['x-a', '1']],
+        }),
+      });
+      const { request_uuid } = record!;
+      const first = await call('get_request', { request_uuid });
+      expect([first.isError, first.text]).toEqual([false, first.text]);
+      expect(first.tokens).toBeLessThanOrEqual(2_000);
+      expect(first.structured.untrusted).toMatchObject({
+        url: 'https://shop.example/long',
+        request_headers: 'x-a: 1',
+      });
+      let read = String(first.structured.untrusted.response_body_json);
+      let { next } = first.structured;
+      expect(next).toEqual({ request_uuid, part: 'response_body_json', offset: read.length });
+      while (next) {
+        const answer = await call('get_request', { ...next, max_tokens: 8_000 });
+        expect(answer.tokens).toBeLessThanOrEqual(8_000);
+        read += String(answer.structured.untrusted.response_body_json);
+        ({ next } = answer.structured);
+      }
+      expect(read).toBe(body);
+    });
+
+    it('explain_change names what moved and its share of the whole', async () => {
+      const answer = await call('explain_change', { measure: 'server_errors' });
+      const rows = readRows(answer);
+      expect(rows[0]).toMatchObject({ dimension: 'all', now: 2, before: 0, change: 2 });
+      for (const [dimension, value] of [
+        ['endpoint', 'POST /orders'],
+        ['consumer', 'acme'],
+        ['status', 503],
+      ])
+        expect(rows).toContainEqual(
+          expect.objectContaining({ dimension, value: String(value), change: 2, share: 1 }),
+        );
+      expect(answer.structured.baseline).toMatchObject({ until: answer.structured.window.since });
+    });
+
+    it.each<[string, object, RegExp]>([
+      ['metrics', { app: 'Shpo' }, /There is no app "Shpo"\. Nearest .*"Shop"/],
+      ['metrics', { env: 'prd' }, /There is no environment "prd"\. Nearest .*"prod"/],
+      ['metrics', { consumer: 'acmee' }, /There is no consumer "acmee"\. Nearest .*"acme"/],
+      ['metrics', { path: '/order' }, /There is no endpoint with the path "\/order"\. Nearest .*"\/orders"/],
+      ['metrics', { status: 'five' }, /status is "five"/],
+      ['metrics', { timezone: 'Europe/Berln' }, /Europe\/Berlin/],
+      ['metrics', { since: 'yesterday' }, /since is "yesterday".*ISO 8601/],
+      ['metrics', { since: '1h', until: '2h' }, /since must be before until/],
+      ['metrics', { metrics: ['p95'] }, /nearest to "p95": response_time_p95/],
+      ['metrics', { enviroment: 'prod' }, /no argument "enviroment"; nearest: env/],
+      ['metrics', { interval: 'hour', compare: true }, /compare/],
+      ['metrics', { max_tokens: 5 }, /max_tokens/],
+      ['search_requests', { filters: [{ field: 'urll', op: 'eq', value: 'x' }] }, /url/],
+      [
+        'search_requests',
+        { filters: [{ field: 'url', op: 'gt', value: 'x' }] },
+        /operator 'gt' is not supported/,
+      ],
+      ['search_requests', { order: 'newest', fields: ['trace_id'] }, /order newest is not possible/],
+      ['search_requests', { cursor: 'x' }, /cursor is not one of next/],
+      ['get_request', { request_uuid: 'x' }, /not a UUID/],
+      ['get_request', { request_uuid: '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d' }, /has no request/],
+      ['explain_change', { measure: 'error' }, /nearest to "error": errors/],
+      ['explain_change', { measure: 'errors', baseline_since: '1h' }, /baseline_since must be before/],
+    ])('%s with %j is an error that says how to ask', async (name, args, message) => {
+      const answer = await call(name, args);
+      expect([answer.isError, answer.text]).toEqual([true, expect.stringMatching(message)]);
+    });
+
+    it("shows a key nothing of another team's apps", async () => {
+      const other = await Tenant.create(app);
+      const [theirs] = await other.write({ path: '/theirs', url: 'https://theirs.example/' });
+      const sibling = await tenant.sibling();
+      for (const [name, args] of [
+        ['metrics', { app: String(other.appId) }],
+        ['search_requests', { app: String(other.appId) }],
+        ['get_request', { app: String(other.appId), request_uuid: theirs!.request_uuid }],
+        ['get_request', { app: String(tenant.appId), request_uuid: theirs!.request_uuid }],
+        ['explain_change', { app: String(other.appId), measure: 'requests' }],
+        ['find', { app: String(other.appId) }],
+      ] as const) {
+        const answer = await call(name, args);
+        expect([name, answer.isError]).toEqual([name, true]);
+        expect(answer.text).not.toMatch(/theirs\.|\/theirs/);
+      }
+      expect(
+        readRows(await call('find', { query: '/theirs' })).filter(({ match }) => match !== 'similar'),
+      ).toEqual([]);
+      // Two apps now: one must be named.
+      expect((await call('metrics')).text).toMatch(
+        new RegExp(`app is required.*"Other shop" \\(${sibling.appId}\\)`),
+      );
+    });
+  });
+});
+
+describe('a server configured otherwise', () => {
+  it('counts each message for the rate limit of its key, and responds 429 beyond it', async () => {
+    const other = await TestApp.start({ RATE_LIMIT_PER_MINUTE: '3' });
+    const { key } = await other.team();
+    const statuses = [];
+    for (let sent = 0; sent < 4; sent++) {
+      const headers = { 'Api-Key': key, ...JSON_TYPE };
+      const response = await fetch(`${other.url}/mcp`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(LIST),
+      });
+      statuses.push([response.status, response.headers.get('x-ratelimit-remaining')]);
+    }
+    expect(statuses).toEqual([
+      [200, '2'],
+      [200, '1'],
+      [200, '0'],
+      [429, '0'],
+    ]);
+    await other.stop();
+  });
+
+  it('has no /mcp with MCP=off, and llms.txt does not promise it', async () => {
+    const other = await TestApp.start({ MCP: 'off', DOCS: 'off' });
+    const { key } = await other.team();
+    const response = await fetch(`${other.url}/mcp`, {
+      method: 'POST',
+      headers: { 'Api-Key': key },
+      body: '{}',
+    });
+    expect([response.status, await response.json()]).toEqual([404, { detail: 'Not Found' }]);
+    const text = await (await fetch(`${other.url}/llms.txt`)).text();
+    expect(text).toContain('# Request Analytics API');
+    expect(text).not.toMatch(/mcp|openapi/i);
+    await other.stop();
+  });
+
+  it('serves pages of CORS_ORIGINS', async () => {
+    const other = await TestApp.start({ CORS_ORIGINS: 'https://agent.example' });
+    const { key } = await other.team();
+    const headers = { 'Api-Key': key, ...JSON_TYPE, Origin: 'https://agent.example' };
+    const response = await fetch(`${other.url}/mcp`, { method: 'POST', headers, body: JSON.stringify(LIST) });
+    expect([response.status, response.headers.get('access-control-allow-origin')]).toEqual([
+      200,
+      'https://agent.example',
+    ]);
+    await other.stop();
+  });
+});

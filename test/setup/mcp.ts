@@ -1,0 +1,58 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
+import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
+
+/** What a tool responds, as a client reads it. */
+export interface ToolAnswer {
+  text: string;
+  structured: {
+    window: { since: string; until: string; timezone: string };
+    untrusted: { notice: string; columns: string[]; rows: (string | number | null)[][] } & Record<
+      string,
+      unknown
+    >;
+    left_out: string[];
+    next?: Record<string, unknown>;
+  } & Record<string, unknown>;
+  isError: boolean;
+  /** Of the whole result as JSON, by the tokenizer that finds more. */
+  tokens: number;
+}
+
+/** Tokens of a value as JSON, by the tokenizer that finds more of them. */
+export function countTokens(value: unknown): number {
+  const text = JSON.stringify(value);
+  return Math.max(countO200k(text), countCl100k(text));
+}
+
+/** The SDK's own client, connected over HTTP. */
+export async function connectClient(
+  url: string,
+  headers: Record<string, string>,
+  mode: 'legacy' | 'auto' = 'legacy',
+): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', url), { requestInit: { headers } }));
+  return client;
+}
+
+/** Calls a tool. */
+export async function callTool(client: Client, name: string, args: object = {}): Promise<ToolAnswer> {
+  const result = await client.callTool({ name, arguments: args as Record<string, unknown> });
+  const [content] = result.content as { type: 'text'; text: string }[];
+  return {
+    text: content!.text,
+    structured: result.structuredContent as ToolAnswer['structured'],
+    isError: result.isError === true,
+    tokens: countTokens({ content: result.content, structuredContent: result.structuredContent }),
+  };
+}
+
+/** Rows of a result by column. */
+export function readRows({
+  structured: { untrusted },
+}: ToolAnswer): Record<string, string | number | null>[] {
+  return untrusted.rows.map((row) =>
+    Object.fromEntries(untrusted.columns.map((column, index) => [column, row[index] ?? null])),
+  );
+}
