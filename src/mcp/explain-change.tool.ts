@@ -100,15 +100,15 @@ export async function explainChange(
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
   const [whole = NO_REQUESTS] = await queryBoth(METRICS_OF[measure], [], slowFromMs);
   const change = findContribution(measure, whole, whole);
-  const moved = await Promise.all(
-    DIMENSIONS.map(async ({ name, groupBy }) => {
-      const groups = (await queryBoth(METRICS_OF[measure], groupBy, slowFromMs))
-        .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
-        .filter(({ contribution }) => contribution !== 0)
-        .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
-      return { name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) };
-    }),
-  );
+  const moved: { name: string; groupBy: readonly GroupField[]; shown: Moved[]; rest: Moved[] }[] = [];
+  // One after another, so that a call does not have the store's connections for itself.
+  for (const { name, groupBy } of DIMENSIONS) {
+    const groups = (await queryBoth(METRICS_OF[measure], groupBy, slowFromMs))
+      .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
+      .filter(({ contribution }) => contribution !== 0)
+      .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
+    moved.push({ name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) });
+  }
   const ids = moved.flatMap(({ shown }) => listConsumers(shown));
   const consumers = await reader.findConsumers(account, scope.app.id, ids);
   const share = (contribution: number) => (change === 0 ? null : toNumber(contribution / change));

@@ -388,7 +388,7 @@ describe('a server', () => {
       ['metrics', { timezone: 'Europe/Berln' }, /Europe\/Berlin/],
       ['metrics', { since: 'yesterday' }, /since is "yesterday".*ISO 8601/],
       ['metrics', { since: '1h', until: '2h' }, /since must be before until/],
-      ['metrics', { metrics: ['p95'] }, /nearest to "p95": response_time_p95/],
+      ['metrics', { metrics: ['p95'] }, /there is no "p95"; nearest: response_time_p95/],
       ['metrics', { enviroment: 'prod' }, /no argument "enviroment"; nearest: env/],
       ['metrics', { interval: 'hour', compare: true }, /compare/],
       ['metrics', { max_tokens: 5 }, /max_tokens/],
@@ -402,7 +402,7 @@ describe('a server', () => {
       ['search_requests', { cursor: 'x' }, /cursor is not one of next/],
       ['get_request', { request_uuid: 'x' }, /not a UUID/],
       ['get_request', { request_uuid: '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d' }, /has no request/],
-      ['explain_change', { measure: 'error' }, /nearest to "error": errors/],
+      ['explain_change', { measure: 'error' }, /there is no "error"; nearest: .*errors/],
       ['explain_change', { measure: 'errors', baseline_since: '1h' }, /baseline_since must be before/],
     ])('%s with %j is an error that says how to ask', async (name, args, message) => {
       const answer = await call(name, args);
