@@ -76,7 +76,7 @@ describe('BatchQueue', () => {
 
   it('takes items of all groups in rotation, and each group in its order', async () => {
     const { batches, ends, queue } = controlled();
-    const quarter = 1024 * 1024;
+    const quarter = 4 * 1024 * 1024;
     const added = [queue.add(0, 1, 1)];
     await turn();
     for (const item of [1, 2, 3, 4, 5, 6]) added.push(queue.add(item, quarter, 1));

@@ -1,6 +1,6 @@
 /** Largest number of items of a batch, and their largest total weight. */
 const MAX_ITEMS = 2_000;
-const MAX_WEIGHT = 4 * 1024 * 1024;
+const MAX_WEIGHT = 16 * 1024 * 1024;
 /** While batches take long, the next one waits for half of the time of the last one, so that it is larger; up to this. */
 const MAX_DELAY_MS = 100;
 const DELAY_SHARE = 1 / 2;

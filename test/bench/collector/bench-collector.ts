@@ -9,7 +9,7 @@ import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { ProductProcess } from '../../setup/product-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
-const SENDERS = 200;
+const APPS = 20;
 
 /** The collector in a process and a store of its own, with an app that sends to it. */
 export class BenchCollector {
@@ -17,18 +17,24 @@ export class BenchCollector {
     /** For stores of other measurements. */
     readonly directory: string,
     readonly clientId: string,
-    readonly token: string,
+    /** Write tokens, one of each app: the collector limits what one app may send at once. */
+    readonly tokens: readonly string[],
     private readonly service: ProductProcess,
   ) {}
 
   static async start(): Promise<BenchCollector> {
     const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
     const dataDir = join(directory, 'service');
-    const [clientId, token] = await withStore(dataDir, async (store) => {
+    const [clientId, tokens] = await withStore(dataDir, async (store) => {
       const admin = new AdminService(store);
-      const { id } = await admin.createTeam('Bench', 'premium');
-      const app = await admin.createApp(id, 'Bench', 'express');
-      return [app.client_id, (await admin.createWriteToken(app.id)).token] as const;
+      const team = await admin.createTeam('Bench', 'premium');
+      const { client_id } = await admin.createApp(team.id, 'Bench', 'express');
+      const written: string[] = [];
+      for (let at = 0; at < APPS; at++) {
+        const { id } = await admin.createApp(team.id, `Bench ${at}`, 'express');
+        written.push((await admin.createWriteToken(id)).token);
+      }
+      return [client_id, written] as const;
     });
     const service = await ProductProcess.start(
       ['serve', '--collector'],
@@ -38,18 +44,18 @@ export class BenchCollector {
         COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
         LOG_LEVEL: 'fatal',
       },
-      { built: 'dist-bench/src', nodeOptions: process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [] },
+      { built: 'dist-bench/src' },
     );
-    return new BenchCollector(directory, clientId, token, service);
+    return new BenchCollector(directory, clientId, tokens, service);
   }
 
   get url(): string {
     return this.service.collectorUrl;
   }
 
-  /** Messages a second of processor time, from many senders at once. */
-  measureRate(messages: readonly Outgoing[]): Promise<number> {
-    return ratePerCore(this.service.pid, messages.length, () => new Load(messages).run(SENDERS));
+  /** Messages a second of processor time, from so many senders at once. */
+  measureRate(messages: readonly Outgoing[], senders: number): Promise<number> {
+    return ratePerCore(this.service.pid, messages.length, () => new Load(messages).run(senders));
   }
 
   async stop(): Promise<void> {

@@ -10,6 +10,7 @@ import { buildCount, buildLogItem, buildSync } from '../../collector/setup/messa
 import { BenchCollector, many, ratePerCore, withStore } from './bench-collector.js';
 
 const ROWS_PER_MESSAGE = 10;
+const SENDERS = 200;
 const BATCH = 10_000;
 
 const collector = await BenchCollector.start();
@@ -45,9 +46,9 @@ const files = (count: number) =>
   }));
 
 try {
-  await collector.measureRate([...syncs(500), ...files(200)]);
-  const sync = await collector.measureRate(syncs(6_000));
-  const log = await collector.measureRate(files(3_000));
+  await collector.measureRate([...syncs(500), ...files(200)], SENDERS);
+  const sync = await collector.measureRate(syncs(6_000), SENDERS);
+  const log = await collector.measureRate(files(3_000), SENDERS);
   const timestamp = new Date().toISOString().replace('T', ' ').slice(0, -1);
   const common = () => ({
     app_id: 1,

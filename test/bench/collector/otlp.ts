@@ -16,6 +16,8 @@ import { BenchCollector, many, ratePerCore } from './bench-collector.js';
 /** The batch of OpenTelemetry's SDKs, and the requests in it. */
 const SPANS_PER_BODY = 512;
 const REQUESTS_PER_BODY = 128;
+/** An SDK sends one body at a time. */
+const SENDERS = 100;
 
 /** A body of spans: requests, and as many spans below each as there is room for. */
 function buildSpans(requests: number): Buffer {
@@ -70,17 +72,20 @@ function parsedRate(count: number): Promise<number> {
 
 const collector = await BenchCollector.start();
 const spans = (count: number, requests: number) =>
-  many(count, () => ({
+  many(count, (index) => ({
     url: `${collector.url}/v1/traces`,
     body: buildSpans(requests),
-    headers: { authorization: `Bearer ${collector.token}`, 'content-type': 'application/x-protobuf' },
+    headers: {
+      authorization: `Bearer ${collector.tokens[index % collector.tokens.length]}`,
+      'content-type': 'application/x-protobuf',
+    },
   }));
 try {
   await parsedRate(200);
   const parsed = await parsedRate(1_000);
-  await collector.measureRate(spans(20, REQUESTS_PER_BODY));
-  const mixed = await collector.measureRate(spans(300, REQUESTS_PER_BODY));
-  const alone = await collector.measureRate(spans(150, SPANS_PER_BODY));
+  await collector.measureRate(spans(20, REQUESTS_PER_BODY), SENDERS);
+  const mixed = await collector.measureRate(spans(300, REQUESTS_PER_BODY), SENDERS);
+  const alone = await collector.measureRate(spans(150, SPANS_PER_BODY), SENDERS);
   const rate: OtlpRate = {
     parsed_spans_per_second: parsed,
     stored_spans_per_second: Math.round(mixed * SPANS_PER_BODY),

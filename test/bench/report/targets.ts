@@ -47,6 +47,16 @@ export function checkTargets(results: Results): Target[] {
     atMost('dashboard: first chart after load, first visit, ms', 300, afterLoad(results)),
     ...againstPostgres(results),
     ...importTargets(results),
+    atLeast(
+      'OTLP, spans/s until their rows are encoded',
+      40_000,
+      results.collector?.otlp?.parsed_spans_per_second,
+    ),
+    atLeast(
+      'OTLP, requests/s of one core',
+      15_000,
+      results.collector?.otlp?.stored_requests_alone_per_second,
+    ),
   ];
 }
 
