@@ -448,6 +448,7 @@ describe('a server configured otherwise', () => {
         headers,
         body: JSON.stringify(LIST),
       });
+      await response.text();
       statuses.push([response.status, response.headers.get('x-ratelimit-remaining')]);
     }
     expect(statuses).toEqual([
@@ -483,6 +484,7 @@ describe('a server configured otherwise', () => {
       200,
       'https://agent.example',
     ]);
+    await response.text();
     await other.stop();
   });
 });
