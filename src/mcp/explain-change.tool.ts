@@ -10,7 +10,9 @@ import type { ExplainArguments, Measure } from './tools.js';
 import {
   type Clock,
   createClock,
+  describeRetention,
   describeWindow,
+  findCountedWindow,
   chooseStep,
   findWindowBefore,
   readTime,
@@ -133,11 +135,14 @@ export async function explainChange(
       return [toRow(name, value, group, share(group.contribution))];
     }),
   ).flat();
+  const [counted, countedBaseline] = [window, baseline].map((one) =>
+    findCountedWindow(one, undefined, clock),
+  ) as [Window, Window];
   const facts = {
     app_id: scope.app.id,
     measure,
-    window: describeWindow(window, clock),
-    baseline: describeWindow(baseline, clock),
+    window: describeWindow(counted, clock),
+    baseline: describeWindow(countedBaseline, clock),
     totals: Object.fromEntries(
       OVERVIEW.map((metric) => [
         metric,
@@ -173,14 +178,17 @@ export async function explainChange(
       ...(isTime ? ['slow', 'slow_before'] : []),
     ],
     rows,
-    leftOut: moved.flatMap(({ name, rest }) => {
-      const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
-      return rest.length === 0
-        ? []
-        : [
-            `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`,
-          ];
-    }),
+    leftOut: [
+      ...describeRetention(baseline, countedBaseline),
+      ...moved.flatMap(({ name, rest }) => {
+        const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
+        return rest.length === 0
+          ? []
+          : [
+              `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`,
+            ];
+      }),
+    ],
   };
   return fitTable(table, max_tokens, (shown) =>
     shown < rows.length

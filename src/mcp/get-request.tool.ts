@@ -8,19 +8,15 @@ import { parseUuid } from '../validation/uuid.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { chooseApp } from './scope.js';
 import { ToolError } from './tool.error.js';
-import { type Cell, buildResult, cutCell } from './tool-result.js';
+import { type Cell, RESERVE, buildResult, cutCell, findLast } from './tool-result.js';
 import { cutToTokens, estimateTokens } from './tokens.js';
 import { type GetRequestArguments, PARTS, type Part } from './tools.js';
 import { quoteName, showInvisible, toCell } from './untrusted-text.js';
 import { createClock, formatTime } from './windows.js';
 
-/** Both forms of the result have each text, and JSON escapes some characters: the first guess, and how it shrinks. */
-const FIRST_SHARE = 0.4;
-const SHRINK = 0.75;
 /** Of the tokens for the parts, a field has at most this share. */
 const SHARE_OF_A_FIELD = 0.05;
 const LEAST_FIELD_TOKENS = 5;
-const RESERVE = 0.97;
 const EXACT_FIELDS = new Set(['timestamp', 'method', 'client_ip', 'trace_id']);
 
 /** A part of a request as text, from `offset` on. */
@@ -54,11 +50,13 @@ export async function getRequest(
     .filter((one) => part === undefined || one.part === part)
     .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
-  const budget = max_tokens * RESERVE;
-  for (let tokens = max_tokens * FIRST_SHARE; ; tokens *= SHRINK) {
-    const result = render(uuid, app.id, clock.timezone, fields, pieces, Math.floor(tokens));
-    if (tokens < 1 || estimateTokens(JSON.stringify(result)) <= budget) return result;
-  }
+  const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
+  // Both forms of the result have each text, and JSON escapes some characters, so the tokens for the parts are searched for.
+  const tokens = findLast(
+    max_tokens,
+    (count) => estimateTokens(JSON.stringify(renderWith(count))) <= max_tokens * RESERVE,
+  );
+  return renderWith(tokens);
 }
 
 function render(

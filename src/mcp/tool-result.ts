@@ -34,7 +34,7 @@ const CELL_TOKENS = [80, 40, 20, 10];
 const ENOUGH_ROWS = 5;
 const SCOPE_TOKENS = 12;
 /** The estimate is of runs of characters; tokens across them are a little more. */
-const RESERVE = 0.97;
+export const RESERVE = 0.97;
 
 /**
  * The table as structured content and as text, with as many of its rows as fit into `maxTokens`, counted over the whole
@@ -66,7 +66,7 @@ function cutRow(row: readonly Cell[], exactColumns: number, tokens: number): Cel
 }
 
 /** The largest number up to `most` that fits; 0 if none does. */
-function findLast(most: number, fits: (count: number) => boolean): number {
+export function findLast(most: number, fits: (count: number) => boolean): number {
   if (fits(most)) return most;
   let [low, high] = [0, most];
   while (high - low > 1) {
