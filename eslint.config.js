@@ -10,6 +10,7 @@ export default defineConfig(
       'dist-bench/',
       'data/',
       'coverage/',
+      '.cache/',
       'src/collector/otlp/generated/',
       'test/contract/client/schema.d.ts',
     ],

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import { AcceptedFormat, type FileAnswer } from '../common/formats/file-answer.js';
+import { AcceptedFormat, type FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { QueryOperation } from '../openapi/query-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
@@ -29,7 +29,7 @@ export class AppMetricsController {
     @CurrentAccount() account: Account,
     @Input() input: QueryMetricsInput,
     @AcceptedFormat() acceptedFormat: FileFormat,
-  ): Promise<FileAnswer> {
+  ): Promise<FileResponse> {
     return this.service.query(account, input, acceptedFormat);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import { ResultTooLarge, ResultTooLong } from '../clickhouse/clickhouse.errors.js';
 import type { Account } from '../common/account.js';
-import { FileAnswer } from '../common/formats/file-answer.js';
+import { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { ValidationException, createIssue, valueError } from '../validation/issues.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
@@ -29,7 +29,7 @@ export class AppMetricsService {
     input: QueryMetricsInput,
     acceptedFormat: FileFormat,
     maxRows = MAX_ROWS,
-  ): Promise<FileAnswer> {
+  ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
     const byConsumer =
@@ -49,7 +49,7 @@ export class AppMetricsService {
     ]).catch((error: unknown) => {
       throw tooMuch(error, input, maxRows) ?? error;
     });
-    return new FileAnswer(
+    return new FileResponse(
       query.format,
       body,
       errors ? { 'X-Percentile-Accuracy': describeAccuracy(errors) } : {},

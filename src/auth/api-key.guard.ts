@@ -4,7 +4,7 @@ import type { Request } from 'express';
 import type { Account } from '../common/account.js';
 import { ACCEPTS_BEARER } from '../common/accepts-bearer.decorator.js';
 import { PUBLIC } from '../common/public.decorator.js';
-import { invalidApiKey, notAuthenticated, rateLimitExceeded } from '../http/api-error.js';
+import { invalidApiKey, notAuthenticated } from '../http/api-error.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { matchesHash, parseIdentifier } from './api-key.js';
 import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
@@ -39,20 +39,15 @@ export class ApiKeyGuard implements CanActivate {
 
   private async authenticate(request: Request, key: string): Promise<Account> {
     if (key === '') throw notAuthenticated();
-    const identifier = parseIdentifier(key);
-    const address = request.ip ?? '';
-    if (identifier === undefined || !this.keys.isKnown(identifier)) {
-      const exists = async () => identifier !== undefined && (await this.keys.exists(identifier));
-      const retryAfter = await this.failedAuth.retryAfter(address, exists);
-      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
-    }
-    const row = identifier === undefined ? null : await this.keys.find(identifier);
-    if (row && isValid(row, key)) {
-      const { team_id: teamId, team_name: teamName, plan } = row;
-      return { teamId, teamName, plan, keyIdentifier: row.identifier };
-    }
-    const exceeded = await this.failedAuth.record(address);
-    throw exceeded === null ? invalidApiKey() : rateLimitExceeded(exceeded);
+    const row = await this.failedAuth.authenticate(
+      request.ip,
+      this.keys.lookup,
+      parseIdentifier(key),
+      (found) => (found && isValid(found, key) ? found : undefined),
+    );
+    if (!row) throw invalidApiKey();
+    const { team_id: teamId, team_name: teamName, plan, identifier: keyIdentifier } = row;
+    return { teamId, teamName, plan, keyIdentifier };
   }
 }
 

@@ -10,8 +10,8 @@ import { setUp } from './api-setup.js';
 import { createApp } from './create-app.js';
 
 const NO_KEY =
-  'There is no API key yet: npm run -s cli -- team create --name Acme, then npm run -s cli -- key create --team 1 (with the ' +
-  'embedded engine while this server is stopped). npm run demo has sample data and a key.';
+  'There is no API key yet: npm run -s cli -- team create --name Acme, then npm run -s cli -- key create --team 1. ' +
+  'npm run demo has sample data and a key.';
 
 /** A listening server. */
 export interface RunningServer {
@@ -40,7 +40,7 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
     await app.close();
     throw error;
   }
-  const url = formatBaseUrl(config.host, config.port);
+  const url = formatBaseUrl(config.host, config.port) + config.publicPath;
   logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
   if (logs === 'stdout')
     printForPeople(

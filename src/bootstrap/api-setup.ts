@@ -8,13 +8,20 @@ import { serveDocs } from '../openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
 
+/**
+ * Routes outside `PUBLIC_PATH`: orchestrators probe the process and not what a proxy shows, and the catch-all route (its path, escaped)
+ * responds to all other addresses.
+ */
+const AT_ROOT = ['health/{*path}', '\\{\\*path\\}'];
+
 /** The global setup of the application, shared by `main` and the tests. */
 export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
-  const drain = setUpHttp(app, config, logger);
+  const drain = setUpHttp(app, config, logger, config.publicPath);
   if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
+  app.setGlobalPrefix(config.publicPath, { exclude: AT_ROOT });
   // Before the docs, whose `/` redirects to their page.
   if (config.dashboard) serveDashboard(app, config, logger);
-  if (config.docs) serveDocs(app);
+  if (config.docs) serveDocs(app, config);
   return drain;
 }

@@ -6,6 +6,7 @@ import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { BatchCommitter } from '../collector/batches/batch-committer.js';
 import { CollectorModule } from '../collector/collector.module.js';
 import { refusePipelined } from '../collector/pipelining.middleware.js';
+import { LocalCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { listen } from '../http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
@@ -16,16 +17,22 @@ import { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { type RunningServer, startServer } from './api-server.js';
 import { createApp } from './create-app.js';
 import { setUpHttp } from './http-setup.js';
-import { prepareStore } from './prepare-store.js';
+import { openServerStore } from './prepare-store.js';
 
 const RECOVER_EVERY_MS = 15_000;
-const SETTLE_EVERY_MS = 5_000;
+const MAX_SETTLE_INTERVAL_MS = 5_000;
+const MIN_SETTLE_INTERVAL_MS = 500;
+
+/** What the collector shares with a server that has the store open already. */
+interface SharedParts {
+  monitor?: StoreMonitor;
+  coordinator?: LocalCoordinator;
+}
 
 /**
  * Builds the collector on an open store and listens.
  *
  * @param port 0 for any free port
- * @param sharedMonitor the monitor of the store, if there is one already
  */
 export async function startCollectorOn(
   store: ClickHouse,
@@ -33,18 +40,24 @@ export async function startCollectorOn(
   logger: Logger,
   port = config.collector.port,
   telemetry = Telemetry.none,
-  sharedMonitor?: StoreMonitor,
+  { monitor: sharedMonitor, coordinator: localCoordinator }: SharedParts = {},
 ): Promise<RunningServer> {
-  const redis = RedisCoordinator.create(config);
+  // Only this process opens the embedded engine, so it needs no Redis to coordinate its writers.
+  const local = store.kind === 'embedded' ? localCoordinator : undefined;
+  const coordinator = local ?? RedisCoordinator.create(config) ?? new LocalCoordinator();
   const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
-  const module = CollectorModule.on({ config, store, monitor, redis, telemetry });
+  const module = CollectorModule.on({ config, store, monitor, coordinator, telemetry });
   const app = await createApp(module, logger);
   const drain = setUpHttp(app, config, logger);
   app.use(refusePipelined);
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
-  const settling = setInterval(() => void settle(committer), SETTLE_EVERY_MS).unref();
+  const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
+  const settling = setInterval(
+    () => void settle(committer),
+    Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS),
+  ).unref();
   const stop = async () => {
     drain.begin();
     clearInterval(recovery);
@@ -52,7 +65,7 @@ export async function startCollectorOn(
     if (!sharedMonitor) monitor.close();
     await app.close();
     await committer.close();
-    redis?.close();
+    if (!local) coordinator.close();
   };
   try {
     await app.init();
@@ -70,15 +83,16 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
   const config = new Config();
   useCountryDatabase(config);
   const telemetry = await Telemetry.open(config);
-  const store = await ClickHouse.open(config, { telemetry });
-  const close = () => store.close().finally(() => telemetry.close());
+  const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
+  const close = () => closeStore().finally(() => telemetry.close());
   try {
-    const { isNew, problems } = await prepareStore(store);
     const logger = createServerLogger(config.logLevel, logs);
     if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
     for (const problem of problems) logger.error(problem);
     warnOfSharedDirectory(config, logger);
-    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry);
+    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry, {
+      coordinator,
+    });
     return { ...collector, stop: () => collector.stop().finally(close) };
   } catch (error) {
     await close();
@@ -95,9 +109,9 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
     const store = server.app.get(ClickHouse);
     const telemetry = server.app.get(Telemetry);
     const logger = createServerLogger(config.logLevel, logs);
-    const monitor = server.app.get(StoreMonitor);
+    const shared = { monitor: server.app.get(StoreMonitor), coordinator: server.app.get(LocalCoordinator) };
     const { port } = config.collector;
-    const collector = await startCollectorOn(store, config, logger, port, telemetry, monitor);
+    const collector = await startCollectorOn(store, config, logger, port, telemetry, shared);
     return {
       app: server.app,
       drain: () => {

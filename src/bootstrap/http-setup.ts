@@ -58,11 +58,20 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
-/** HTTP setup of all our applications: request IDs, one log line per request, one format of errors. */
-export function setUpHttp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
+/**
+ * HTTP setup of all our applications: request IDs, one log line per request, one format of errors.
+ *
+ * @param publicPath the path before the application's `/v1`
+ */
+export function setUpHttp(
+  app: NestExpressApplication,
+  config: Config,
+  logger: Logger,
+  publicPath = '',
+): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
-  // Most bodies change with each new request: their hash would never match. `JsonAnswer` sets the others.
+  // Most bodies change with each new request: their hash would never match. `JsonResponse` sets the others.
   app.set('etag', false);
   // The input decorator reads values from the URL; the framework's parser would guess types.
   app.set('query parser', false);
@@ -71,7 +80,7 @@ export function setUpHttp(app: NestExpressApplication, config: Config, logger: L
   reportDroppedConnections(app.getHttpServer(), logger, telemetry);
   const log = accessLog(logger, telemetry);
   if (config.trustProxy === false) app.use(warnOnForwarding(logger));
-  app.use(normalizeRequestTarget, requestId, log, drain.middleware, requireHost, compress);
+  app.use(normalizeRequestTarget, requestId(publicPath), log, drain.middleware, requireHost, compress);
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;
 }

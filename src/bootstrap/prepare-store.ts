@@ -1,14 +1,67 @@
-import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import { StoreSocket } from '../clickhouse/embedded/store-socket.js';
 import { migrate } from '../clickhouse/migrations/migrate.js';
+import { LocalCoordinator } from '../common/writer-coordinator.js';
+import type { Config } from '../config/config.js';
 import { BatchLog } from '../ingestion/batch-log.js';
+import type { Telemetry } from '../observability/telemetry.js';
 
 /** Result of preparing the store. */
 export interface PreparedStore {
   /** The store was just created and is empty. */
   isNew: boolean;
-  /** One line for each batch that cannot be applied. */
+  /** One line for each batch that cannot be applied, and one if commands cannot reach the store. */
   problems: string[];
+}
+
+/** The store of a server. */
+export interface ServerStore extends PreparedStore {
+  store: ClickHouse;
+  /** With the embedded engine, coordinates the writers of this process and the commands that reach it. */
+  coordinator: LocalCoordinator;
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens and prepares the store of a server. With the embedded engine, commands reach it through its socket.
+ *
+ * @throws DataDirectoryInUse, and errors of opening the store
+ */
+export async function openServerStore(config: Config, telemetry: Telemetry): Promise<ServerStore> {
+  const store = await ClickHouse.open(config, { telemetry });
+  const coordinator = new LocalCoordinator();
+  try {
+    const prepared = await prepareStore(store);
+    if (store.kind === 'server') return { ...prepared, store, coordinator, close: () => store.close() };
+    const { socket, problem } = await listen(config.dataDir, store, coordinator);
+    return {
+      ...prepared,
+      problems: [...prepared.problems, ...problem],
+      store,
+      coordinator,
+      close: async () => {
+        await socket?.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+/** Without a socket the server works too; commands then need it stopped. */
+async function listen(dataDir: string, store: ClickHouse, coordinator: LocalCoordinator) {
+  const explain = (reason: string) => [
+    `commands cannot reach the data directory while this server runs: ${reason}`,
+  ];
+  try {
+    const socket = await StoreSocket.listen(dataDir, store, coordinator);
+    return { socket, problem: socket ? [] : explain('its path is too long for a socket') };
+  } catch (error) {
+    return { socket: undefined, problem: explain(String(error)) };
+  }
 }
 
 /**

@@ -15,7 +15,9 @@ export async function demo(config: Config): Promise<void> {
   if (!server) return;
   const { port } = server.app.getHttpServer().address() as AddressInfo;
   const collector = formatBaseUrl(config.host, config.collector.port);
-  process.stdout.write(welcome(sample, config, formatBaseUrl(config.host, port), collector));
+  process.stdout.write(
+    welcome(sample, config, formatBaseUrl(config.host, port) + config.publicPath, collector),
+  );
 }
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;

@@ -15,7 +15,7 @@ import { createJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
 import { readPages } from '../exports/row-pages.js';
-import type { RowKey } from '../request-logs/export/export-body.fields.js';
+import type { RowKey } from '../request-logs/export/row-key.js';
 import { createExportSource } from '../request-logs/export/export-pages.js';
 import type { ExportQuery } from '../request-logs/export/export-statement.js';
 import {

@@ -14,7 +14,6 @@ import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
-import { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
@@ -79,20 +78,14 @@ export function importCommand(program: Command): void {
 
 function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> {
   setFlagsFromString(HEAP_GROWING);
-  return withStore(async (store) => {
+  return withStore(async (store, { coordinator, isShared }) => {
     await new AdminService(store).requireApp(options.app);
-    const config = new Config();
-    const redis = RedisCoordinator.create(config);
-    try {
-      const writer = RequestsWriter.create(store, redis, config.nameLimits);
-      // Without Redis this process is the only writer, so no incomplete batch is in flight elsewhere.
-      const { refused } = await writer.recover(redis ? ABANDONED_AFTER_SECONDS : 0);
-      for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
-      const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
-      return { read, imported, duplicates, rejected, logged };
-    } finally {
-      redis?.close();
-    }
+    const writer = RequestsWriter.create(store, coordinator, new Config().nameLimits);
+    // If this process is the only writer, no incomplete batch is in flight elsewhere.
+    const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
+    for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
+    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
+    return { read, imported, duplicates, rejected, logged };
   });
 }
 

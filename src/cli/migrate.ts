@@ -7,6 +7,7 @@ import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { examples } from './options.js';
 import { printResult } from './output.js';
+import { withStore } from './with-store.js';
 
 export function migrateCommand(program: Command): void {
   program
@@ -21,15 +22,13 @@ async function run(name: string | undefined): Promise<AuditTarget> {
   const config = new Config();
   const cluster = name === undefined ? undefined : toCluster(config, name);
   await createDatabase(config, cluster);
-  const store = await ClickHouse.open(config);
-  try {
+  const apply = async (store: ClickHouse) => {
     const applied = await migrate(store, undefined, cluster);
     const version = (await readMigrations()).length;
     printResult({ applied: applied.map(({ name }) => name), version });
     return { applied: applied.length, version };
-  } finally {
-    await store.close();
-  }
+  };
+  return withStore(apply, { isPrepared: false });
 }
 
 /** On a server the database may not exist yet; the embedded engine creates its own. */

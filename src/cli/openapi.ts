@@ -12,8 +12,9 @@ export function openapiCommand(program: Command): void {
       const { NestFactory } = await import('@nestjs/core');
       const { AppModule } = await import('../app.module.js');
       const { HttpAdapter } = await import('../http/http.adapter.js');
+      const { Config } = await import('../config/config.js');
       const { createDocument } = await import('../openapi/openapi.js');
       const app = await NestFactory.create(AppModule, new HttpAdapter(), { preview: true, logger: false });
-      process.stdout.write(`${JSON.stringify(createDocument(app), null, 2)}\n`);
+      process.stdout.write(`${JSON.stringify(createDocument(app, new Config().publicPath), null, 2)}\n`);
     });
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { checkTables } from '../clickhouse/damage.js';
-import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { examples } from './options.js';
 import { printResults } from './output.js';
+import { withStore } from './with-store.js';
 
 export function verifyCommand(program: Command): void {
   program
@@ -15,21 +15,19 @@ export function verifyCommand(program: Command): void {
 }
 
 /** @throws Error after all tables were checked, if one is damaged */
-async function run(): Promise<AuditTarget> {
-  const store = await ClickHouse.open(new Config());
-  try {
+function run(): Promise<AuditTarget> {
+  const check = async (store: ClickHouse) => {
     let [tables, unsound] = [0, 0];
     const counted = async function* () {
-      for await (const check of checkTables(store)) {
+      for await (const result of checkTables(store)) {
         tables++;
-        if (check.status !== 'ok') unsound++;
-        yield check;
+        if (result.status !== 'ok') unsound++;
+        yield result;
       }
     };
     await printResults(counted());
     if (unsound > 0) throw new Error(`${unsound} of ${tables} tables are damaged or missing`);
     return { tables };
-  } finally {
-    await store.close();
-  }
+  };
+  return withStore(check, { isPrepared: false });
 }

@@ -1,17 +1,51 @@
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
+import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
+import { RedisCoordinator } from '../redis/redis-coordinator.js';
 
-/** Runs a command on the store and closes it. The embedded one is migrated first, as a server does. */
-export async function withStore<Result>(command: (store: ClickHouse) => Promise<Result>): Promise<Result> {
+/** The store of a command. */
+interface CommandStore {
+  store: ClickHouse;
+  coordinator: WriterCoordinator;
+  /** Whether other processes may write to the store. */
+  isShared: boolean;
+}
+
+/**
+ * Runs a command on the store and closes it. If a server has the data directory open, the command reaches the store through its
+ * socket; otherwise it opens the directory itself and migrates it first, as a server does.
+ */
+export async function withStore<Result>(
+  command: (store: ClickHouse, shared: Omit<CommandStore, 'store'>) => Promise<Result>,
+  { isPrepared = true } = {},
+): Promise<Result> {
   const config = new Config();
   if (config.countryDatabase !== undefined) openCountryDatabase(config.countryDatabase);
-  const store = await ClickHouse.open(config);
+  const { store, coordinator, isShared } = await open(config);
   try {
-    await prepareStore(store);
-    return await command(store);
+    if (isPrepared && !isShared) await prepareStore(store);
+    return await command(store, { coordinator, isShared });
   } finally {
+    coordinator.close();
     await store.close();
   }
+}
+
+async function open(config: Config): Promise<CommandStore> {
+  if (config.clickhouse.url !== undefined) {
+    const redis = RedisCoordinator.create(config);
+    const store = await ClickHouse.open(config);
+    return { store, coordinator: redis ?? new LocalCoordinator(), isShared: redis !== null };
+  }
+  const connection = await SocketConnection.connect(config.dataDir);
+  if (!connection)
+    return { store: await ClickHouse.open(config), coordinator: new LocalCoordinator(), isShared: false };
+  return {
+    store: ClickHouse.openSocket(config, connection),
+    coordinator: connection.coordinator,
+    isShared: true,
+  };
 }

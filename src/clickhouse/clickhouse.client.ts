@@ -12,6 +12,7 @@ import {
 } from './clickhouse.errors.js';
 import { withDeadline } from './deadline.js';
 import { EmbeddedConnection } from './embedded/embedded.connection.js';
+import type { SocketConnection } from './embedded/socket.connection.js';
 import { JsonLines } from './json-lines.js';
 import { QueryInstrumentation, type QueryMeta } from './query-instrumentation.js';
 import { QueryLimiter } from './query-limiter.js';
@@ -25,6 +26,7 @@ import {
   type QueryTransport,
   createEmbeddedTransport,
   createHttpTransport,
+  readAll,
 } from './transport.js';
 
 /** Options of a query. */
@@ -58,12 +60,10 @@ export interface FileQuery {
   /** The names of the statement's columns, in their order. The first of them is never null. */
   columns: readonly string[];
   sql: string;
-  /** An expression of the columns for a line of NDJSON, for columns with JSON text; by default the engine encodes the row. */
+  /** An expression of the columns for a line of NDJSON; by default the engine encodes the row. */
   jsonLine?: string;
   /** Largest number of rows, beyond it `ResultTooLong`; by default only bytes are limited. */
   maxRows?: number;
-  /** The only column is the text of a whole row in the format, which is `ndjson`. */
-  isText?: boolean;
 }
 
 interface ReadRequest extends Omit<QueryRequest, 'format'> {
@@ -114,7 +114,6 @@ const MAX_QUEUE_LENGTH = 1_000;
  * the client's own error.
  */
 export class ClickHouse {
-  readonly kind: 'server' | 'embedded';
   /** The engine's version, from the last successful `ping`. */
   version?: string;
   /** Called for every statement that failed on damaged data. */
@@ -132,10 +131,11 @@ export class ClickHouse {
     private readonly client: ClickHouseClient,
     config: Config['clickhouse'],
     telemetry: Telemetry,
+    readonly kind: 'server' | 'embedded',
+    /** The engine in this process. */
     private readonly embedded?: EmbeddedConnection,
   ) {
-    this.kind = embedded ? 'embedded' : 'server';
-    this.transport = embedded ? createEmbeddedTransport(client) : createHttpTransport(client);
+    this.transport = kind === 'embedded' ? createEmbeddedTransport(client) : createHttpTransport(client);
     const timeoutMs = config.queryTimeoutSeconds * 1000;
     const limits = (seconds: number, bytes: number) =>
       [
@@ -150,11 +150,12 @@ export class ClickHouse {
     this.maxResultBytes = config.queryMaxResultBytes;
     this.timeoutMs = timeoutMs + SLACK_MS;
     // One connection is reserved for pings and writes, which do not use the queue.
-    const concurrency = embedded ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
+    const concurrency =
+      kind === 'embedded' ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
     this.instrumentation = new QueryInstrumentation(
       telemetry,
-      embedded ? 'default' : config.database,
+      kind === 'embedded' ? 'default' : config.database,
       (error) => {
         this.onDamage?.(error);
       },
@@ -175,10 +176,15 @@ export class ClickHouse {
     const { clickhouse, dataDir } = config;
     if (clickhouse.url !== undefined) {
       const client = createServerClient(config, database ?? clickhouse.database);
-      return new ClickHouse(client, clickhouse, telemetry);
+      return new ClickHouse(client, clickhouse, telemetry, 'server');
     }
     const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions);
-    return new ClickHouse(createClient({ connection }), clickhouse, telemetry, connection);
+    return new ClickHouse(createClient({ connection }), clickhouse, telemetry, 'embedded', connection);
+  }
+
+  /** The embedded engine of the server that has the data directory open. */
+  static openSocket(config: Config, connection: SocketConnection): ClickHouse {
+    return new ClickHouse(createClient({ connection }), config.clickhouse, Telemetry.none, 'embedded');
   }
 
   /** The rows as objects; `Row` is the row type of the SELECT, with integers up to 2^53. */
@@ -199,7 +205,7 @@ export class ClickHouse {
   /** The rows of a SELECT as one file. */
   async file(
     name: string,
-    { format, columns, sql, jsonLine, maxRows, isText = false }: FileQuery,
+    { format, columns, sql, jsonLine, maxRows }: FileQuery,
     params?: Parameters,
     options?: QueryOptions,
   ): Promise<Buffer> {
@@ -209,10 +215,7 @@ export class ClickHouse {
     const names = columns.join(', ');
     switch (format) {
       case 'ndjson':
-        return read(
-          new ResultFrame('text'),
-          jsonLine ?? (isText ? names : `formatRowNoNewline('JSONEachRow', ${names})`),
-        );
+        return read(new ResultFrame('text'), jsonLine ?? `formatRowNoNewline('JSONEachRow', ${names})`);
       case 'csv': {
         const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
         return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);
@@ -307,6 +310,17 @@ export class ClickHouse {
       operation: 'INSERT',
       timeoutMs: INSERT_TIMEOUT_MS,
     });
+  }
+
+  /**
+   * Runs a statement of another process of this machine as it is; its values are literals already.
+   *
+   * @returns the result in the format of the statement, and the engine's summary
+   */
+  async relay(statement: string): Promise<{ result: Buffer; summary: unknown }> {
+    this.requireOpen();
+    const { stream, summary } = await this.client.exec({ query: statement });
+    return { result: await readAll(stream), summary };
   }
 
   private bytes(

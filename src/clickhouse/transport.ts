@@ -66,7 +66,7 @@ export function createHttpTransport(client: ClickHouseClient): QueryTransport {
   };
 }
 
-async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+export async function readAll(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(chunk);
   const [only] = chunks;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreMonitor } from '../clickhouse/store-monitor.js';
-import { CachedLookup } from '../common/cached-lookup.js';
+import { CredentialLookup } from '../common/credential-lookup.js';
 import { Config } from '../config/config.js';
 
 /** The app behind a client ID. */
@@ -13,7 +13,6 @@ export interface ClientApp {
   disabled: boolean;
 }
 
-const CLIENT_IDS_TTL_MS = 1_000;
 const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
 const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /** A change inserts the whole row again, copied inside the engine with the new value. */
@@ -26,30 +25,24 @@ WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framewor
 /** Apps by client ID, cached for a few seconds; a missing app is never cached. */
 @Injectable()
 export class ClientApps {
-  private readonly cache: CachedLookup<ClientApp | undefined>;
-  private readonly clientIds = new CachedLookup<Set<string>>(CLIENT_IDS_TTL_MS);
+  /** Undefined: there is no app with this client ID. */
+  readonly lookup: CredentialLookup<ClientApp | undefined>;
 
   constructor(
     private readonly store: ClickHouse,
     private readonly monitor: StoreMonitor,
     { cacheTtlMs }: Config,
   ) {
-    this.cache = new CachedLookup(cacheTtlMs);
-  }
-
-  /** The app; undefined if the store has none with this client ID. */
-  find(clientId: string): Promise<ClientApp | undefined> {
-    return this.cache.find(clientId, () => this.load(clientId));
-  }
-
-  /** Whether the cache has the app; does not query the store. */
-  isKnown(clientId: string): boolean {
-    return this.cache.peek(clientId) !== undefined;
-  }
-
-  /** Whether an app has this client ID, by a list that is at most a second old, so that a flood needs no queries. */
-  async exists(clientId: string): Promise<boolean> {
-    return (await this.findClientIds()).has(clientId);
+    this.lookup = new CredentialLookup(cacheTtlMs, {
+      load: async (client_id) => {
+        const [app] = await store.rows<ClientApp>('client_apps.find', FIND, { client_id });
+        return app;
+      },
+      listIdentifiers: async () => {
+        const rows = await store.rows<{ client_id: string }>('client_apps.client_ids', CLIENT_IDS);
+        return rows.map(({ client_id }) => client_id);
+      },
+    });
   }
 
   /**
@@ -58,7 +51,7 @@ export class ClientApps {
    */
   async whyUncertain(): Promise<string | null> {
     if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';
-    const { size } = await this.findClientIds();
+    const { size } = await this.lookup.listIdentifiers();
     return size > 0 ? null : 'the store has no app; is it the right one (DATA_DIR, CLICKHOUSE_URL)?';
   }
 
@@ -66,17 +59,5 @@ export class ClientApps {
   async updateFramework({ id, team_id }: ClientApp, framework: string): Promise<void> {
     const name = 'apps.set_framework';
     await this.store.command(SET_FRAMEWORK, { id, team_id, framework }, { name, operation: 'INSERT' });
-  }
-
-  private findClientIds(): Promise<Set<string>> {
-    return this.clientIds.find('', async () => {
-      const rows = await this.store.rows<{ client_id: string }>('client_apps.client_ids', CLIENT_IDS);
-      return new Set(rows.map(({ client_id }) => client_id));
-    });
-  }
-
-  private async load(clientId: string): Promise<ClientApp | undefined> {
-    const [app] = await this.store.rows<ClientApp>('client_apps.find', FIND, { client_id: clientId });
-    return app;
   }
 }

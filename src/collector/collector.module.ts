@@ -8,11 +8,11 @@ import { BatchLog } from '../ingestion/batch-log.js';
 import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
+import type { WriterCoordinator } from '../common/writer-coordinator.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { WindowCounter } from '../rate-limit/window.counter.js';
-import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { BatchBuilder } from './batches/batch-builder.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import { InstanceCounts } from './batches/instance-counts.js';
@@ -30,8 +30,7 @@ export interface CollectorResources {
   config: Config;
   store: ClickHouse;
   monitor: StoreMonitor;
-  /** Coordinates several collectors; null if there is only one. */
-  redis: RedisCoordinator | null;
+  coordinator: WriterCoordinator;
   telemetry: Telemetry;
 }
 
@@ -42,7 +41,7 @@ class ResourcesModule {}
 @Module({})
 export class CollectorModule {
   static on(collectorResources: CollectorResources): DynamicModule {
-    const { config, store, monitor, redis, telemetry } = collectorResources;
+    const { config, store, monitor, coordinator, telemetry } = collectorResources;
     const resources: Provider[] = [
       { provide: Config, useValue: config },
       { provide: ClickHouse, useValue: store },
@@ -51,8 +50,8 @@ export class CollectorModule {
     ];
     // One of each for all that writes in this process.
     const ingestion: Provider[] = [
-      { provide: NameRegistry, useValue: NameRegistry.create(store, redis, config.nameLimits) },
-      { provide: RequestClaims, useValue: new RequestClaims(redis) },
+      { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
+      { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
     ];
     const committer = {
       provide: BatchCommitter,
@@ -60,7 +59,7 @@ export class CollectorModule {
       useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims) => {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
         const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
-        const locks = new MessageLocks(redis);
+        const locks = new MessageLocks(coordinator);
         return new BatchCommitter(new BatchLog(store), builder, instances, locks, claims, telemetry);
       },
     };

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { Config } from '../config/config.js';
-import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
+import { ApiError, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
 import { InvalidRecordError, type StrictDecoder } from '../ingestion/formats/decoders.js';
 import { decodeEnv, decodeUuid } from '../ingestion/formats/request-decoders.js';
@@ -73,7 +73,7 @@ export class CollectorService {
     request: Request,
     parse: Parse,
   ): Promise<AckResponse> {
-    return this.intake.counted(kind, async () => {
+    return this.intake.countOutcome(kind, async () => {
       const app = await this.requireApp(origin.clientId, request.ip);
       const [message] = await this.intake.receive(app, request, {
         kind,
@@ -95,21 +95,17 @@ export class CollectorService {
    */
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
-    const id = typeof uuid === 'string' ? uuid : null;
-    if (id === null || !this.apps.isKnown(id)) {
-      const exists = async () => id !== null && (await this.intake.asUnavailable(this.apps.exists(id)));
-      const retryAfter = await this.failedAuth.retryAfter(address, exists);
-      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
-    }
-    const app = id === null ? undefined : await this.intake.asUnavailable(this.apps.find(id));
-    if (app) return app;
-    const uncertain = await this.intake.asUnavailable(this.apps.whyUncertain());
-    if (uncertain !== null) {
-      this.reportUncertain(uncertain);
-      throw serviceUnavailable();
-    }
-    const exceeded = await this.failedAuth.record(address);
-    throw exceeded === null ? clientIdUnknown() : rateLimitExceeded(exceeded);
+    const id = typeof uuid === 'string' ? uuid : undefined;
+    const app = await this.intake.asUnavailable(
+      this.failedAuth.authenticate(address, this.apps.lookup, id, async (found) => {
+        const uncertain = found ? null : await this.apps.whyUncertain();
+        if (uncertain === null) return found;
+        this.reportUncertain(uncertain);
+        throw serviceUnavailable();
+      }),
+    );
+    if (!app) throw clientIdUnknown();
+    return app;
   }
 
   private reportUncertain(why: string): void {

@@ -42,6 +42,12 @@ export interface BodyKind {
   parse: (body: Buffer, reserve: (bytes: number) => void) => readonly Message[] | Promise<readonly Message[]>;
 }
 
+interface WeighedMessage {
+  readonly message: Message;
+  /** Bytes of its rows. */
+  readonly weight: number;
+}
+
 /** Reads, parses and stores the bodies of every protocol, within the limits of their app. */
 @Injectable()
 export class MessageIntake {
@@ -68,7 +74,7 @@ export class MessageIntake {
   }
 
   /** Counts the outcome of a request in the metrics. */
-  async counted<T>(kind: string, work: () => Promise<T>): Promise<T> {
+  async countOutcome<T>(kind: string, work: () => Promise<T>): Promise<T> {
     const { metrics } = this.telemetry;
     try {
       const result = await work();
@@ -93,8 +99,9 @@ export class MessageIntake {
     const reservation = this.budget.open(app.id);
     const { kind } = body;
     try {
-      const messages = await this.readMessages(app, request, body, reservation);
-      await this.commitAll(app, messages);
+      const weighed = await this.readMessages(app, request, body, reservation);
+      await this.commitAll(app, weighed);
+      const messages = weighed.map(({ message }) => message);
       for (const { env, rejected } of messages)
         this.rejections.reportRejected({ app_id: app.id, env, kind }, rejected);
       return messages;
@@ -131,7 +138,7 @@ export class MessageIntake {
     request: Request,
     { maxBytes, maxUnpackedBytes, parse }: BodyKind,
     reservation: Reservation,
-  ): Promise<readonly Message[]> {
+  ): Promise<readonly WeighedMessage[]> {
     const reserve = (bytes: number) => {
       reservation.resize(bytes);
     };
@@ -139,8 +146,9 @@ export class MessageIntake {
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
     if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
     const messages = await this.parseInTurn(app, async () => parse(body, reserve));
-    reserve(messages.reduce((sum, message) => sum + weighMessage(message), 0));
-    return messages;
+    const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
+    reserve(weighed.reduce((sum, { weight }) => sum + weight, 0));
+    return weighed;
   }
 
   /**
@@ -170,12 +178,9 @@ export class MessageIntake {
   }
 
   /** Each message has an identity of its own, so a retry of the body stores those that failed. */
-  private async commitAll(app: ClientApp, messages: readonly Message[]): Promise<void> {
-    const commits = messages.map((message) =>
-      this.committer.commit(
-        { app, app_id: app.id, message_uuid: message.uuid, message },
-        weighMessage(message),
-      ),
+  private async commitAll(app: ClientApp, messages: readonly WeighedMessage[]): Promise<void> {
+    const commits = messages.map(({ message, weight }) =>
+      this.committer.commit({ app, app_id: app.id, message_uuid: message.uuid, message }, weight),
     );
     await Promise.allSettled(commits);
     for (const commit of commits) await this.asUnavailable(commit);

@@ -70,6 +70,12 @@ const origins = makeValidator<readonly string[]>((input) => {
   throw new EnvError('must be *, or origins such as https://app.example.com, separated by commas');
 });
 
+/** A path before all others, such as `/analytics`; its segments need no escapes in a URL or in a route. */
+const pathPrefix = makeValidator<string>((input) => {
+  if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*$/.test(input)) return input;
+  throw new EnvError('must be a path such as /analytics: letters, digits, - . _ ~, and no slash at the end');
+});
+
 const apiKey = makeValidator<string>((input) => {
   if (!/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/.test(input))
     throw new EnvError('must be 7 letters or digits, a dot, and 32 letters or digits');
@@ -86,6 +92,7 @@ const secret = makeValidator<string>((input) => {
 const SPECS = {
   PORT: port({ default: 3000 }),
   HOST: host({ default: '0.0.0.0' }),
+  PUBLIC_PATH: pathPrefix({ default: '' }),
   CORS_ORIGINS: origins({ default: [] }),
   DATA_DIR: str({ default: './data' }),
   CLICKHOUSE_URL: address('http:', 'https:')({ default: undefined }),
@@ -214,6 +221,10 @@ export class Config {
   }
   get host() {
     return this.env.HOST;
+  }
+  /** The path below which the API, its reference and the dashboard are served; empty: at the root. */
+  get publicPath() {
+    return this.env.PUBLIC_PATH;
   }
   /** Origins whose pages may read responses; `*`: all. */
   get corsOrigins() {

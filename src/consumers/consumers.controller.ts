@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import type { JsonAnswer } from '../http/json-answer.js';
+import type { JsonResponse } from '../http/json-response.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
 import { ConsumerPage } from './consumers.dto.js';
@@ -21,7 +21,7 @@ export class ConsumersController {
     response: ConsumerPage,
     headers: ['Link'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListConsumersInput): Promise<JsonAnswer> {
+  list(@CurrentAccount() account: Account, @Input() input: ListConsumersInput): Promise<JsonResponse> {
     return this.service.list(account, input);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
-import { JsonAnswer } from '../http/json-answer.js';
+import { JsonResponse } from '../http/json-response.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import type { ListConsumersInput } from './consumers.input.js';
@@ -15,7 +15,7 @@ export class ConsumersService {
     private readonly tokens: PageTokens,
   ) {}
 
-  async list(account: Account, input: ListConsumersInput): Promise<JsonAnswer> {
+  async list(account: Account, input: ListConsumersInput): Promise<JsonResponse> {
     const { limit, requestsSince, fingerprint, cursor } = input;
     const scope = await this.apps.require(account, input.app_id);
     const before = cursor && Number(cursor.after[0]);
@@ -27,6 +27,6 @@ export class ConsumersService {
         ? await this.tokens.signNext(fingerprint, scope, { after: [last.id] })
         : undefined;
     const records = data.map((consumer) => JSON.stringify(consumer));
-    return new JsonAnswer(framePage(records, token), false, token);
+    return new JsonResponse(framePage(records, token), false, token);
   }
 }

@@ -1,8 +1,10 @@
 import createClient from 'openapi-fetch';
 import type { components, operations, paths } from '../../test/contract/client/schema.js';
+import { ClosedPeriods } from './closed-periods.js';
 import { toIso } from './time.js';
 
 type Schemas = components['schemas'];
+export type Team = Schemas['Team'];
 export type App = Schemas['App'];
 export type Consumer = Schemas['Consumer'];
 export type RequestLog = Schemas['RequestLog'];
@@ -47,6 +49,8 @@ export interface RateLimit {
 }
 
 const RETRY_SECONDS = 10;
+/** Responses in memory; the oldest goes. */
+const MAX_RESPONSES = 200;
 /** How long a response about a running period is shown again without a request. */
 const FRESH_MS = 10_000;
 /** Client libraries send up to an hour late: a period is complete an hour after its end. */
@@ -58,7 +62,7 @@ interface Outcome<Data> {
   response: Response;
 }
 
-/** The series of one query so far: complete periods are kept, only later ones are asked for again. */
+/** The series of one query so far: complete periods are asked for once, only later ones again. */
 interface Series {
   from: number;
   completeTo: number;
@@ -68,9 +72,9 @@ interface Series {
 /** The public API with one key. */
 export class Api {
   rateLimit: RateLimit | undefined;
-  private readonly curls = new WeakMap<Response, string>();
   private readonly cache = new Map<string, { at: number; isComplete: boolean; value: Promise<unknown> }>();
   private readonly series = new Map<string, Series>();
+  private readonly closed = new ClosedPeriods();
   private readonly client;
 
   constructor(key: string) {
@@ -108,10 +112,14 @@ export class Api {
     );
   }
 
-  async requestLogs(app_id: number, query: RequestLogsQuery) {
-    return this.unwrap(
-      await this.client.GET('/v1/apps/{app_id}/request-logs', { params: { path: { app_id }, query } }),
-    );
+  /** One page. That of a complete window is asked for once. */
+  requestLogs(app_id: number, query: RequestLogsQuery) {
+    const load = async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/request-logs', { params: { path: { app_id }, query } }),
+      );
+    if (query.end === undefined || !isComplete(Date.parse(query.end))) return load();
+    return this.cached(`logs ${app_id} ${JSON.stringify(query)}`, true, load);
   }
 
   requestDetails(app_id: number, request_uuid: string) {
@@ -121,18 +129,24 @@ export class Api {
     );
   }
 
-  /** @param to end of the window: a complete one is asked for once */
+  /** @param to end of the window: a complete one is asked for once, also over a reload */
   metrics(app_id: number, body: MetricsQuery, to: number): Promise<Loaded<MetricsRow[]>> {
-    return this.cached(`metrics ${app_id} ${JSON.stringify(body)}`, to + LATE_MS < Date.now(), () =>
-      this.queryMetrics(app_id, body),
-    );
+    const id = `metrics ${app_id} ${JSON.stringify(body)}`;
+    const isClosed = isComplete(to);
+    return this.cached(id, isClosed, async () => {
+      const kept = isClosed ? this.closed.get(id) : undefined;
+      if (kept !== undefined) return { data: kept as MetricsRow[], curl: metricsCurl(app_id, body) };
+      const loaded = await this.queryMetrics(app_id, body);
+      if (isClosed) this.closed.set(id, loaded.data);
+      return loaded;
+    });
   }
 
-  /** Metrics by period. Complete periods are asked for once, also while the window moves on or grows. */
+  /** Metrics by period. Complete periods are asked for once, also while the window moves on or grows, and over a reload. */
   async metricSeries(app_id: number, body: MetricsQuery, from: number, to: number) {
     const { since: _, until, ...query } = body;
-    const id = JSON.stringify({ app_id, ...query });
-    const past = this.series.get(id);
+    const id = `series ${app_id} ${JSON.stringify(query)}`;
+    const past = this.series.get(id) ?? this.restoreSeries(id);
     const known = past && from <= past.completeTo && to >= past.from ? past : undefined;
     const gaps = known
       ? [
@@ -145,15 +159,45 @@ export class Api {
       gaps.map(async ({ begin, end }) => {
         const last = end === to ? until : toIso(end);
         const part = { ...query, since: toIso(begin), ...(last && { until: last }) };
-        const { data } = await this.metrics(app_id, part, end);
+        const { data } = await this.cached(`part ${id} ${begin} ${end}`, false, () =>
+          this.queryMetrics(app_id, part),
+        );
         for (const row of data) rows.set(Date.parse(row.period_start), row);
       }),
     );
     const ends = [...rows.values()].map((row) => Date.parse(row.period_end));
-    const completeTo = Math.max(from, known?.completeTo ?? 0, ...ends.filter(isComplete));
-    this.series.set(id, { from: Math.min(from, known?.from ?? from), completeTo, rows });
+    const completeTo = isComplete(to)
+      ? Math.max(to, known?.completeTo ?? 0)
+      : Math.max(from, known?.completeTo ?? 0, ...ends.filter(isComplete));
+    const series = { from: Math.min(from, known?.from ?? from), completeTo, rows };
+    this.series.set(id, series);
+    if (gaps.length > 0) this.keepSeries(id, series);
     const data = [...rows].filter(([start]) => start >= from && start < to).map(([, row]) => row);
-    return { data, curl: toCurl('POST', `${BASE}/v1/apps/${app_id}/metrics`, JSON.stringify(body)) };
+    return { data, curl: metricsCurl(app_id, body) };
+  }
+
+  private restoreSeries(id: string): Series | undefined {
+    const kept = this.closed.get(id) as (Omit<Series, 'rows'> & { rows: MetricsRow[] }) | undefined;
+    return kept && { ...kept, rows: new Map(kept.rows.map((row) => [Date.parse(row.period_start), row])) };
+  }
+
+  private keepSeries(id: string, { from, completeTo, rows }: Series) {
+    if (completeTo === from) return;
+    const complete = [...rows].filter(([start]) => start < completeTo).map(([, row]) => row);
+    this.closed.set(id, { from, completeTo, rows: complete });
+  }
+
+  /** The next load asks again, for all. */
+  forget() {
+    this.cache.clear();
+    this.series.clear();
+    this.closed.clear();
+  }
+
+  /** The key is no longer used: nothing of it stays, also not what is still on its way. */
+  end() {
+    this.forget();
+    this.closed.end();
   }
 
   /** The next load asks again, but for what is complete. */
@@ -169,14 +213,15 @@ export class Api {
       filters: [{ field: 'trace_id', op: 'eq', value: trace_id }],
       limit: 50,
     };
-    const { data, curl } = this.unwrap(
+    const { data } = this.unwrap(
       await this.client.POST('/v1/apps/{app_id}/request-logs', {
         params: { path: { app_id } },
         body,
         parseAs: 'text',
       }),
+      '',
     );
-    return { data: parseLines<ExportedRequestLog>(data), curl };
+    return { data: parseLines<ExportedRequestLog>(data), curl: this.exportCurl(app_id, body) };
   }
 
   /** The whole file; a response that breaks off is an error. */
@@ -187,23 +232,25 @@ export class Api {
         .catch((error: unknown) => {
           throw error instanceof ApiFailure ? error : noResponse('The export broke off. Nothing was saved.');
         }),
+      new Blob(),
     );
     return data;
   }
 
   exportCurl(app_id: number, body: ExportQuery): string {
-    return toCurl('POST', `${BASE}/v1/apps/${app_id}/request-logs`, JSON.stringify(body));
+    return toCurl(`${BASE}/v1/apps/${app_id}/request-logs`, body);
   }
 
   private async queryMetrics(app_id: number, body: MetricsQuery): Promise<Loaded<MetricsRow[]>> {
-    const { data, curl } = this.unwrap(
+    const { data } = this.unwrap(
       await this.client.POST('/v1/apps/{app_id}/metrics', {
         params: { path: { app_id } },
         body,
         parseAs: 'text',
       }),
+      '',
     );
-    return { data: parseLines<MetricsRow>(data), curl };
+    return { data: parseLines<MetricsRow>(data), curl: metricsCurl(app_id, body) };
   }
 
   /** Of equal loads one is sent. A failed one is not kept. */
@@ -212,6 +259,8 @@ export class Api {
     if (known && (known.isComplete || Date.now() - known.at < FRESH_MS)) return known.value as Promise<Value>;
     const value = load();
     this.cache.set(id, { at: Date.now(), isComplete, value });
+    const [oldest = ''] = this.cache.keys();
+    if (this.cache.size > MAX_RESPONSES) this.cache.delete(oldest);
     value.catch(() => {
       if (this.cache.get(id)?.value === value) this.cache.delete(id);
     });
@@ -219,19 +268,19 @@ export class Api {
   }
 
   private async send(request: Request): Promise<Response> {
-    const body = request.method === 'POST' ? await request.clone().text() : undefined;
     const response = await fetch(request).catch(() => {
       throw noResponse('The service cannot be reached.');
     });
-    this.curls.set(response, toCurl(request.method, request.url, body));
     const limit = response.headers.get('X-RateLimit-Limit');
     const remaining = response.headers.get('X-RateLimit-Remaining');
     if (limit !== null) this.rateLimit = { limit: Number(limit), remaining: Number(remaining) };
     return response;
   }
 
-  private unwrap<Data>({ data, error, response }: Outcome<Data>): Loaded<Data> {
-    if (response.ok && data !== undefined) return { data, curl: this.curls.get(response) ?? '' };
+  /** @param empty the data of a response without a byte, such as rows of which there are none */
+  private unwrap<Data>({ data, error, response }: Outcome<Data>, empty?: Data): Loaded<Data> {
+    const value = data ?? empty;
+    if (response.ok && value !== undefined) return { data: value, curl: toCurl(response.url) };
     const seconds = Number(response.headers.get('Retry-After') ?? RETRY_SECONDS);
     throw new ApiFailure(
       response.status,
@@ -244,6 +293,10 @@ export class Api {
 
 function isComplete(end: number): boolean {
   return end + LATE_MS < Date.now();
+}
+
+function metricsCurl(app_id: number, body: MetricsQuery): string {
+  return toCurl(`${BASE}/v1/apps/${app_id}/metrics`, body);
 }
 
 function noResponse(message: string): ApiFailure {
@@ -265,9 +318,9 @@ function parseLines<Row>(text: string): Row[] {
 }
 
 /** A command line for a shell; the key comes from its variable `API_KEY`. */
-function toCurl(method: string, url: string, body?: string): string {
+function toCurl(url: string, body?: object): string {
   const head = `curl -s ${quote(url)} -H "Api-Key: $API_KEY"`;
-  return method === 'POST' ? `${head} -H 'Content-Type: application/json' -d ${quote(body ?? '')}` : head;
+  return body ? `${head} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}` : head;
 }
 
 /** Controls and direction marks: a terminal may act on them, and a reader does not see them. */

@@ -1,18 +1,24 @@
-import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, ApiFailure, type App } from './api.js';
+import { ClosedPeriods, PLACE } from './closed-periods.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
-import { Overview } from './overview.js';
+import { formatNumber } from './format.js';
+import { Overview, preloadSeries } from './overview.js';
 import { Popover, Text } from './parts.js';
 import { Requests, useKeys } from './requests.js';
-import { type Session, SessionContext, linkTo, toFailure, useLoad, useSession } from './session.js';
+import { type Session, SessionContext, linkTo, toFailure, useTeam, useWhileVisible } from './session.js';
 import { Countdown, SignIn, explainKey } from './sign-in.js';
 import { type Go, NO_FILTERS, type State, useUrlState } from './state.js';
 
-const STORED_KEY = 'api-key';
+/** How often a team without data is asked for again. */
+const FIRST_DATA_MS = 10_000;
 
-/** For this tab, until it is closed. */
+const STORED_KEY = `${PLACE}api-key`;
+
+/** For this tab, until it is closed. What another key has seen goes. */
 export function storeKey(key: string) {
+  if (sessionStorage.getItem(STORED_KEY) !== key) new ClosedPeriods().clear();
   sessionStorage.setItem(STORED_KEY, key);
 }
 
@@ -23,11 +29,15 @@ export function Page() {
     return key === null ? null : new Api(key);
   });
   const [message, setMessage] = useState<string | null>(null);
-  const end = useCallback((why: string | null) => {
-    sessionStorage.removeItem(STORED_KEY);
-    setMessage(why);
-    setApi(null);
-  }, []);
+  const end = useCallback(
+    (why: string | null) => {
+      api?.end();
+      sessionStorage.removeItem(STORED_KEY);
+      setMessage(why);
+      setApi(null);
+    },
+    [api],
+  );
   if (api) return <Dashboard api={api} end={end} />;
   return (
     <SignIn
@@ -59,11 +69,18 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     setProblem(null);
     setRetries((count) => count + 1);
   }, []);
-  useEffect(() => {
+  // Before the first frame.
+  useLayoutEffect(() => {
     if (apps) return;
+    const isOverview = state.view === 'overview';
+    // The list of apps and the chart's data at the same time, where the address has the app.
+    if (isOverview && state.app !== null) preloadSeries(api, state.app, state);
     api.apps().then(
       ({ data }) => {
         hasWorked.current = true;
+        const [first] = data.data;
+        if (isOverview && state.app === null && first && first.envs.length > 0)
+          preloadSeries(api, first.id, state);
         setApps(data.data);
       },
       (error: unknown) => {
@@ -84,6 +101,18 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     const view = state.view === 'overview' ? 'Overview' : 'Requests';
     document.title = app ? `${view} · ${app.name.slice(0, 80)}` : 'Request Analytics';
   }, [state.view, app]);
+  const hasNoData = apps !== null && (apps.length === 0 || app?.envs.length === 0);
+  useWhileVisible(FIRST_DATA_MS, hasNoData, () => {
+    api.forgetRunning();
+    api.apps().then(
+      ({ data }) => {
+        setApps(data.data);
+      },
+      (error: unknown) => {
+        fail(toFailure(error));
+      },
+    );
+  });
   const session = useMemo<Session | null>(
     () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
     [api, apps, app, state, go, retries, fail],
@@ -94,12 +123,23 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Header state={state} go={go} app={app} apps={apps} api={api} end={end} />
+      <Header
+        state={state}
+        go={go}
+        app={app}
+        apps={apps}
+        api={api}
+        end={end}
+        refresh={() => {
+          api.forget();
+          retry();
+        }}
+      />
       {session && app && app.envs.length > 0 && <Filters />}
       {session ? (
         <View key={app?.id} />
       ) : apps ? (
-        <NoApp apps={apps} />
+        <NoApp apps={apps} api={api} />
       ) : (
         <main id="main" class="loading" aria-busy="true" />
       )}
@@ -108,8 +148,8 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
   );
 }
 
-function NoApp({ apps }: { apps: App[] }) {
-  if (apps.length === 0) return <NoApps />;
+function NoApp({ apps, api }: { apps: App[]; api: Api }) {
+  if (apps.length === 0) return <NoApps api={api} />;
   return (
     <main class="empty-state" id="main">
       <h1>There is no such app</h1>
@@ -152,8 +192,10 @@ function Header(props: {
   apps: App[] | null;
   api: Api;
   end: (why: string | null) => void;
+  /** Asks for all that is shown again, also for complete periods. */
+  refresh: () => void;
 }) {
-  const { state, go, app, apps } = props;
+  const { state, go, app, apps, api } = props;
   const help = useRef<HTMLDialogElement>(null);
   useKeys((key) => {
     if (key === '?') help.current?.showModal();
@@ -212,19 +254,34 @@ function Header(props: {
         {view('requests', 'Requests')}
       </nav>
       <div class="right">
-        {app && app.envs.length > 0 && <RangePicker />}
+        {app && app.envs.length > 0 && (
+          <>
+            <RangePicker />
+            <button
+              type="button"
+              class="control icon refresh"
+              aria-label="Refresh"
+              title="Refresh"
+              onClick={props.refresh}
+            >
+              <svg viewBox="0 0 16 16" aria-hidden="true">
+                <path d="M13 8a5 5 0 1 1-1.5-3.6M13 2v3h-3" />
+              </svg>
+            </button>
+          </>
+        )}
         <button
           type="button"
-          class="control icon"
+          class="control icon help"
           aria-label="Help"
           aria-keyshortcuts="?"
           onClick={() => help.current?.showModal()}
         >
           ?
         </button>
-        {app && (
+        {apps && (
           <Popover label="Key" class="control">
-            <KeyBox end={props.end} />
+            <KeyBox api={api} end={props.end} />
           </Popover>
         )}
       </div>
@@ -233,18 +290,18 @@ function Header(props: {
   );
 }
 
-function KeyBox({ end }: { end: (why: string | null) => void }) {
-  const { api } = useSession();
-  const team = useLoad('team', () => api.team());
+function KeyBox({ api, end }: { api: Api; end: (why: string | null) => void }) {
+  const team = useTeam(api);
   const limit = api.rateLimit;
   return (
     <div class="key-box">
       <p>
-        <span class="muted">Team</span> {team.value ? <Text>{team.value.data.name}</Text> : '…'}
+        <span class="muted">Team</span> {team ? <Text>{team.name}</Text> : '…'}
       </p>
       {limit && (
         <p>
-          <span class="muted">Requests left in this minute</span> {limit.remaining} of {limit.limit}
+          <span class="muted">Requests left in this minute</span> {formatNumber(limit.remaining)} of{' '}
+          {formatNumber(limit.limit)}
         </p>
       )}
       <button

@@ -37,7 +37,8 @@ export function Filters() {
         </button>
       </li>
     );
-  const consumer = state.consumer === null ? null : (names.get(state.consumer)?.name ?? state.consumer);
+  const { consumer: id } = state;
+  const consumer = id === null ? null : names ? (names.get(id)?.name ?? id) : '…';
   return (
     <section class="filters" aria-label="Filters">
       <PathFilter />
@@ -122,7 +123,9 @@ function FilterBox({ close }: { close: () => void }) {
     go(patch);
   };
   const setConsumerByName = () => {
-    const known = [...names.values()].find(({ name, identifier }) => [name, identifier].includes(consumer));
+    const known = [...(names?.values() ?? [])].find(({ name, identifier }) =>
+      [name, identifier].includes(consumer),
+    );
     if (known) set({ consumer: known.id });
     else if (/^\d{1,10}$/.test(consumer)) set({ consumer: Number(consumer) });
     else setError('No consumer of this time has that name. An ID does as well.');
@@ -203,7 +206,7 @@ function FilterBox({ close }: { close: () => void }) {
           />
         </Field>
         <datalist id="consumers">
-          {[...names.values()].slice(0, 1000).map(({ id, name }) => (
+          {[...(names?.values() ?? [])].slice(0, 1000).map(({ id, name }) => (
             <option key={id} value={name.slice(0, 200)} />
           ))}
         </datalist>

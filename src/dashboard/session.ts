@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Api, ApiFailure, type App, type Consumer } from './api.js';
+import { type Api, ApiFailure, type App, type Consumer, type Team } from './api.js';
 import { type Go, NO_FILTERS, type State, formatState } from './state.js';
 import { type Window, getWindow } from './time.js';
 
@@ -72,15 +72,32 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>): L
   return result;
 }
 
-/** The consumers that made requests since a time, by ID: the first page of them. */
-export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> {
+/** The team of the key; undefined until it is loaded. */
+export function useTeam(api: Api): Team | undefined {
+  const [team, setTeam] = useState<Team>();
+  useEffect(() => {
+    api.team().then(
+      ({ data }) => {
+        setTeam(data);
+      },
+      () => undefined,
+    );
+  }, [api]);
+  return team;
+}
+
+/** The consumers that made requests since a time, by ID: the first page of them; undefined while they load. */
+export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> | undefined {
   const { api, app } = useSession();
   // To the hour, so that a window that moves on does not ask again.
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
-  const { value } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
+  const { value, failure } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
     api.consumers(app.id, hour ?? ''),
   );
-  return useMemo(() => new Map(value?.data.data.map((consumer) => [consumer.id, consumer])), [value]);
+  return useMemo(
+    () => (value || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined),
+    [value, failure],
+  );
 }
 
 export function toFailure(error: unknown): ApiFailure {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Account } from '../common/account.js';
-import { FileAnswer } from '../common/formats/file-answer.js';
+import { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { type FileJoiner, createJoiner } from '../common/formats/file-joiner.js';
 import { RequestContext } from '../common/request-context.js';
@@ -48,7 +48,7 @@ export class FileStreams {
     format: FileFormat,
     body: unknown,
     read: (part: FilePart) => AsyncGenerator<Buffer, void, undefined>,
-  ): Promise<FileAnswer> {
+  ): Promise<FileResponse> {
     const joiner = createJoiner(format);
     const deadline = new AbortController();
     const { current } = RequestContext;
@@ -68,7 +68,7 @@ export class FileStreams {
       throw new ValidationException([createIssue('body', [], body, valueError(error.message))]);
     });
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
-    return new FileAnswer(format, { chunks: resume(first, chunks), trailers, signal: deadline.signal });
+    return new FileResponse(format, { chunks: resume(first, chunks), trailers, signal: deadline.signal });
   }
 
   private async *count<Chunk>(

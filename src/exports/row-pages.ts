@@ -1,7 +1,7 @@
 import { QueryTimedOut, exceedsLimits } from '../clickhouse/clickhouse.errors.js';
 import type { FileJoiner } from '../common/formats/file-joiner.js';
 import { RequestContext } from '../common/request-context.js';
-import type { Sample } from '../request-logs/export/export-body.fields.js';
+import type { Sample } from './body.fields.js';
 
 /** Small, so that the first rows are sent early. */
 const FIRST_CANDIDATES = 1_000;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application, NextFunction, Request, Response } from 'express';
@@ -26,10 +26,10 @@ const CONTENT_SECURITY = {
 };
 
 /**
- * Serves the dashboard at `/` and its files below `/assets`, without a key and apart from the rate limit. File names contain
- * a hash of the content, so browsers keep files for ever and ask for the page each time.
+ * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and apart from the rate
+ * limit. File names contain a hash of the content, so browsers keep files for ever and ask for the page each time.
  */
-export function serveDashboard(app: NestExpressApplication, { docs }: Config, logger: Logger) {
+export function serveDashboard(app: NestExpressApplication, { docs, publicPath }: Config, logger: Logger) {
   if (!existsSync(INDEX)) {
     logger.warn('the dashboard is not built: npm run build');
     return;
@@ -42,24 +42,34 @@ export function serveDashboard(app: NestExpressApplication, { docs }: Config, lo
     originAgentCluster: false,
   });
   const server = app.getHttpAdapter().getInstance() as Application;
-  server.get('/', secure, async (_: Request, response: Response) => {
+  // The page names its files and the API relative to itself, so its address needs the slash. A reference that is relative too is
+  // right behind a proxy that removes more of the path.
+  if (publicPath !== '')
+    server.get(publicPath, ({ url }: Request, response: Response) => {
+      response.redirect(`./${basename(publicPath)}/${url.slice(publicPath.length)}`);
+    });
+  server.get(`${publicPath}/`, secure, async (_: Request, response: Response) => {
     const page = await readFile(INDEX, 'utf8');
     response
       .set('Cache-Control', 'no-cache')
       .type('html')
       .send(docs ? page.replace('name="docs" content="off"', 'name="docs" content="on"') : page);
   });
-  server.get('/assets/:file', secure, (request: Request, response: Response, next: NextFunction) => {
-    const options = {
-      root: join(DIRECTORY, 'assets'),
-      maxAge: YEAR_MS,
-      immutable: true,
-      lastModified: false,
-      acceptRanges: false,
-    };
-    response.sendFile(String(request.params.file), options, (error?: Error) => {
-      // An error after the headers is a client that left.
-      if (error && !response.headersSent) next(notFound());
-    });
-  });
+  server.get(
+    `${publicPath}/assets/:file`,
+    secure,
+    (request: Request, response: Response, next: NextFunction) => {
+      const options = {
+        root: join(DIRECTORY, 'assets'),
+        maxAge: YEAR_MS,
+        immutable: true,
+        lastModified: false,
+        acceptRanges: false,
+      };
+      response.sendFile(String(request.params.file), options, (error?: Error) => {
+        // An error after the headers is a client that left.
+        if (error && !response.headersSent) next(notFound());
+      });
+    },
+  );
 }

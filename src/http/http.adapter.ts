@@ -3,10 +3,10 @@ import { Readable, pipeline } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
-import { FileAnswer } from '../common/formats/file-answer.js';
+import { FileResponse } from '../common/formats/file-response.js';
 import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
-import { JsonAnswer, setAnswerHeaders } from './json-answer.js';
+import { JsonResponse, setResponseHeaders } from './json-response.js';
 import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 import { startZstd } from './zstd.js';
@@ -29,16 +29,16 @@ export class HttpAdapter extends ExpressAdapter {
 
   /** Bodies that the engine wrote are bytes; the framework would serialize them as a JSON object. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    if (body instanceof FileAnswer) {
+    if (body instanceof FileResponse) {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
       if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
       return void sendStream(response, body.body);
     }
-    if (body instanceof JsonAnswer) {
-      setAnswerHeaders(response, body);
+    if (body instanceof JsonResponse) {
+      setResponseHeaders(response, body);
       return this.reply(response, body.body, statusCode);
     }
-    // Express would answer `If-None-Match: *` with 304.
+    // Express would respond to `If-None-Match: *` with 304.
     if (response.get('ETag') === undefined) delete response.req.headers['if-none-match'];
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import type { FileStream } from '../common/formats/file-answer.js';
+import type { FileStream } from '../common/formats/file-response.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 import { startZstd } from './zstd.js';
 
@@ -38,7 +38,7 @@ export async function sendStream(
   } catch (error) {
     const cause: unknown = signal?.aborted ? signal.reason : error;
     if (!isClosedByClient(cause))
-      log.warn(`an answer broke off: ${cause instanceof Error ? cause.message : String(cause)}`);
+      log.warn(`a response was cut off: ${cause instanceof Error ? cause.message : String(cause)}`);
   } finally {
     signal?.removeEventListener('abort', stopInTime);
   }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
-import { chunkForLookup } from '../common/chunk.js';
-import type { RedisCoordinator } from '../redis/redis-coordinator.js';
+import type { WriterCoordinator } from '../common/writer-coordinator.js';
 
 /** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
@@ -11,20 +10,20 @@ const RETRY_MS = 500;
 
 /**
  * Claims on requests: if several writers have the same request, one at a time checks whether the store has it and
- * writes it. A process has one for all its writers; it coordinates with other processes if they share Redis.
+ * writes it. A process has one for all its writers; it coordinates with other processes through the coordinator.
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
   /** By request, a promise that resolves when its claim ends. */
   private readonly claimed = new Map<string, Promise<void>>();
 
-  constructor(private readonly redis: RedisCoordinator | null) {}
+  constructor(private readonly coordinator: WriterCoordinator) {}
 
   /**
    * Runs the work once no other writer has a claim on any of the requests.
    *
    * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
-   * @throws StoreUnavailable if another process keeps its claim for too long, or Redis is unavailable
+   * @throws StoreUnavailable if another process keeps its claim for too long, or the coordinator is unavailable
    */
   async run<T>(keys: readonly string[], waitMs: number, work: () => Promise<T>): Promise<T> {
     if (keys.length === 0) return work();
@@ -50,10 +49,9 @@ export class RequestClaims {
     waitMs: number,
     work: () => Promise<T>,
   ): Promise<T> {
-    const { redis } = this;
-    if (!redis) return work();
-    await this.lockAll(redis, keys, waitMs);
-    const renewal = setInterval(() => void this.lock(redis, keys).catch(() => undefined), RENEW_MS);
+    const locks = keys.map((key) => `request:${key}`);
+    await this.lockAll(locks, waitMs);
+    const renewal = setInterval(() => void this.lock(locks).catch(() => undefined), RENEW_MS);
     let isInDoubt = false;
     try {
       return await work();
@@ -63,34 +61,25 @@ export class RequestClaims {
     } finally {
       clearInterval(renewal);
       // Requests in doubt stay claimed until the store has them.
-      if (!isInDoubt) await this.unlock(redis, keys).catch(() => undefined);
+      if (!isInDoubt) await this.unlock(locks).catch(() => undefined);
     }
   }
 
-  private async lockAll(redis: RedisCoordinator, keys: readonly string[], waitMs: number): Promise<void> {
+  private async lockAll(locks: readonly string[], waitMs: number): Promise<void> {
     const deadline = Date.now() + waitMs;
-    while (!(await this.lock(redis, keys))) {
-      await this.unlock(redis, keys);
+    while (!(await this.lock(locks))) {
+      await this.unlock(locks);
       if (Date.now() > deadline) throw new StoreUnavailable('another process is writing the same requests');
       await pause(RETRY_MS);
     }
   }
 
-  private async lock(redis: RedisCoordinator, keys: readonly string[]): Promise<boolean> {
-    for (const some of chunkForLookup(keys)) {
-      const isLocked = await redis.call((client, name) =>
-        client.acquireLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner, CLAIM_MS),
-      );
-      if (isLocked === 0) return false;
-    }
-    return true;
+  private lock(locks: readonly string[]): Promise<boolean> {
+    return this.coordinator.acquireLocks(locks, this.owner, CLAIM_MS);
   }
 
-  private async unlock(redis: RedisCoordinator, keys: readonly string[]): Promise<void> {
-    for (const some of chunkForLookup(keys))
-      await redis.call((client, name) =>
-        client.releaseLocks(some.length, ...some.map((key) => name(`request:${key}`)), this.owner),
-      );
+  private unlock(locks: readonly string[]): Promise<void> {
+    return this.coordinator.releaseLocks(locks, this.owner);
   }
 }
 

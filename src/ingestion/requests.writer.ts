@@ -1,13 +1,13 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
-import type { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
 import { NameRegistry, type WithIds } from './names/name-registry.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
+import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
 
 /** Longer than the claims of a dead process. */
@@ -30,15 +30,16 @@ export class RequestsWriter {
   /**
    * The only writer of its process.
    *
-   * @param redis coordinates processes that write to the store; null if this is the only one
+   * @param coordinator shared with the other writers of the store; left out if there are none
    * @param limits on names for apps without their own limits
    */
   static create(
     store: ClickHouse,
-    redis: RedisCoordinator | null = null,
+    coordinator: WriterCoordinator = new LocalCoordinator(),
     limits = DEFAULT_LIMITS,
   ): RequestsWriter {
-    return new RequestsWriter(store, NameRegistry.create(store, redis, limits), new RequestClaims(redis));
+    const names = NameRegistry.create(store, coordinator, limits);
+    return new RequestsWriter(store, names, new RequestClaims(coordinator));
   }
 
   /**

@@ -5,7 +5,7 @@ import { QueryMetricsInput } from '../app-metrics/app-metrics.input.js';
 import type { App } from '../apps/apps.dto.js';
 import { type AppScope, AppsService, type Match } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
-import type { FileAnswer } from '../common/formats/file-answer.js';
+import type { FileResponse } from '../common/formats/file-response.js';
 import { parseExact } from '../common/json/exact-json.js';
 import { ConsumersRepository, type NamedConsumer } from '../consumers/consumers.repository.js';
 import type { Endpoint } from '../endpoints/endpoints.dto.js';
@@ -175,7 +175,7 @@ function escapeValues(values: Readonly<Record<string, string>>): Map<string, str
   return new Map(Object.entries(values).map(([name, value]) => [name, encodeURIComponent(value)]));
 }
 
-async function readText({ body }: FileAnswer): Promise<string> {
+async function readText({ body }: FileResponse): Promise<string> {
   if (Buffer.isBuffer(body)) return body.toString();
   const chunks: Buffer[] = [];
   for await (const chunk of body.chunks) chunks.push(chunk);

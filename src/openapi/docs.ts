@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
+import type { Config } from '../config/config.js';
 import { notFound } from '../http/api-error.js';
 import { createDocument } from './openapi.js';
 
@@ -33,16 +34,17 @@ const PAGE = new Set([
 
 /**
  * Serves the document at `/openapi.json` and the Swagger page at `/docs`, without files of other servers. `GET /`
- * redirects to the page, unless the dashboard is served there.
+ * redirects to the page, unless the dashboard is served there. All are below `PUBLIC_PATH`.
  */
-export function serveDocs(app: NestExpressApplication) {
+export function serveDocs(app: NestExpressApplication, { publicPath }: Config) {
   let document: OpenAPIObject | undefined;
   const http = app.getHttpAdapter();
-  http.get('/', (_, response) => {
-    http.redirect(response, HttpStatus.FOUND, '/docs');
-  });
+  for (const path of new Set([publicPath || '/', `${publicPath}/`]))
+    http.get(path, (_, response) => {
+      http.redirect(response, HttpStatus.FOUND, `${publicPath}/docs`);
+    });
   app.use(
-    '/docs',
+    `${publicPath}/docs`,
     helmet({
       contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY },
       // These headers need TLS, which the operator may add; without it browsers log warnings.
@@ -54,7 +56,8 @@ export function serveDocs(app: NestExpressApplication) {
       next(PAGE.has(path) ? undefined : notFound());
     },
   );
-  SwaggerModule.setup('docs', app, () => (document ??= createDocument(app)), {
+  SwaggerModule.setup('docs', app, () => (document ??= createDocument(app, publicPath)), {
+    useGlobalPrefix: true,
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Request Analytics API',

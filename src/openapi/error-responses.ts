@@ -74,7 +74,7 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
     'TooManyRequests',
     {
       description:
-        'Too many requests with this key, or too many invalid keys from this address; the latter is answered without ' +
+        'Too many requests with this key, or too many invalid keys from this address; the latter response is without ' +
         'the headers of the limit',
       headers: PRE_AUTH_HEADERS_WITH_RETRY,
       content: errorContent({ exceeded: rateLimitExceeded(1) }),

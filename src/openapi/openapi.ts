@@ -12,7 +12,7 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 1. Press **Authorize**, paste your API key, press **Authorize** below it, then **Close**.
    No key yet? \`npm run demo\` prints one; on a service of your own, \`npm run -s cli -- key create --team 1\` makes one.
-2. Open **Get Team** below, press **Try it out**, then **Execute**. The answer is your team.
+2. Open **Get Team** below, press **Try it out**, then **Execute**. The response is your team.
 3. **List Apps** gives the \`app_id\` that all other operations ask for.
 
 ### Good to know
@@ -20,7 +20,7 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 - Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
 - 100 requests a minute and key; the \`X-RateLimit-*\` headers have the current state.
 - Errors are \`{"detail": …}\`; with \`Accept: application/problem+json\` they are problem details (RFC 9457).
-- Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of an answer with the same filters to get the next page, until \`has_more\` is false.
+- Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of a response with the same filters to get the next page, until \`has_more\` is false.
 - Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
 `.trim();
 
@@ -35,12 +35,17 @@ const TAGS = [
   ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 
-/** The OpenAPI 3.1 document, made from the same decorators as the validation. */
-export function createDocument(app: INestApplication): OpenAPIObject {
+/**
+ * The OpenAPI 3.1 document, made from the same decorators as the validation.
+ *
+ * @param publicPath the address of the server in it; its paths are the same below any
+ */
+export function createDocument(app: INestApplication, publicPath = ''): OpenAPIObject {
   const { openapi, info, servers, tags, components, ...document } = SwaggerModule.createDocument(
     app,
-    base(),
+    base(publicPath),
     {
+      ignoreGlobalPrefix: true,
       autoTagControllers: false,
       extraModels: [ErrorBody, ValidationErrorBody, Problem, ValidationProblem],
     },
@@ -79,14 +84,14 @@ function withoutAliases(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
   );
 }
 
-function base() {
+function base(publicPath: string) {
   const builder = new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('Request Analytics Read API')
     .setDescription(DESCRIPTION)
     .setVersion('1.0.0')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
-    .addServer('/', 'This server')
+    .addServer(publicPath || '/', 'This server')
     .addApiKey(
       {
         type: 'apiKey',

@@ -22,7 +22,7 @@ export function endsInPast({ now, requestedWindow, token }: WindowCursor): boole
   return end !== null && end <= now;
 }
 
-/** An input whose answer comes in pages. */
+/** An input whose response is paginated. */
 export interface PagedInput {
   app_id: number;
   limit: number;
@@ -62,7 +62,7 @@ export class CursorResolver extends InputValidator {
     await this.tokens.ensureSecret();
     const content = this.tokens.verify(input.next_token);
     const fingerprint = { ...input.fingerprint, teamId: context.account.teamId, appId: input.app_id };
-    // With another filter refused, the token cannot be held against the query: that issue is enough for this answer.
+    // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is enough.
     if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
       return content;
     context.addIssue('next_token', invalidToken);

@@ -1,35 +1,49 @@
+import { CredentialLookup } from '../common/credential-lookup.js';
 import { Config } from '../config/config.js';
+import { ApiError, rateLimitExceeded } from '../http/api-error.js';
 import { FailedAuthLimiter } from './failed-auth-limiter.js';
 import { MemoryCounter } from './memory.counter.js';
 
 const ADDRESS = '203.0.113.7';
 
-function failuresWithLimit(limit: number) {
+/** No credential is valid. */
+const lookup = new CredentialLookup<undefined>(0, {
+  load: () => Promise.resolve(undefined),
+  listIdentifiers: () => Promise.resolve(['existing']),
+});
+
+function createGuess(limit: number) {
   const config = new Config({ AUTH_FAILURES_PER_MINUTE: String(limit) });
-  return new FailedAuthLimiter(new MemoryCounter(), config);
+  const limiter = new FailedAuthLimiter(new MemoryCounter(), config);
+  return async (address: string | undefined, identifier = 'guess') => {
+    try {
+      await limiter.authenticate(address, lookup, identifier, () => undefined);
+      return null;
+    } catch (error) {
+      return error;
+    }
+  };
 }
 
 describe('FailedAuthLimiter', () => {
   it('checks as many invalid keys as the limit allows, then rejects with the time to wait', async () => {
-    const limiter = failuresWithLimit(3);
-    for (let n = 0; n < 3; n++) {
-      expect(await limiter.retryAfter(ADDRESS)).toBeNull();
-      expect(await limiter.record(ADDRESS)).toBeNull();
-    }
-    for (let n = 0; n < 3; n++) expect(await limiter.retryAfter(ADDRESS)).toBe(60);
+    const guess = createGuess(3);
+    for (let n = 0; n < 3; n++) expect(await guess(ADDRESS)).toBeNull();
+    for (let n = 0; n < 3; n++) expect(await guess(ADDRESS)).toEqual(rateLimitExceeded(60));
   });
 
   it('responds to exactly the limit of concurrent guesses', async () => {
-    const limiter = failuresWithLimit(3);
-    const guess = async () => (await limiter.retryAfter(ADDRESS)) ?? (await limiter.record(ADDRESS));
-    const results = await Promise.all(Array.from({ length: 50 }, guess));
-    expect(results.filter((wait) => wait === null)).toHaveLength(3);
-    expect(results.filter((wait) => wait === 60)).toHaveLength(47);
+    const guess = createGuess(3);
+    const results = await Promise.all(Array.from({ length: 50 }, () => guess(ADDRESS)));
+    expect(results.filter((error) => error === null)).toHaveLength(3);
+    expect(results.filter((error) => error instanceof ApiError)).toHaveLength(47);
   });
 
-  it('does not count a look', async () => {
-    const limiter = failuresWithLimit(1);
-    for (let n = 0; n < 10; n++) expect(await limiter.retryAfter(ADDRESS)).toBeNull();
+  it('checks a credential that exists over the limit too', async () => {
+    const config = new Config({ AUTH_FAILURES_PER_MINUTE: '1' });
+    const limiter = new FailedAuthLimiter(new MemoryCounter(), config);
+    await limiter.authenticate(ADDRESS, lookup, 'guess', () => undefined);
+    expect(await limiter.authenticate(ADDRESS, lookup, 'existing', () => 'owner')).toBe('owner');
   });
 
   it.each([
@@ -46,9 +60,9 @@ describe('FailedAuthLimiter', () => {
   ])(
     'where one client is over the limit, $who is refused: $isRefused',
     async ({ guilty, other, isRefused }) => {
-      const limiter = failuresWithLimit(1);
-      await limiter.record(guilty);
-      expect((await limiter.retryAfter(other)) !== null).toBe(isRefused);
+      const guess = createGuess(1);
+      await guess(guilty);
+      expect((await guess(other)) !== null).toBe(isRefused);
     },
   );
 });

@@ -1,6 +1,8 @@
 import { Injectable, Optional } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import type { CredentialLookup } from '../common/credential-lookup.js';
 import { Config } from '../config/config.js';
+import { rateLimitExceeded } from '../http/api-error.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { toClientKey } from './client-key.js';
 import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js';
@@ -10,8 +12,7 @@ export type Credential = 'api_key' | 'client_id' | 'write_token';
 
 /**
  * Limits the guessing of API keys, client IDs and write tokens: invalid credentials are counted per client address, in the same
- * windows as requests. A missing key is not counted. Callers check `retryAfter` first, unless the credential is
- * cached as valid, and call `record` for each invalid one.
+ * windows as requests. A missing key is not counted.
  */
 @Injectable()
 export class FailedAuthLimiter {
@@ -29,34 +30,43 @@ export class FailedAuthLimiter {
   }
 
   /**
-   * Whole seconds (at least 1) for which `address` is over the limit, or null when it is not. Counts nothing.
+   * The owner of a credential; undefined if it is not valid, which is counted.
    *
-   * @param exists cheap check whether the identifier exists; if so, the result is null, because a valid credential must pass even if
-   *   others behind the same address guess
-   * @param address Express's `request.ip`, on which `trust proxy` has decided.
+   * An address that is over the limit is rejected without a query for each guess. A credential that exists is still checked, so
+   * that one attacker does not lock out other clients behind the same address.
+   *
+   * @param address Express's `request.ip`, on which `trust proxy` has decided
+   * @param identifier of the credential; undefined if it has not the form of one
+   * @param verify the owner, if the credential is valid; `row` is undefined if there is none with this identifier
+   * @throws ApiError 429 if too many invalid credentials came from the address
    */
-  async retryAfter(
+  async authenticate<Row, Owner>(
     address: string | undefined,
-    exists: () => Promise<boolean> = () => Promise.resolve(false),
-  ): Promise<number | null> {
-    const seconds = await this.computeRetryAfter(address);
-    if (seconds === null || (await exists())) return null;
-    this.telemetry.metrics?.countDecision('auth_failure', false);
-    return seconds;
-  }
-
-  /**
-   * Counts an invalid credential from `address`. Returns null within the limit: the response is the normal error. Otherwise it returns the
-   * seconds as of `retryAfter`: concurrent guesses pass the first check together, and those beyond the limit must not learn whether
-   * they were valid.
-   */
-  async record(address: string | undefined): Promise<number | null> {
+    lookup: CredentialLookup<Row>,
+    identifier: string | undefined,
+    verify: (row: Row | undefined) => Owner | undefined | Promise<Owner | undefined>,
+  ): Promise<Owner | undefined> {
+    if (identifier === undefined || !lookup.isCached(identifier)) {
+      const retryAfter = await this.computeRetryAfter(address);
+      if (
+        retryAfter !== null &&
+        !(identifier !== undefined && (await lookup.listIdentifiers()).has(identifier))
+      ) {
+        this.telemetry.metrics?.countDecision('auth_failure', false);
+        throw rateLimitExceeded(retryAfter);
+      }
+    }
+    const owner = await verify(identifier === undefined ? undefined : await lookup.find(identifier));
+    if (owner !== undefined) return owner;
     const window = await this.counter.hit(this.buildKey(toClientKey(address)));
     const isAllowed = window.hits <= this.limit;
     this.telemetry.metrics?.countDecision('auth_failure', isAllowed);
-    return isAllowed ? null : retryAfterSeconds(window);
+    // Concurrent guesses pass the first check together. Those beyond the limit must not learn whether they were valid.
+    if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
+    return undefined;
   }
 
+  /** Whole seconds, at least 1, for which the address is over the limit; null if it is not. Counts nothing. */
   private async computeRetryAfter(address: string | undefined): Promise<number | null> {
     const client = toClientKey(address);
     const knownLeftMs = this.limitedClients.getRemainingTTL(client);

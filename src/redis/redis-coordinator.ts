@@ -1,6 +1,8 @@
 import { Redis, type Result } from 'ioredis';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import { chunkForLookup } from '../common/chunk.js';
 import type { Config } from '../config/config.js';
+import type { WriterCoordinator } from '../common/writer-coordinator.js';
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -20,6 +22,12 @@ declare module 'ioredis' {
  * Gap in the IDs after Redis lost its counters, so that assigned IDs that are not in the store yet are not reused.
  */
 const JUMP = 1_000;
+
+/**
+ * TTL of a name's ID in Redis. By then the name is in the store, which is queried first, so Redis
+ * does not grow with the names of all apps.
+ */
+const REMEMBERED_SECONDS = 3_600;
 
 /**
  * The ID of a name: the one assigned before, else the next. 0 if the counter is unknown and the caller must pass the store's
@@ -75,7 +83,7 @@ const SCRIPTS = {
 };
 
 /** The Redis that coordinates processes that write to one store. If it is unavailable, so are writes: 503. */
-export class RedisCoordinator {
+export class RedisCoordinator implements WriterCoordinator {
   private readonly redis: Redis;
 
   private constructor(
@@ -99,16 +107,50 @@ export class RedisCoordinator {
     return redisUrl === undefined ? null : new RedisCoordinator(redisUrl, `ra:${clickhouse.database}:`);
   }
 
-  /** @throws StoreUnavailable if Redis does not respond, or responds with an error */
-  async call<T>(command: (redis: Redis, key: (name: string) => string) => Promise<T>): Promise<T> {
-    try {
-      return await command(this.redis, (name) => `${this.prefix}${name}`);
-    } catch (error) {
-      throw new StoreUnavailable('Redis, which coordinates writers, is not available', { cause: error });
+  async allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]> {
+    const { prefix } = this;
+    const sequenceKey = `${prefix}ids:${sequence}`;
+    // Commands are executed in the order in which they are sent.
+    return this.call((redis) =>
+      Promise.all(
+        names.map((name) =>
+          redis.allocateId(
+            `${sequenceKey}:last`,
+            `${sequenceKey}:${name}`,
+            highest?.toString() ?? '',
+            REMEMBERED_SECONDS,
+          ),
+        ),
+      ),
+    );
+  }
+
+  async acquireLocks(keys: readonly string[], owner: string, ms: number): Promise<boolean> {
+    for (const some of chunkForLookup(keys)) {
+      const names = some.map((key) => `${this.prefix}${key}`);
+      if ((await this.call((redis) => redis.acquireLocks(names.length, ...names, owner, ms))) === 0)
+        return false;
+    }
+    return true;
+  }
+
+  async releaseLocks(keys: readonly string[], owner: string): Promise<void> {
+    for (const some of chunkForLookup(keys)) {
+      const names = some.map((key) => `${this.prefix}${key}`);
+      await this.call((redis) => redis.releaseLocks(names.length, ...names, owner));
     }
   }
 
   close() {
     this.redis.disconnect();
+  }
+
+  /** @throws StoreUnavailable if Redis does not respond, or responds with an error */
+  private async call<T>(command: (redis: Redis) => Promise<T>): Promise<T> {
+    try {
+      return await command(this.redis);
+    } catch (error) {
+      throw new StoreUnavailable('Redis, which coordinates writers, is not available', { cause: error });
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import type { JsonAnswer } from '../http/json-answer.js';
+import type { JsonResponse } from '../http/json-response.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
 import { RequestDetails } from './request-details.dto.js';
@@ -24,7 +24,7 @@ export class RequestLogsController {
     response: RequestLogPage,
     headers: ['Link', 'ETag'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<JsonAnswer> {
+  list(@CurrentAccount() account: Account, @Input() input: ListRequestLogsInput): Promise<JsonResponse> {
     return this.service.list(account, input);
   }
 
@@ -38,7 +38,7 @@ export class RequestLogsController {
     response: RequestDetails,
     headers: ['ETag'],
   })
-  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<JsonAnswer> {
+  get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<JsonResponse> {
     return this.service.get(account, input);
   }
 }

@@ -6,7 +6,7 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
-import { JsonAnswer } from '../http/json-answer.js';
+import { JsonResponse } from '../http/json-response.js';
 import { type WindowCursor, endsInPast } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
@@ -34,7 +34,7 @@ export class RequestLogsService {
   ) {}
 
   /** A page: records are framed as the engine wrote them. */
-  async list(account: Account, input: ListRequestLogsInput): Promise<JsonAnswer> {
+  async list(account: Account, input: ListRequestLogsInput): Promise<JsonResponse> {
     const { app_id, limit, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
     const window = resolveCursorWindow(input.cursor);
@@ -44,14 +44,14 @@ export class RequestLogsService {
     const rows = page.rows.withoutRepeats(KEY_LENGTH);
     const count = Math.min(page.count, rows.length);
     const token = hasMore ? await this.tokenAfter(rows.at(count - 1), input, scope, window) : undefined;
-    return new JsonAnswer(frameLines(rows, count, token), endsInPast(input.cursor), token);
+    return new JsonResponse(frameLines(rows, count, token), endsInPast(input.cursor), token);
   }
 
   /** One request; 404 if it is unknown, expired, excluded or of another app. */
   async get(
     account: Account,
     { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
-  ): Promise<JsonAnswer> {
+  ): Promise<JsonResponse> {
     const scope = await this.apps.require(account, app_id, { request_uuid });
     const row = await this.repository.find(
       scope,
@@ -61,11 +61,11 @@ export class RequestLogsService {
     );
     if (row === null) throw requestLogNotFound();
     const open = findOpenTrace(row);
-    if (!open) return new JsonAnswer(row, true);
+    if (!open) return new JsonResponse(row, true);
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const logs = await this.traces.findLogs(scope, traceId);
-    return new JsonAnswer(addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs), true);
+    return new JsonResponse(addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs), true);
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

@@ -9,29 +9,18 @@ import {
   textFilter,
 } from '../common/filters/filter.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
-import { parseExact } from '../common/json/exact-json.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type Sample, SampleField } from '../request-logs/export/export-body.fields.js';
+import { KeyField, type KeyMember, type Sample, SampleField } from '../exports/body.fields.js';
 import { AppInput } from '../validation/app-input.js';
-import {
-  IntegerField,
-  LiteralField,
-  LiteralListField,
-  TimestampField,
-  notInUrl,
-} from '../validation/field-types.js';
-import { type FieldDecorator, type FieldOptions, field } from '../validation/field.decorator.js';
+import { IntegerField, LiteralField, LiteralListField, TimestampField } from '../validation/field-types.js';
 import {
   ConstraintViolation,
-  PartRefusals,
   missing,
   notAString,
-  notAnObject,
   notOneOf,
   sinceNotBeforeUntil,
   valueError,
 } from '../validation/issues.js';
-import { refusedParts } from '../validation/json-list.js';
 import { validateText } from '../validation/text.js';
 import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
@@ -75,6 +64,15 @@ export interface SpanKey {
   readonly trace_id: string;
   readonly span_id: string;
 }
+
+const SPAN_KEY: { readonly [Name in keyof SpanKey]: KeyMember<SpanKey[Name]> } = {
+  start_time_ns: {
+    schema: { type: 'integer', format: 'int64' },
+    read: (value) => readInt64(value) ?? valueError('must be an integer of 64 bits'),
+  },
+  trace_id: { schema: { type: 'string', pattern: '^[0-9a-f]{32}$' }, read: (value) => readHex(value, 32) },
+  span_id: { schema: { type: 'string', pattern: '^[0-9a-f]{16}$' }, read: (value) => readHex(value, 16) },
+};
 
 const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
 const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
@@ -223,7 +221,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   })
   limit?: number;
 
-  @SpanKeyField({
+  @KeyField<SpanKey>(SPAN_KEY, {
     in: 'body',
     description: 'Only rows after this one. The last complete row of a truncated response continues it.',
     examples: [
@@ -257,53 +255,6 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
       ? { start: -Infinity, end: Infinity }
       : { start: start ?? -Infinity, end: end ?? Date.now() };
   }
-}
-
-/** The `start_time_ns`, `trace_id` and `span_id` of a row. */
-function SpanKeyField(
-  options: FieldOptions<SpanKey> & { readonly in: 'body' },
-): FieldDecorator<SpanKey | undefined> {
-  return field<SpanKey, FieldOptions<SpanKey>>(
-    {
-      schema: {
-        type: 'object',
-        properties: {
-          start_time_ns: { type: 'integer', format: 'int64' },
-          trace_id: { type: 'string', pattern: '^[0-9a-f]{32}$' },
-          span_id: { type: 'string', pattern: '^[0-9a-f]{16}$' },
-        },
-        required: ['start_time_ns', 'trace_id', 'span_id'],
-      },
-      read: notInUrl,
-      readJson: (_, json) => {
-        const value = parseExact(json);
-        if (typeof value !== 'object' || value === null || Array.isArray(value)) return notAnObject;
-        const members = value as Readonly<Record<string, unknown>>;
-        const start = readMember(
-          members.start_time_ns,
-          (one) => readInt64(one) ?? valueError('must be an integer of 64 bits'),
-        );
-        const trace = readMember(members.trace_id, (one) => readHex(one, 32));
-        const span = readMember(members.span_id, (one) => readHex(one, 16));
-        const sent = JSON.parse(json) as Readonly<Record<string, unknown>>;
-        const refused = [
-          ...refusedParts(start, ['start_time_ns'], sent.start_time_ns ?? sent),
-          ...refusedParts(trace, ['trace_id'], sent.trace_id ?? sent),
-          ...refusedParts(span, ['span_id'], sent.span_id ?? sent),
-        ];
-        if (refused.length > 0) return new PartRefusals(refused);
-        return { start_time_ns: start, trace_id: trace, span_id: span } as SpanKey;
-      },
-    },
-    options,
-  );
-}
-
-function readMember<Value>(
-  value: unknown,
-  read: (value: unknown) => Value | ConstraintViolation,
-): Value | ConstraintViolation {
-  return value === undefined || value === null ? missing : read(value);
 }
 
 function readHex(value: unknown, digits: number): string | ConstraintViolation {

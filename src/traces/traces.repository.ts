@@ -41,9 +41,8 @@ export class TracesRepository {
    * @throws an error for which `exceedsLimits` is true, if the range is too large
    */
   page(scope: AppScope, query: TracesQuery, range: SpanRange, limit: number | undefined): Promise<Buffer> {
-    const { columns, sql, jsonLine, params } = selectRows(query, range, limit);
-    const file = { format: query.format, columns, sql, jsonLine };
-    const options = { maxResultBytes: MAX_PAGE_BYTES, teamId: scope.teamId };
-    return this.store.file(scope, 'traces.query', file, params, options);
+    const { params, ...file } = selectRows(query, range, limit);
+    const options = { maxResultBytes: MAX_PAGE_BYTES };
+    return this.store.file(scope, 'traces.query', { format: query.format, ...file }, params, options);
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
-import type { FileAnswer } from '../common/formats/file-answer.js';
+import type { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
@@ -30,7 +30,7 @@ export class TracesService {
   ) {}
 
   /** The spans of an app as one file, read and sent page by page. */
-  async query(account: Account, input: QueryTracesInput, acceptedFormat: FileFormat): Promise<FileAnswer> {
+  async query(account: Account, input: QueryTracesInput, acceptedFormat: FileFormat): Promise<FileResponse> {
     await this.limiter.count('traces', account.keyIdentifier, this.config.tracesLimits);
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;

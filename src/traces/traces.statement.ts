@@ -1,4 +1,4 @@
-import { type Predicate, and } from '../clickhouse/predicates.js';
+import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
 import type { FilterScalar } from '../common/filters/filter.js';
 import type { FileFormat } from '../common/formats/file-format.js';
@@ -154,10 +154,7 @@ function toCondition(filter: SpanFilter, param: string): Predicate {
   const { op: positive, isNegated } = splitNegation(op);
   if (positive === 'is_null') return { sql: isNegated ? 'true' : 'false', params: {} };
   const { sql, params } = compare({ sql: 'name' }, kind, { ...filter, op: positive }, param);
-  const found = {
-    sql: `s.app_env_id IN (SELECT id FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32} AND ${sql})`,
-    params,
-  };
+  const found = envIn({ sql, params });
   return isNegated ? not(found) : found;
 }
 

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import type { JsonAnswer } from '../http/json-answer.js';
+import type { JsonResponse } from '../http/json-response.js';
 import { ReadOperation } from '../openapi/read-operation.decorator.js';
 import { Input } from '../validation/input.decorator.js';
 import { TrafficPage } from './traffic.dto.js';
@@ -23,7 +23,7 @@ export class TrafficController {
     response: TrafficPage,
     headers: ['Link', 'ETag'],
   })
-  list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<JsonAnswer> {
+  list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<JsonResponse> {
     return this.service.list(account, input);
   }
 }

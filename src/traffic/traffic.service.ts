@@ -4,7 +4,7 @@ import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
-import { JsonAnswer } from '../http/json-answer.js';
+import { JsonResponse } from '../http/json-response.js';
 import type { WindowCursor } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
@@ -24,7 +24,7 @@ export class TrafficService {
   ) {}
 
   /** A page; the periods of its window are in the past when the last one has ended. */
-  async list(account: Account, input: GetTrafficInput): Promise<JsonAnswer> {
+  async list(account: Account, input: GetTrafficInput): Promise<JsonResponse> {
     const { app_id, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
     const { cursor, interval, timezone, limit } = input;
@@ -36,13 +36,13 @@ export class TrafficService {
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);
     const isPast = (bounds.at(-1) ?? Infinity) * 1000 <= cursor.now;
-    if (rows.length <= limit || !last) return new JsonAnswer(framePage(records, undefined), isPast);
+    if (rows.length <= limit || !last) return new JsonResponse(framePage(records, undefined), isPast);
     const token = await this.tokens.signNext(input.fingerprint, scope, {
       window: [window.start, window.end],
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
     });
-    return new JsonAnswer(framePage(records, token), isPast, token);
+    return new JsonResponse(framePage(records, token), isPast, token);
   }
 }
 

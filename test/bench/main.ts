@@ -9,6 +9,7 @@ import type { Results } from './report/results.js';
 import { measureAtOnce } from './sections/at-once.js';
 import { measureBeside } from './sections/beside.js';
 import { measureCollector } from './sections/collector.js';
+import { measureDashboard } from './sections/dashboard.js';
 import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
 import { measureOperations } from './sections/operations.js';
@@ -34,19 +35,20 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
   };
   if (!needsNoDataSet(options)) await overDataSet(results, options, workspace);
   results.imports = await measureImport(workspace, options);
-  const collector = await measureCollector(options);
-  if (collector) results.collector = collector;
+  results.collector = await measureCollector(options);
   return results;
 }
 
 /** An import and the collector have stores of their own. */
+const OWN_STORES = ['import', 'collector', 'collector-hub', 'collector-otlp'];
+
 function needsNoDataSet({ only }: Options): boolean {
-  return only.length > 0 && only.every((part) => part === 'import' || part === 'collector');
+  return only.length > 0 && only.every((part) => OWN_STORES.includes(part));
 }
 
 async function overDataSet(results: Results, options: Options, workspace: Workspace) {
   progress(`data set of ${options.rows} rows`);
-  const dataSet = await workspace.dataSet(options.rows);
+  const dataSet = await workspace.dataSet(options.rows, options.exportRows);
   const startUp = await measureStartUp(dataSet, workspace, options);
   if (startUp) results.startUp = startUp;
   await overService(dataSet, results, options, workspace);
@@ -62,10 +64,12 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     results.atOnce = await measureAtOnce(service, options);
     const beside = await measureBeside(service, options);
     if (beside) results.beside = beside;
-    const exports = await measureExports(service, options);
+    const exports = await measureExports(service, options, dataSet);
     if (exports) results.exports = exports;
     const team = await measureTeam(service, workspace, options);
     if (team) results.team = team;
+    const dashboard = await measureDashboard(service, options);
+    if (dashboard) results.dashboard = dashboard;
     results.afterMb = readMemory(service.server.pid).rssMb;
     results.tables = await measureStorage(service.server);
     if (peers) {

@@ -6,6 +6,8 @@ import { parseRows } from './dataset/shape.js';
 export interface Options {
   /** Rows of the data set. */
   rows: number;
+  /** Rows of the exports; undefined: those of the largest app. */
+  exportRows?: number | undefined;
   /** PostgreSQL and DuckDB as well. */
   peers: boolean;
   /** Only what has one of these in its ID; empty: all. */
@@ -22,6 +24,7 @@ export interface Options {
 
 const USAGE = `npm run bench -- [options]
   --rows 1m|10m|30m   rows of the request logs (default 10m)
+  --export-rows <n>   rows of the exports, without counts (default: those of the largest app)
   --peers             the same questions to PostgreSQL and DuckDB
   --only <part,…>     only operations and sections whose ID contains one of the parts
   --keep              keep the data for the next run (it is used for six hours)
@@ -31,6 +34,7 @@ const USAGE = `npm run bench -- [options]
 
 const OPTIONS = {
   rows: { type: 'string', default: '10m' },
+  'export-rows': { type: 'string' },
   peers: { type: 'boolean', default: false },
   only: { type: 'string', default: '' },
   keep: { type: 'boolean', default: false },
@@ -52,6 +56,8 @@ export function readOptions(args: string[]): Options {
   const values = parsed(args);
   return {
     rows: counted('--rows', values.rows),
+    exportRows:
+      values['export-rows'] === undefined ? undefined : counted('--export-rows', values['export-rows']),
     peers: values.peers,
     only: values.only.split(',').filter((one) => one !== ''),
     keep: values.keep,

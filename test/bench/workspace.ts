@@ -19,6 +19,8 @@ interface Manifest {
 /** A data set in a directory of its own, with room beside it for the same rows in other databases. */
 export interface DataSet {
   rows: number;
+  /** Whether the app for exports has rows. */
+  hasExportRows: boolean;
   anchor: number;
   directory: string;
   /** The embedded engine's. */
@@ -38,9 +40,17 @@ export class Workspace {
   }
 
   /** The data set of so many rows: the one that is kept, when it is of this very code and not too old. */
-  async dataSet(rows: number): Promise<DataSet> {
-    const directory = this.file(`rows-${rows}`);
-    const dataSet = (anchor: number) => ({ rows, anchor, directory, dataDir: join(directory, 'clickhouse') });
+  async dataSet(rows: number, exportRows?: number): Promise<DataSet> {
+    const directory = this.file(
+      exportRows === undefined ? `rows-${rows}` : `rows-${rows}-exports-${exportRows}`,
+    );
+    const dataSet = (anchor: number) => ({
+      rows,
+      hasExportRows: exportRows !== undefined,
+      anchor,
+      directory,
+      dataDir: join(directory, 'clickhouse'),
+    });
     const kept = readManifest(directory);
     const fingerprint = currentFingerprint();
     if (kept?.fingerprint === fingerprint && Date.now() - kept.anchor < USABLE_FOR_MS)
@@ -53,7 +63,7 @@ export class Workspace {
       env: { DATA_DIR: made.dataDir },
       log: this.file('build.log'),
     });
-    await builder.call('build', rows, anchor);
+    await builder.call('build', rows, anchor, exportRows);
     await builder.stop();
     writeFileSync(
       join(directory, 'manifest.json'),

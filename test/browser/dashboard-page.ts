@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { createServer, request as forward } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { source as axe } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { TestApp } from '../setup/app.js';
@@ -27,6 +30,29 @@ export interface ApiCall {
   method: string;
   path: string;
   body: Record<string, unknown> | undefined;
+}
+
+/** A proxy that serves the service below a path, which it removes. */
+export async function startProxy(url: string, path: string): Promise<{ origin: string; close: () => void }> {
+  const { hostname, port } = new URL(url);
+  const proxy = createServer((incoming, outgoing) => {
+    const { method, headers } = incoming;
+    const target = incoming.url?.startsWith(`${path}/`) ? incoming.url.slice(path.length) : '/stranger';
+    incoming.pipe(
+      forward({ hostname, port, path: target, method, headers }, (response) => {
+        outgoing.writeHead(response.statusCode ?? 502, response.headers);
+        response.pipe(outgoing);
+      }),
+    );
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    origin: `http://${HOST}:${(proxy.address() as AddressInfo).port}`,
+    close: () => {
+      proxy.closeAllConnections();
+      proxy.close();
+    },
+  };
 }
 
 /** The dashboard in a tab of its own. */
@@ -94,13 +120,29 @@ export class DashboardPage {
     return this.page.evaluate<Value>(expression);
   }
 
+  /** As if the user chose another tab, or came back to this one. */
+  async setVisibility(state: 'hidden' | 'visible'): Promise<void> {
+    await this
+      .evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'))`);
+  }
+
   /** The rules that axe-core finds broken, each with the elements. */
   async findings(): Promise<string[]> {
-    await this.page.evaluate(axe);
+    if (!(await this.evaluate('!!window.axe'))) await this.page.evaluate(axe);
     return this.page.evaluate<
       string[]
     >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
+  }
+
+  /** A picture of what is shown in light and in dark, both without findings. */
+  async inBothThemes(name: string): Promise<void> {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await this.page.emulateMedia({ colorScheme });
+      await this.screenshot(`${name}-${colorScheme}`);
+      expect(await this.findings()).toEqual([]);
+    }
   }
 
   async screenshot(name: string): Promise<void> {

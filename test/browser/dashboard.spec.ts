@@ -11,6 +11,7 @@ import { DashboardPage } from './dashboard-page.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const TAIL_MS = 5000;
 const MAX_REQUESTS = 6;
 /** A browser calls a sum below 0.1 good. */
 const MAX_SHIFT = 0.05;
@@ -33,7 +34,12 @@ describeWithChromium('the dashboard on the demo', () => {
 
   beforeAll(async () => {
     app = await TestApp.start();
-    ({ key, appId } = await seedDemo(app.store, new Config({}), Date.now()));
+    const now = Date.now();
+    // The sample begins where its app does.
+    const begins = now - 95 * 24 * HOUR_MS;
+    const { id } = await app.admin.createTeam('Demo', 'premium', begins);
+    await app.admin.createApp(id, 'Shop API', 'express', begins);
+    ({ key, appId } = await seedDemo(app.store, new Config({}), now));
     browser = await launchBrowser();
     const start = new Date(Date.now() - 14 * 24 * HOUR_MS).toISOString();
     const query = { status_code: '500', start, limit: 1000 };
@@ -60,6 +66,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['overview', ''],
     ['overview-table', '?chart=table&range=7d'],
     ['overview-filtered', '?range=30d&method=GET&status=4xx,5xx'],
+    ['overview-nothing', '?path=/nothing'],
     ['requests', '?view=requests'],
     ['requests-nothing', '?view=requests&path=/nothing'],
     ['request', '?view=requests&range=30d&status=500&request=FAILED'],
@@ -70,28 +77,26 @@ describeWithChromium('the dashboard on the demo', () => {
   ] as const;
   const searchOf = (search: string) => search.replace('FAILED', failed.request_uuid);
 
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    it.each(VIEWS)(
-      '%s has no findings of axe-core, and nothing moves while it loads',
-      async (name, search) => {
-        await dashboard.close();
-        dashboard = await DashboardPage.open(browser, app, { colorScheme });
-        await dashboard.visit(searchOf(search), key);
-        await dashboard.screenshot(`dashboard-${name}-${colorScheme}`);
-        expect(await dashboard.findings()).toEqual([]);
-        expect(await dashboard.evaluate<number>('window.shifts')).toBeLessThan(MAX_SHIFT);
-        // An unknown request is a 404, which browsers write to the console.
-        if (name === 'request-unknown') dashboard.complaints.splice(0);
-      },
-    );
-  });
+  it.each(VIEWS)(
+    '%s does not move while it loads, has no findings of axe-core in light and dark, and fits a phone of 360 pixels',
+    async (name, search) => {
+      const { page } = dashboard;
+      await dashboard.visit(searchOf(search), key);
+      expect(await dashboard.evaluate<number>('window.shifts')).toBeLessThan(MAX_SHIFT);
+      await dashboard.inBothThemes(`dashboard-${name}`);
+      await page.setViewportSize({ width: 360, height: 740 });
+      await dashboard.screenshot(`dashboard-${name}-phone`);
+      expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      // An unknown request is a 404, which browsers write to the console.
+      if (name === 'request-unknown') dashboard.complaints.splice(0);
+    },
+  );
 
-  it.each(VIEWS)('%s fits a phone of 360 pixels', async (name, search) => {
-    await dashboard.page.setViewportSize({ width: 360, height: 740 });
-    await dashboard.visit(searchOf(search), key);
-    await dashboard.screenshot(`dashboard-${name}-phone`);
-    expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
-    if (name === 'request-unknown') dashboard.complaints.splice(0);
+  it('says that nothing matches, in each panel', async () => {
+    await dashboard.visit('?path=/nothing', key);
+    await dashboard.page.getByText('No requests match the filters').waitFor();
+    expect(await dashboard.page.locator('.totals dd').first().innerText()).toBe('0');
+    expect(await dashboard.page.getByRole('alert').count()).toBe(0);
   });
 
   it('shows the figures of the API in at most 6 requests', async () => {
@@ -112,14 +117,11 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.visit('', key);
     const series = () => dashboard.calls.flatMap(({ body }) => (body?.interval ? [String(body.since)] : []));
     expect(series()).toHaveLength(1);
-    const hide = (state: string) =>
-      dashboard.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
-        document.dispatchEvent(new Event('visibilitychange'))`);
-    await hide('hidden');
+    await dashboard.setVisibility('hidden');
     const before = dashboard.calls.length;
     await dashboard.page.clock.runFor(10 * MINUTE_MS);
     expect(dashboard.calls).toHaveLength(before);
-    await hide('visible');
+    await dashboard.setVisibility('visible');
     await eventually(() => series().length === 2);
     const [first = '', second = ''] = series();
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(40 * HOUR_MS);
@@ -128,18 +130,80 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.calls.filter(({ method }) => method === 'GET')).toHaveLength(2);
   });
 
-  it('asks for a closed time once', async () => {
-    await dashboard.visit(
-      '?from=2026-01-01T00:00Z&to=2026-01-02T00:00Z'.replaceAll('2026-01', lastMonth()),
-      key,
-    );
-    await dashboard.page.getByRole('link', { name: 'Requests' }).click();
-    await dashboard.loaded();
-    const before = dashboard.calls.length;
-    await dashboard.page.goBack();
-    await dashboard.loaded();
-    await dashboard.page.locator('.top tbody button').first().waitFor();
-    expect(dashboard.calls.slice(before)).toEqual([]);
+  describe('a closed time', () => {
+    const closed = '?from=2026-01-01T00:00Z&to=2026-01-02T00:00Z'.replaceAll('2026-01', lastMonth());
+    const shown = () => dashboard.page.locator('main').innerText();
+    /** Metrics and request logs that were asked for since the last call. */
+    const takeAsked = () =>
+      dashboard.calls.splice(0).filter(({ path }) => /\/(?:metrics|request-logs)/.test(path));
+
+    it('is asked for once, also over a reload, until it is refreshed', async () => {
+      const { page } = dashboard;
+      await dashboard.visit(closed, key);
+      expect(takeAsked()).toHaveLength(4);
+      const text = await shown();
+      for (const link of ['Requests', 'Overview', 'Requests']) {
+        await page.getByRole('link', { name: link }).click();
+        await dashboard.loaded();
+      }
+      expect(takeAsked()).toHaveLength(1);
+      await page.getByRole('link', { name: 'Overview' }).click();
+      await page.reload();
+      await dashboard.loaded();
+      expect(await shown()).toBe(text);
+      expect(takeAsked()).toEqual([]);
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await dashboard.loaded();
+      expect(takeAsked()).toHaveLength(4);
+      expect(await shown()).toBe(text);
+    });
+
+    it('is asked for again where it still runs, but for its periods that are complete', async () => {
+      await dashboard.visit('?range=7d', key);
+      const since = () => Date.parse(String(takeAsked().find(({ body }) => body?.interval)!.body!.since));
+      const first = since();
+      await dashboard.page.reload();
+      await dashboard.loaded();
+      expect(since() - first).toBeGreaterThan(13 * 24 * HOUR_MS);
+      expect(await dashboard.page.locator('.plot canvas').count()).toBe(1);
+    });
+
+    it('leaves the tab with the key, and is not shown to another one', async () => {
+      const { page } = dashboard;
+      const kept = () => dashboard.evaluate<string[]>('Object.keys(sessionStorage).sort()');
+      await dashboard.visit(closed, key);
+      expect((await kept()).length).toBeGreaterThan(4);
+      const { key: other } = await app.admin.createKey((await app.team()).teamId);
+      await page.goto('about:blank');
+      await page.goto(`${dashboard.origin}/${closed}#key=${other}`);
+      await page.getByText('There is no app yet').waitFor();
+      expect(await kept()).toEqual(['/api-key']);
+      await dashboard.visit(closed, key);
+      await page.getByRole('button', { name: 'Key' }).click();
+      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByLabel('API key').waitFor();
+      expect(await kept()).toEqual([]);
+    });
+
+    it('is kept as aggregates alone, and takes the room of what was used longest ago', async () => {
+      const { page } = dashboard;
+      await dashboard.visit(closed, key);
+      await page.getByRole('link', { name: 'Requests' }).click();
+      await dashboard.loaded();
+      const values = await dashboard.evaluate<string[]>('Object.values(sessionStorage)');
+      expect(values.join()).not.toMatch(/request_uuid|user-agent|https?:/i);
+      const fill = async (name: string, length: number) =>
+        dashboard.evaluate(`sessionStorage.setItem('${name}', 'x'.repeat(${length}))`);
+      await fill('/old', 1_999_000);
+      await dashboard.evaluate(`sessionStorage.setItem('/closed-periods', '[["old",1999000]]')`);
+      await dashboard.visit(closed, key);
+      expect(await dashboard.evaluate('sessionStorage.getItem("/old")')).toBeNull();
+      // Of others at this origin: all that the browser gives.
+      for (let length = 4_000_000; length > 10; length = Math.floor(length / 2))
+        await fill(`other-${length}`, length).catch(() => undefined);
+      await dashboard.visit(`${closed}&method=GET`, key);
+      expect(await page.locator('.plot canvas').count()).toBe(1);
+    });
   });
 
   it('filters by a click, and goes back and reloads by the URL', async () => {
@@ -216,9 +280,11 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.goBack();
     await dashboard.loaded();
     await page.getByRole('application').focus();
+    const spoken = page.locator('.chart [aria-live]');
+    await page.keyboard.press('End');
+    expect(await spoken.innerText()).toMatch(/\d\d:00, so far: /);
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowRight');
-    const spoken = page.locator('.chart [aria-live]');
     expect(await spoken.innerText()).toMatch(/\d\d:00: [\d,]+ requests; [\d,]+ errors/);
     await page.keyboard.press('Shift+ArrowRight');
     await page.keyboard.press('Shift+ArrowRight');
@@ -311,11 +377,17 @@ describeWithChromium('the dashboard on the demo', () => {
 
   it('shows new requests in the live tail, and asks nothing while hidden', async () => {
     const { page } = dashboard;
+    await page.clock.install();
     await dashboard.visit('?view=requests&range=1h&tail=on', key);
     const path = '/tail/{id}';
     await app.writer.write(appId, [buildRequest({ path, timestamp: Date.now() })]);
-    await page.locator('.log-table').getByText(path).waitFor({ timeout: 20_000 });
+    await page.clock.runFor(TAIL_MS);
+    await page.locator('.log-table').getByText(path).waitFor();
     expect(await page.locator('.log-table tbody tr').first().innerText()).toContain(path);
+    await dashboard.setVisibility('hidden');
+    const before = dashboard.calls.length;
+    await page.clock.runFor(20 * TAIL_MS);
+    expect(dashboard.calls).toHaveLength(before);
   });
 
   it('shows all of one request, and others of its consumer, endpoint and trace', async () => {
@@ -347,6 +419,18 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(await page.locator('.log-table tr.selected').count()).toBe(1);
   });
 
+  it('scrolls to the request of a link', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const link = await page.locator('.log-table tbody a').last().getAttribute('href');
+    await dashboard.visit(link!.slice('./'.length), key);
+    const list = await page.locator('.logs .scroll').boundingBox();
+    await eventually(async () => {
+      const row = await page.locator('.log-table tr.selected').boundingBox();
+      return row !== null && row.y + row.height <= list!.y + list!.height;
+    });
+  });
+
   it('copies the request as a curl command that a shell takes', async () => {
     const { page } = dashboard;
     await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
@@ -362,7 +446,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d&method=GET', key);
     const buttons = page.getByRole('button', { name: /^API request of/ });
-    expect(await buttons.count()).toBe(3);
+    expect(await buttons.count()).toBe(4);
     for (const button of await buttons.all()) {
       await button.click();
       await page.getByRole('button', { name: 'Copy as curl' }).click();

@@ -1,175 +1,224 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { endProcess } from '../setup/end-process.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
+import { type Packages, locate } from './packages.js';
 
-/** Longest installation of a sender, in milliseconds. */
-export const INSTALLED_WITHIN_MS = 600_000;
-
-/** An application with an official SDK or a client library, unmodified, from the registry of its language. */
+/** An application with an official SDK or a client library, unmodified. */
 export interface Sender {
   name: string;
-  /** The program that it needs. */
-  needs: string;
-  /** Commands that install its packages into its directory. */
-  install: readonly (readonly [program: string, ...args: string[]])[];
-  /** The command that runs it in its directory. */
+  packages: Packages;
+  /** The command that runs it in the directory of its packages. */
   run: readonly [program: string, ...args: string[]];
   env?: Readonly<Record<string, string>>;
   /** The routes of its endpoints, by default `/users/{id}`, `/users` and `/boom`. */
   routes?: { user: string; users: string; boom: string };
+  /** Whether it speaks the hub protocol, which neither samples nor identifies traces; OTLP otherwise. */
+  isHub?: true;
   /** What it sends, and the framework that it reports. */
   sends: {
-    consumer: boolean;
-    exception: boolean;
+    /** The query of the URL. */
+    query: boolean;
+    /** The type of its exception. */
+    exception: string;
     span: boolean;
     log: boolean;
     framework: string;
   };
 }
 
-const NODE_ENV = {
+const npm = (directory: string, ...packages: string[]): Packages => ({
+  directory,
+  needs: ['npm'],
+  install: [
+    ['npm', 'init', '-y'],
+    [
+      'npm',
+      'install',
+      '--prefer-offline',
+      '--fetch-retry-mintimeout=1000',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      ...packages,
+    ],
+  ],
+});
+const pip = (directory: string, ...packages: string[]): Packages => ({
+  directory,
+  needs: ['python3'],
+  install: [
+    ['python3', '-m', 'venv', 'venv'],
+    ['venv/bin/pip', 'install', '-q', ...packages],
+  ],
+});
+
+const NODE_SDK = npm(
+  'node-sdk',
+  'express@5.3.0',
+  'fastify@5.12.8',
+  'pino@10.4.0',
+  '@fastify/otel@0.21.2',
+  '@opentelemetry/api@1.10.0',
+  '@opentelemetry/core@3.1.1',
+  '@opentelemetry/auto-instrumentations-node@0.82.0',
+);
+const PYTHON_SDK = pip(
+  'python-sdk',
+  'fastapi==0.165.0',
+  'uvicorn==0.54.0',
+  'opentelemetry-distro==0.66b2',
+  'opentelemetry-exporter-otlp-proto-http==1.45.2',
+  'opentelemetry-instrumentation-fastapi==0.66b2',
+  'opentelemetry-instrumentation-logging==0.66b2',
+);
+const PYTHON_LIBRARY = pip(
+  'python-library',
+  'apitally[fastapi]==1.0.0',
+  'fastapi==0.165.0',
+  'uvicorn==0.54.0',
+);
+const GO_SDK: Packages = {
+  directory: 'go-sdk',
+  needs: ['go'],
+  install: [
+    ['go', 'mod', 'init', 'app'],
+    [
+      ...(['go', 'get'] as const),
+      'go.opentelemetry.io/otel/sdk@v1.47.0',
+      'go.opentelemetry.io/otel/sdk/metric@v1.47.0',
+      'go.opentelemetry.io/otel/sdk/log@v1.47.0',
+      'go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp@v1.47.0',
+      'go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp@v1.47.0',
+      'go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp@v0.23.0',
+      'go.opentelemetry.io/contrib/bridges/otelslog@v0.21.0',
+      'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp@v0.72.0',
+    ],
+  ],
+  build: [['go', 'build', '-o', 'app', 'main.go']],
+};
+const jar = (artifact: string) =>
+  [
+    ...(['mvn', '-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'] as const),
+    `-Dartifact=io.opentelemetry${artifact}`,
+    '-DoutputDirectory=.',
+    '-Dmdep.stripVersion=true',
+  ] as const;
+const JAVA_CLASSES = '.:opentelemetry-api.jar:opentelemetry-common.jar:opentelemetry-context.jar';
+const JAVA_AGENT: Packages = {
+  directory: 'java-agent',
+  needs: ['mvn', 'javac'],
+  install: [
+    jar('.javaagent:opentelemetry-javaagent:2.33.1'),
+    jar(':opentelemetry-api:1.68.0'),
+    jar(':opentelemetry-common:1.68.0'),
+    jar(':opentelemetry-context:1.68.0'),
+  ],
+  build: [['javac', '-cp', JAVA_CLASSES, 'App.java']],
+};
+const HUB_LIBRARY = npm(
+  'hub-library',
+  'apitally@0.25.8',
+  'fastify@5.12.8',
+  'fastify-plugin@5.0.1',
+  'koa@3.3.0',
+  '@koa/router@15.7.0',
+  'hono@4.13.19',
+  '@hono/node-server@1.19.19',
+  '@hapi/hapi@21.4.9',
+);
+
+const AUTO_INSTRUMENTATIONS = {
   NODE_OPTIONS: '--require @opentelemetry/auto-instrumentations-node/register',
   OTEL_NODE_RESOURCE_DETECTORS: 'env,host,process,serviceinstance',
 };
-const NODE_SDK = ['@opentelemetry/api', '@opentelemetry/core', '@opentelemetry/auto-instrumentations-node'];
-const npm = (...packages: string[]): Sender['install'] => [
-  ['npm', 'init', '-y'],
-  ['npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
-];
-const PIP = ['venv/bin/pip', 'install', '-q'] as const;
-const VENV = ['python3', '-m', 'venv', 'venv'] as const;
 const UVICORN = ['-m', 'uvicorn', 'fastapi_app:app', '--log-level', 'error', '--host', '127.0.0.1'] as const;
-const ALL = { consumer: true, exception: true, span: true, log: false };
+const ALL = { query: true, exception: 'TypeError', span: true, log: true };
 
-export const SENDERS: readonly Sender[] = [
+const OTLP_SENDERS: readonly Sender[] = [
   {
-    name: 'OpenTelemetry SDK for Node.js, Express 5',
-    needs: 'npm',
-    install: npm('express@5', ...NODE_SDK),
+    name: 'OpenTelemetry SDK for Node.js, Express',
+    packages: NODE_SDK,
     run: ['node', 'express.cjs'],
-    env: NODE_ENV,
+    env: AUTO_INSTRUMENTATIONS,
     sends: { ...ALL, framework: 'express' },
   },
   {
-    name: 'OpenTelemetry SDK for Node.js, Fastify 5',
-    needs: 'npm',
-    install: npm('fastify@5', '@fastify/otel', ...NODE_SDK),
+    name: 'OpenTelemetry SDK for Node.js, Fastify',
+    packages: NODE_SDK,
     run: ['node', 'fastify.cjs'],
-    env: NODE_ENV,
-    sends: { ...ALL, exception: false, framework: 'fastify' },
+    env: AUTO_INSTRUMENTATIONS,
+    sends: { ...ALL, framework: 'fastify' },
   },
   {
     name: 'OpenTelemetry SDK for Python, FastAPI',
-    needs: 'python3',
-    install: [
-      VENV,
-      [
-        ...PIP,
-        ...['fastapi', 'uvicorn', 'opentelemetry-distro', 'opentelemetry-exporter-otlp-proto-http'],
-        ...['opentelemetry-instrumentation-fastapi', 'opentelemetry-instrumentation-logging'],
-      ],
-    ],
+    packages: PYTHON_SDK,
     run: ['venv/bin/opentelemetry-instrument', 'venv/bin/python', ...UVICORN],
     env: { OTEL_PYTHON_LOGGING_AUTO_INSTRUMENTATION_ENABLED: 'true' },
-    sends: { ...ALL, log: true, framework: 'fastapi' },
+    sends: { ...ALL, framework: 'fastapi' },
   },
   {
     name: 'apitally 1.0.0 for Python, FastAPI',
-    needs: 'python3',
-    install: [VENV, [...PIP, 'apitally[fastapi]==1.0.0', 'uvicorn']],
+    packages: PYTHON_LIBRARY,
     run: ['venv/bin/python', ...UVICORN],
-    sends: { ...ALL, log: true, framework: 'fastapi' },
+    sends: { ...ALL, framework: 'fastapi' },
   },
   {
     name: 'OpenTelemetry SDK for Go, net/http',
-    needs: 'go',
-    install: [
-      ['go', 'mod', 'init', 'app'],
-      ['go', 'mod', 'tidy'],
-      ['go', 'build', '-o', 'app', 'main.go'],
-    ],
+    packages: GO_SDK,
     run: ['./app'],
-    sends: { ...ALL, exception: false, framework: 'net/http' },
+    sends: { ...ALL, query: false, exception: '*errors.errorString', framework: 'net/http' },
   },
   {
     name: 'OpenTelemetry agent for Java, com.sun.net.httpserver',
-    needs: 'mvn',
-    install: [
-      [
-        'mvn',
-        ...['-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'],
-        '-Dartifact=io.opentelemetry.javaagent:opentelemetry-javaagent:RELEASE',
-        ...['-DoutputDirectory=.', '-Dmdep.stripVersion=true'],
-      ],
-      ['javac', 'App.java'],
-    ],
-    run: ['java', '-javaagent:opentelemetry-javaagent.jar', 'App'],
+    packages: JAVA_AGENT,
+    run: ['java', '-javaagent:opentelemetry-javaagent.jar', '-cp', JAVA_CLASSES, 'App'],
     routes: { user: '/users', users: '/users', boom: '/boom' },
-    sends: { ...ALL, consumer: false, exception: false, span: false, framework: 'unknown' },
+    sends: { ...ALL, exception: 'IllegalStateException', framework: 'unknown' },
   },
 ];
 
-/** What npm, pip, Go and Maven write if their registry cannot be reached. */
-const UNREACHABLE =
-  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Connection refused/;
+/** Express and NestJS are in `test/collector/libraries.e2e-spec.ts`. */
+const HUB_SENDERS = ['fastify', 'koa', 'hono', 'hapi'].map((framework): Sender => ({
+  name: `apitally 0.25 for Node.js, ${framework}`,
+  packages: HUB_LIBRARY,
+  run: ['node', 'hub.cjs', framework],
+  isHub: true,
+  sends: { ...ALL, span: false, framework },
+}));
 
-export function hasProgram(program: string): boolean {
-  try {
-    execFileSync('which', [program], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
+export const SENDERS: readonly Sender[] = [...OTLP_SENDERS, ...HUB_SENDERS];
 
-/** A sender's application, installed in a directory of its own and running. */
+/** A sender's application, running in the directory of its packages. */
 export class SenderApp {
   private child?: ChildProcess;
-  private directory = '';
   private port = 0;
 
   constructor(private readonly sender: Sender) {}
-
-  /**
-   * Whether the packages are installed; they are not if their registry cannot be reached.
-   *
-   * @throws Error with the output of the installation if it fails otherwise
-   */
-  install(): boolean {
-    this.directory = mkdtempSync(join(tmpdir(), 'sender-'));
-    cpSync(join(process.cwd(), 'test/clients/apps'), this.directory, { recursive: true });
-    try {
-      for (const [program, ...args] of this.sender.install)
-        execFileSync(program, args, { cwd: this.directory, stdio: 'pipe', timeout: INSTALLED_WITHIN_MS });
-      return true;
-    } catch (error) {
-      if (error instanceof Error && UNREACHABLE.test(error.message)) return false;
-      throw error;
-    }
-  }
 
   async start(env: Readonly<Record<string, string>>): Promise<void> {
     this.port = await freePort();
     const [program, ...args] = this.sender.run;
     const [port, { PATH = '', HOME = '' }] = [String(this.port), process.env];
     const isUvicorn = args.includes('uvicorn');
-    this.child = spawn(program, isUvicorn ? [...args, '--port', port] : args, {
-      cwd: this.directory,
+    const child = spawn(program, isUvicorn ? [...args, '--port', port] : args, {
+      cwd: locate(this.sender.packages),
       env: { PATH, HOME, PORT: port, ...this.sender.env, ...env },
       stdio: ['ignore', 'ignore', process.env.CLIENTS_SHOWN ? 'inherit' : 'ignore'],
     });
-    await eventually(
-      () =>
-        fetch(`http://127.0.0.1:${port}/nothing-here`).then(
+    this.child = child;
+    await eventually(async () => {
+      if (child.exitCode !== null) throw new Error(`${this.sender.name}: ended; CLIENTS_SHOWN=1 shows why`);
+      const socket = connect(this.port, '127.0.0.1');
+      return once(socket, 'connect')
+        .then(
           () => true,
           () => false,
-        ),
-      120_000,
-    );
+        )
+        .finally(() => socket.destroy());
+    }, 120_000);
   }
 
   async call(path: string, init: RequestInit = {}): Promise<number> {
@@ -182,9 +231,5 @@ export class SenderApp {
     // OpenTelemetry's SDK for Node.js handles SIGTERM and goes on.
     if (this.child) await endProcess(this.child, 'SIGKILL');
     this.child = undefined;
-  }
-
-  remove(): void {
-    if (this.directory !== '') rmSync(this.directory, { recursive: true, force: true });
   }
 }

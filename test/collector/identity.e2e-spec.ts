@@ -92,7 +92,7 @@ describeWithRedisServer('two processes on one server and one Redis', () => {
     try {
       const client = await service.tenant();
       const records = Array.from({ length: 4_000 }, (_, n) => buildRequest({ path: `/${n % 50}` }));
-      const writers = stores.map((store, index) => RequestsWriter.create(store, connections[index]));
+      const writers = stores.map((store, index) => RequestsWriter.create(store, connections[index]!));
       const written = await Promise.all([
         ...writers.map((writer) => writer.write(client.tenant.appId, records.slice(0, 2_500))),
         ...writers.map((writer) => writer.write(client.tenant.appId, records.slice(1_500))),

@@ -297,4 +297,16 @@ describe('requests that are in spans and in a metric', () => {
     await sender.deliver('traces', traces([serverSpan()], { of: instance }));
     expect(await total()).toBe(4);
   });
+
+  it('counts spans alone when several instances have more of them than one batch takes', async () => {
+    const MINUTES = 7_000;
+    for (const instance of ['one', 'two', 'three']) {
+      const spans = Array.from({ length: MINUTES }, (_, minute) => {
+        const startTimeUnixNano = nanosecondsAgo((minute + 1) * 60_000);
+        return serverSpan({}, { startTimeUnixNano, endTimeUnixNano: startTimeUnixNano + MS });
+      });
+      await sender.deliver('traces', traces(spans, { of: resource({ 'service.instance.id': instance }) }));
+    }
+    await eventually(async () => (await total()) === 3 * MINUTES, 30_000);
+  });
 });

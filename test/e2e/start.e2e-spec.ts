@@ -24,15 +24,19 @@ describeEmbedded('the start of the service', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('has nothing to say of keys when there is one, and names no reference that is off', async () => {
+  it('has nothing to say of keys when there is one, and names no reference that is off, below PUBLIC_PATH', async () => {
     const { key } = await prepare(data.env);
-    const service = await ProductProcess.start(['serve'], { ...data.env, DOCS: 'off' });
-    const response = await fetch(`${service.apiUrl}/v1/team`, { headers: { 'Api-Key': key } });
+    const service = await ProductProcess.start(['serve'], {
+      ...data.env,
+      DOCS: 'off',
+      PUBLIC_PATH: '/analytics',
+    });
+    const response = await fetch(`${service.apiUrl}/analytics/v1/team`, { headers: { 'Api-Key': key } });
     expect(response.status).toBe(200);
     expect(await service.stop()).toBe(0);
     const { port } = new URL(service.apiUrl);
     const [listening] = linesOf(service, 'listening');
-    expect(listening).toMatchObject({ url: `http://127.0.0.1:${port}` });
+    expect(listening).toMatchObject({ url: `http://127.0.0.1:${port}/analytics` });
     expect(listening).not.toHaveProperty('docs');
     expect(linesOf(service, 'There is no API key')).toEqual([]);
   });

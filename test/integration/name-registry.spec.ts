@@ -270,7 +270,7 @@ describe('NameRegistry', () => {
   });
 
   it('does not register a path that must not be, and finds it where it is', async () => {
-    const names = NameRegistry.create(store, null);
+    const names = NameRegistry.create(store);
     const { timestamp } = buildRequest();
     const named = { env: 'prod', method: 'GET', consumer: null, timestamp };
     const [unknown] = await names.resolve(appId, [{ ...named, path: '/a', registersPath: false }]);

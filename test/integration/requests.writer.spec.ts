@@ -6,6 +6,7 @@ import { type Measure, findBin } from '../../src/ingestion/bins.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import { RequestClaims } from '../../src/ingestion/request-claims.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { BINS_TABLES, COUNTS_TABLES, selectSums } from '../setup/rollups.js';
@@ -162,7 +163,7 @@ describe('RequestsWriter', () => {
 
     it('are counted once where two writers have them at the same time', async () => {
       const records = some(200);
-      const [names, claims] = [NameRegistry.create(store, null), new RequestClaims(null)];
+      const [names, claims] = [NameRegistry.create(store), new RequestClaims(new LocalCoordinator())];
       const [one, other] = [
         new RequestsWriter(store, names, claims),
         new RequestsWriter(store, names, claims),

@@ -89,7 +89,7 @@ describe('an export beyond the limits of the operator', () => {
     await expect(buffer(second)).rejects.toThrow();
     const { status } = await post({ limit: 1 });
     expect(status).toBe(200);
-    expect(harness.app.logged).toContain('an answer broke off: it takes more than 5 seconds');
+    expect(harness.app.logged).toContain('a response was cut off: it takes more than 5 seconds');
   });
 
   it('is 504 after the seconds where nothing was found before', async () => {

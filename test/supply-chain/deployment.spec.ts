@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { DCLinter } from 'dclint';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
@@ -16,6 +17,9 @@ interface Service {
   image?: string;
   build?: unknown;
   environment?: Record<string, string>;
+  env_file?: { path: string; required: boolean }[];
+  deploy?: { resources?: { limits?: { cpus?: string; memory?: string } } };
+  ports?: string[];
   entrypoint?: string[];
   command?: string[];
 }
@@ -67,8 +71,8 @@ describe.each(COMPOSE)('passwords in %s', (file) => {
       /PASSWORD|SECRET|AUTH|REDIS_URL|^(READER|COLLECTOR|OWNER)$/.test(name),
     );
     expect(secret.length).toBeGreaterThan(8);
-    // The service makes this one itself when it is empty.
-    const others = secret.filter(([name, value]) => !REQUIRED.test(value) && name !== 'TOKEN_SECRET');
+    // Empty: passwords of other services, which `env_file` would bring.
+    const others = secret.filter(([, value]) => !REQUIRED.test(value) && value !== '');
     expect(others).toEqual([]);
     expect(readFileSync(file, 'utf8')).toMatch(/^(?!.*(PASSWORD|SECRET):-\w)/s);
   });
@@ -76,6 +80,101 @@ describe.each(COMPOSE)('passwords in %s', (file) => {
   it('are in no argument', () => {
     const texts = servicesOf(file).flatMap(([, one]) => [...(one.entrypoint ?? []), ...(one.command ?? [])]);
     for (const text of texts) expect(text).not.toMatch(/--password|--param_|--requirepass|redis-cli .*-a\b/);
+  });
+});
+
+/** Rules of taste: the order of keys, and ports that are public on purpose. */
+const OTHER_RULES = [
+  'no-quotes-in-volumes',
+  'no-unbound-port-interfaces',
+  'service-keys-order',
+  'service-ports-alphabetical-order',
+  'services-alphabetical-order',
+  'top-level-properties-order',
+];
+
+it.each(COMPOSE)('%s has the form of the Compose specification', (file) => {
+  const rules = Object.fromEntries(OTHER_RULES.map((rule) => [rule, 0 as const]));
+  const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
+  const results = linter.lintFiles([file], false) as { messages: unknown[] }[];
+  expect(results.flatMap(({ messages }) => messages)).toEqual([]);
+});
+
+describe('docker-compose.yml', () => {
+  const file = 'docker-compose.yml';
+  /** A `.env` with the passwords, and every variable of `.env.example` at another value than its default. */
+  const DECIDED_INSIDE = ['HOST', 'PORT', 'COLLECTOR_PORT', 'METRICS_PORT'];
+  const STORE = /^(CLICKHOUSE_(URL|USER|PASSWORD|DATABASE)|REDIS_URL|DATA_DIR|.*_FILE)$/;
+  const documented = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(
+    ([, name = '', value = '']) => [name, value] as const,
+  );
+  const passwords = [
+    'CLICKHOUSE_ADMIN',
+    'CLICKHOUSE_OWNER',
+    'CLICKHOUSE_READER',
+    'CLICKHOUSE_COLLECTOR',
+    'REDIS',
+  ];
+  const dotEnv = Object.fromEntries([
+    ...documented.map(([name, value]) => [name, /^\d+$/.test(value) ? String(Number(value) + 1) : value]),
+    ...passwords.map((name) => [`${name}_PASSWORD`, `secret of ${name}`]),
+    ['TOKEN_SECRET', 'x'.repeat(32)],
+    ['TRUST_PROXY', '1'],
+  ]) as Record<string, string>;
+  /** `${NAME:-default}` and `${NAME:?message}`. */
+  const interpolate = (text: string) =>
+    text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+      if (!dotEnv[name] && kind === '?') throw new Error(`${name} ${rest}`);
+      return dotEnv[name] === '' ? rest : (dotEnv[name] ?? rest);
+    });
+  /** The variables of a service in its container. */
+  const environmentOf = (name: string) => {
+    const { environment = {}, env_file = [] } = serviceOf(file, name);
+    const own = Object.entries(environment).map(([key, value]) => [key, interpolate(value)]);
+    return { ...(env_file.length > 0 && dotEnv), ...Object.fromEntries(own) } as Record<string, string>;
+  };
+
+  it.each(['api', 'collector', 'cli'])(
+    'gives %s every variable of .env, and no password of another',
+    (name) => {
+      const environment = environmentOf(name);
+      for (const [variable] of documented)
+        if (!DECIDED_INSIDE.includes(variable) && !STORE.test(variable))
+          expect([variable, environment[variable]]).toEqual([variable, dotEnv[variable]]);
+      const secrets = Object.values(environment).flatMap((value) => value.match(/secret of \w+/g) ?? []);
+      expect(secrets).toHaveLength(2);
+      expect(() => new Config(environment)).not.toThrow();
+    },
+  );
+
+  it('starts on 2 cores and 4 GiB', () => {
+    const limits = servicesOf(file)
+      .filter(([name]) => name !== 'cli')
+      .map(([name, { deploy }]) => ({ name, ...deploy?.resources?.limits }));
+    for (const { name, cpus = '0' } of limits) expect([name, Number(cpus) <= 2]).toEqual([name, true]);
+    const running = limits.filter(({ name }) => ['clickhouse', 'redis', 'api', 'collector'].includes(name));
+    const units: Record<string, number> = { m: 1, g: 1024 };
+    const megabytes = running.map(({ memory = '' }) => {
+      const [, number, unit = ''] = /^(\d+)([mg])$/.exec(interpolate(memory)) ?? [];
+      return Number(number) * (units[unit] ?? NaN);
+    });
+    expect(megabytes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(4_096);
+  });
+
+  it('offers metrics on the machine itself only', () => {
+    for (const name of ['api', 'collector'])
+      expect(serviceOf(file, name).ports?.map(interpolate)).toContainEqual(
+        expect.stringMatching(/^127\.0\.0\.1:\d+:9464$/),
+      );
+  });
+
+  it('bounds the tables in which ClickHouse logs about itself', () => {
+    const tables = parse('clickhouse/config/system-logs.yaml') as Record<string, Record<string, unknown>>;
+    for (const [name, table] of Object.entries(tables)) {
+      expect(name).toMatch(/_log$/);
+      if (table['@remove'] !== 1)
+        expect(table).toMatchObject({ '@replace': 1, ttl: expect.stringContaining('7 DAY') });
+    }
   });
 });
 

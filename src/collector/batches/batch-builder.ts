@@ -20,7 +20,7 @@ import {
   weighLogMessage,
   weighSpan,
 } from '../message.js';
-import { type InstanceCounts, type InstanceRows, emptyRows } from './instance-counts.js';
+import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 
 /** A message to be stored. */
 export interface AppMessage extends MessageKey {
@@ -71,14 +71,10 @@ export class BatchBuilder {
     };
   }
 
-  /**
-   * The batch that counts the pending spans of instances; null if there are none.
-   *
-   * @param due instances by app
-   */
-  async buildSettled(due: ReadonlyMap<number, readonly string[]>): Promise<Batch | null> {
+  /** The batch that counts the pending spans of instances; null if all of them are counted already. */
+  async buildSettled(due: DueInstances): Promise<Batch | null> {
     const rows = noRows();
-    for (const [appId, instances] of due) append(rows, await this.instances.settle(appId, instances));
+    await this.instances.settle(due, rows);
     const pieces = [...encode(rows)];
     if (pieces.length === 0) return null;
     return { id: randomUUID(), createdAt: dateTime64(Date.now()).slice(0, 19), messages: [], pieces };
@@ -149,13 +145,11 @@ export class BatchBuilder {
         record,
         ids,
       }));
-    append(
+    await this.instances.count(
+      appId,
+      toInstance(spans, await this.resolve(appId, spans)),
+      toInstance(points, await this.resolve(appId, points)),
       rows,
-      await this.instances.count(
-        appId,
-        toInstance(spans, await this.resolve(appId, spans)),
-        toInstance(points, await this.resolve(appId, points)),
-      ),
     );
   }
 
@@ -181,16 +175,18 @@ export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest
 }
 
 function noRows(): RowsByTable {
-  const none = { logged_requests: [], reported_errors: [], instance_reports: [] };
-  return { ...emptyRows(), ...none, logged_spans: [], logged_messages: [] };
-}
-
-function append(rows: RowsByTable, more: InstanceRows): void {
-  for (const row of more.request_counts) rows.request_counts.push(row);
-  for (const row of more.percentile_accuracy_v1) rows.percentile_accuracy_v1.push(row);
-  for (const row of more.counted_instances_v1) rows.counted_instances_v1.push(row);
-  for (const row of more.pending_counts_v1) rows.pending_counts_v1.push(row);
-  for (const row of more.metric_streams_v1) rows.metric_streams_v1.push(row);
+  return {
+    request_counts: [],
+    logged_requests: [],
+    reported_errors: [],
+    instance_reports: [],
+    logged_spans: [],
+    logged_messages: [],
+    percentile_accuracy_v1: [],
+    counted_instances_v1: [],
+    pending_counts_v1: [],
+    metric_streams_v1: [],
+  };
 }
 
 function* encode(rows: RowsByTable): Generator<Piece> {

@@ -7,7 +7,7 @@ import type { RequestClaims } from '../../ingestion/request-claims.js';
 import type { Telemetry } from '../../observability/telemetry.js';
 import { type AppMessage, type BatchBuilder, loggedRequestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
-import type { InstanceCounts } from './instance-counts.js';
+import type { DueInstances, InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
 
 const BATCH_DELAY_MS = 10;
@@ -67,19 +67,24 @@ export class BatchCommitter {
   }
 
   /** Counts the spans of instances that sent no metric of their requests for long enough. */
-  settle(): Promise<void> {
-    return this.queue.runExclusive(async () => {
-      await this.resolveInDoubt();
-      const due = await this.instances.findAllDue();
-      if (due.length === 0) return;
-      const keys = due.map(({ app_id, instance_uuid }) => instanceKey(app_id, instance_uuid));
-      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
-        const byApp = new Map<number, string[]>();
-        for (const { app_id, instance_uuid } of due)
-          byApp.set(app_id, [...(byApp.get(app_id) ?? []), instance_uuid]);
-        const batch = await this.builder.buildSettled(byApp);
-        if (batch) await this.write(batch);
-      });
+  async settle(): Promise<void> {
+    for (const due of await this.instances.findDue())
+      try {
+        await this.queue.runExclusive(() => this.settleInstances(due));
+      } catch (error) {
+        // The others are counted all the same.
+        this.log.warn(
+          `app ${due.app_id}: spans not counted yet: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
+  }
+
+  private async settleInstances(due: DueInstances): Promise<void> {
+    await this.resolveInDoubt();
+    const keys = due.instances.map((instance) => instanceKey(due.app_id, instance));
+    await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+      const batch = await this.builder.buildSettled(due);
+      if (batch) await this.write(batch);
     });
   }
 

@@ -43,14 +43,17 @@ interface AccuracyRow {
   absolute_error_ms: number;
 }
 
-interface Instance {
-  app_id: number;
-  instance_uuid: string;
+/** Instances of an app that are to be counted by their spans. */
+export interface DueInstances {
+  readonly app_id: number;
+  readonly instances: string[];
 }
 
 /** Cached decisions: they never change. */
 const MAX_CACHED_DECISIONS = 100_000;
-const MAX_SETTLED = 1_000;
+const MAX_DUE = 1_000;
+/** Pending rows that are counted in one batch, unless one instance has more. */
+const MAX_PENDING_ROWS = 20_000;
 /** Errors beyond this say no more. */
 const MAX_ERROR = 1_000_000;
 
@@ -59,24 +62,19 @@ const DECISIONS = `
 SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
-/** The time of each instance's first pending counts. */
-const WAITING = `
-SELECT toString(p.instance_uuid) AS instance_uuid, toUnixTimestamp64Milli(min(p.received_at)) AS since
-FROM pending_counts_v1 AS p
-WHERE p.app_id = {app_id:UInt32} AND p.instance_uuid IN {instances:Array(UUID)}
-GROUP BY p.instance_uuid`;
 const PENDING = `
 SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
 WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
 const DUE = `
-SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid FROM pending_counts_v1 AS p
+SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid, count() AS pending FROM pending_counts_v1 AS p
 WHERE (p.app_id, p.instance_uuid) GLOBAL NOT IN (
   SELECT app_id, instance_uuid FROM counted_instances_v1
   WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
 )
 GROUP BY p.app_id, p.instance_uuid
 HAVING min(p.received_at) <= fromUnixTimestamp64Milli({before:Int64})
+ORDER BY app_id, instance_uuid
 LIMIT {limit:UInt32}`;
 const STREAMS = `
 SELECT toString(s.stream) AS stream, toString(max(s.time_ns)) AS time_ns, argMax(s.count, s.time_ns) AS count,
@@ -101,50 +99,63 @@ export class InstanceCounts {
     private readonly delayMs: number,
   ) {}
 
-  /** The rows for new counts of spans and new points of metrics of an app. */
+  /** Adds the rows for new counts of spans and new points of metrics of an app. */
   async count(
     appId: number,
     spans: readonly OfInstance<SpanCount>[],
     points: readonly OfInstance<MetricPoint>[],
-  ): Promise<InstanceRows> {
-    const rows = emptyRows();
+    rows: InstanceRows,
+  ): Promise<void> {
     const instances = [...new Set([...spans, ...points].map(({ instance }) => instance))];
-    if (instances.length === 0) return rows;
     const counted = await this.findDecisions(appId, instances);
     const decide = (instance: string, by: CountedBy) => {
+      if (counted.has(instance)) return;
       counted.set(instance, by);
       rows.counted_instances_v1.push(decisionRow(appId, instance, by));
     };
-    for (const { instance, record } of points)
-      if (record.measure === 'time' && !counted.has(instance)) decide(instance, 'metric');
-    const undecided = new Set(spans.map(({ instance }) => instance).filter((one) => !counted.has(one)));
-    for (const instance of await this.findDue(appId, [...undecided])) decide(instance, 'spans');
-    const due = [...undecided].filter((instance) => counted.get(instance) === 'spans');
-    rows.request_counts.push(...(await this.readPending(appId, due)));
-    const of = (by: CountedBy | undefined) => spans.filter(({ instance }) => counted.get(instance) === by);
-    rows.request_counts.push(...sumUp(appId, of('spans')).map(({ row }) => row));
+    for (const { instance, record } of points) if (record.measure === 'time') decide(instance, 'metric');
+    if (this.delayMs === 0) for (const { instance } of spans) decide(instance, 'spans');
     const received_at = dateTime64(Date.now());
-    for (const { instance, row } of sumUp(appId, of(undefined)))
+    const countedBy = (by: CountedBy | undefined) =>
+      spans.filter(({ instance }) => counted.get(instance) === by);
+    for (const { row } of sumUp(appId, countedBy('spans'))) rows.request_counts.push(row);
+    for (const { instance, row } of sumUp(appId, countedBy(undefined)))
       rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
     const byMetric = points.filter(({ instance }) => counted.get(instance) === 'metric');
     await this.countPoints(appId, byMetric, rows);
-    return rows;
   }
 
-  /** Instances of all apps whose pending spans are older than the delay. */
-  findAllDue(): Promise<Instance[]> {
-    const params = { before: Date.now() - this.delayMs, limit: MAX_SETTLED };
-    return this.store.rows<Instance>('instances.due', DUE, params);
+  /** Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch. */
+  async findDue(): Promise<DueInstances[]> {
+    const params = { before: Date.now() - this.delayMs, limit: MAX_DUE };
+    const due = await this.store.rows<{ app_id: number; instance_uuid: string; pending: number }>(
+      'instances.due',
+      DUE,
+      params,
+    );
+    const groups: (DueInstances & { pending: number })[] = [];
+    for (const { app_id, instance_uuid, pending } of due) {
+      const last = groups.at(-1);
+      if (last?.app_id === app_id && last.pending + pending <= MAX_PENDING_ROWS) {
+        last.instances.push(instance_uuid);
+        last.pending += pending;
+      } else groups.push({ app_id, instances: [instance_uuid], pending });
+    }
+    return groups;
   }
 
-  /** The rows that count the pending spans of an app's instances that are still undecided. */
-  async settle(appId: number, instances: readonly string[]): Promise<InstanceRows> {
-    const rows = emptyRows();
-    const counted = await this.findDecisions(appId, instances);
-    const due = instances.filter((instance) => !counted.has(instance));
-    rows.counted_instances_v1.push(...due.map((instance) => decisionRow(appId, instance, 'spans')));
-    rows.request_counts.push(...(await this.readPending(appId, due)));
-    return rows;
+  /** Adds the rows that count the pending spans of those instances that are still undecided. */
+  async settle({ app_id, instances }: DueInstances, rows: InstanceRows): Promise<void> {
+    const counted = await this.findDecisions(app_id, instances);
+    const undecided = instances.filter((instance) => !counted.has(instance));
+    for (const some of chunkForLookup(undecided)) {
+      const pending = await this.store.rows<CountRow>('instances.pending', PENDING, {
+        app_id,
+        instances: some,
+      });
+      for (const row of pending) rows.request_counts.push(row);
+      for (const instance of some) rows.counted_instances_v1.push(decisionRow(app_id, instance, 'spans'));
+    }
   }
 
   private async findDecisions(appId: number, instances: readonly string[]): Promise<Map<string, CountedBy>> {
@@ -170,31 +181,6 @@ export class InstanceCounts {
     return counted;
   }
 
-  /** The undecided instances whose pending spans are older than the delay. */
-  private async findDue(appId: number, undecided: readonly string[]): Promise<string[]> {
-    if (this.delayMs === 0) return [...undecided];
-    const due: string[] = [];
-    for (const instances of chunkForLookup(undecided)) {
-      const waiting = await this.store.rows<{ instance_uuid: string; since: number | string }>(
-        'instances.waiting',
-        WAITING,
-        { app_id: appId, instances },
-      );
-      const before = Date.now() - this.delayMs;
-      due.push(...waiting.filter(({ since }) => Number(since) <= before).map((one) => one.instance_uuid));
-    }
-    return due;
-  }
-
-  private async readPending(appId: number, due: readonly string[]): Promise<CountRow[]> {
-    const pending: CountRow[] = [];
-    for (const instances of chunkForLookup(due))
-      pending.push(
-        ...(await this.store.rows<CountRow>('instances.pending', PENDING, { app_id: appId, instances })),
-      );
-    return pending;
-  }
-
   /** Counts points; a cumulative point counts by its difference from the last one of its stream. */
   private async countPoints(
     appId: number,
@@ -209,7 +195,7 @@ export class InstanceCounts {
         streams: some,
       }))
         last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
-    const changed = new Set<string>();
+    const changed = new Map<string, StreamRow>();
     const accuracy: AccuracyRow[] = [];
     for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
       const before = record.stream === null ? undefined : last.get(record.stream);
@@ -217,27 +203,18 @@ export class InstanceCounts {
       const { count, sum, bins } = before ? subtract(record, before) : record;
       if (record.stream !== null) {
         const { stream, time_ns } = record;
-        const row = { count: record.count, sum: record.sum, bins: record.bins };
-        last.set(stream, { app_id: appId, stream, time_ns: time_ns.toString(), ...row });
-        changed.add(stream);
+        const state = { count: record.count, sum: record.sum, bins: record.bins };
+        const row = { app_id: appId, stream, time_ns: time_ns.toString(), ...state };
+        last.set(stream, row);
+        changed.set(stream, row);
       }
       if (count === 0) continue;
       rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     }
-    rows.metric_streams_v1.push(...[...last.values()].filter(({ stream }) => changed.has(stream)));
-    rows.percentile_accuracy_v1.push(...findWorst(accuracy));
+    for (const row of changed.values()) rows.metric_streams_v1.push(row);
+    for (const row of findWorst(accuracy)) rows.percentile_accuracy_v1.push(row);
   }
-}
-
-export function emptyRows(): InstanceRows {
-  return {
-    request_counts: [],
-    percentile_accuracy_v1: [],
-    counted_instances_v1: [],
-    pending_counts_v1: [],
-    metric_streams_v1: [],
-  };
 }
 
 function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {

@@ -1,5 +1,8 @@
 import { isNumber } from 'lossless-json';
+import type { LenientReader } from '../../ingestion/formats/decoders.js';
+import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { sanitize } from '../../ingestion/formats/text.js';
+import type { ConsumerRecord } from '../../ingestion/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
 /** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
@@ -52,6 +55,31 @@ export class Attributes {
     const entries = [...this.values].map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
     return entries.sort().join();
   }
+}
+
+/** The HTTP method of a request, by the semantic conventions. */
+export function findMethod(attributes: Attributes): string | undefined {
+  const method = attributes.findText('http.request.method', 'http.method');
+  // Methods that an SDK does not know are `_OTHER`, with the original beside it.
+  const original = method === '_OTHER' ? attributes.findText('http.request.method_original') : undefined;
+  return methodDecoder.decode(original ?? method);
+}
+
+export function findStatusCode(attributes: Attributes): number | undefined {
+  return attributes.findNumber('http.response.status_code', 'http.status_code');
+}
+
+/** The consumer of a request; null if there is none. */
+export function findConsumer(
+  attributes: Attributes,
+  fieldName: string,
+  reader: LenientReader,
+): ConsumerRecord | null {
+  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id') ?? '';
+  if (identifier.trim() === '') return null;
+  const name = attributes.findText('apitally.consumer.name');
+  const group = attributes.findText('apitally.consumer.group');
+  return readConsumer({ identifier, name, group }, fieldName, reader);
 }
 
 /**

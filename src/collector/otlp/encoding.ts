@@ -16,6 +16,7 @@ export type Encoding = keyof typeof MEDIA_TYPES;
 const MAX_MESSAGES = 1_500_000;
 /** Deepest nesting of messages. */
 const MAX_DEPTH = 100;
+const NANOSECONDS_IN_MS = 1_000_000n;
 /** Fields that are hex in OTLP's JSON, but base64 in protobuf's JSON mapping. */
 const IDS = new Set(['traceId', 'spanId', 'parentSpanId']);
 
@@ -89,6 +90,21 @@ function toProtobufJson(value: unknown, name = ''): JsonValue {
 /** Hex digits as base64; empty if they are invalid, so that the span is rejected, not the message. */
 function fromHex(digits: string): string {
   return /^(?:[0-9a-f]{2})*$/i.test(digits) ? Buffer.from(digits, 'hex').toString('base64') : '';
+}
+
+/** The hex digits of an ID. */
+export function toHex(id: Uint8Array): string {
+  return Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('hex');
+}
+
+/** Whether an ID has so many bytes, not all of them zero: 16 of a trace, 8 of a span. */
+export function isValidId(id: Uint8Array, bytes: 8 | 16): boolean {
+  return id.length === bytes && id.some((byte) => byte !== 0);
+}
+
+/** Whole milliseconds since the Unix epoch. */
+export function toMilliseconds(epochNs: bigint): number {
+  return Number(epochNs / NANOSECONDS_IN_MS);
 }
 
 /** Counts the messages in the bytes, of the fields that the schema knows; stops beyond the limit. */

@@ -2,12 +2,12 @@ import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import type { Message } from '../message.js';
 import { Attributes, valueText } from './attributes.js';
+import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import type { ExportLogsServiceRequest } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import { addLibraryEvent, isLibraryEvent } from './library-events.js';
 import { type BodyContext, OriginMessages } from './origin.js';
 
-const NANOSECONDS_IN_MS = 1_000_000n;
 /** Longest texts of a record in characters; longer ones are truncated. */
 const MAX_MESSAGE = 2_048;
 const MAX_NAME = 256;
@@ -32,9 +32,9 @@ export function parseLogs({ resourceLogs }: ExportLogsServiceRequest, context: B
 
 function addRecord(message: Message, record: LogRecord, scope: string, now: number): void {
   // A record without a trace belongs to no request.
-  if (record.traceId.length !== 16 || record.traceId.every((byte) => byte === 0)) return;
+  if (!isValidId(record.traceId, 16)) return;
   const time = record.timeUnixNano === 0n ? record.observedTimeUnixNano : record.timeUnixNano;
-  const outOfTime = checkRetention(Number(time / NANOSECONDS_IN_MS), getLogsRetention(now), now);
+  const outOfTime = checkRetention(toMilliseconds(time), getLogsRetention(now), now);
   if (outOfTime !== undefined) {
     message.rejected.add(`log_records[].time_unix_nano: ${outOfTime}`);
     return;
@@ -44,8 +44,8 @@ function addRecord(message: Message, record: LogRecord, scope: string, now: numb
   const line = attributes.findNumber('code.line.number', 'code.lineno') ?? 0;
   const text = valueText(record.body) || (attributes.findText('exception.message') ?? '');
   message.logMessages.push({
-    trace_id: hex(record.traceId),
-    span_id: record.spanId.length === 8 ? hex(record.spanId) : '',
+    trace_id: toHex(record.traceId),
+    span_id: isValidId(record.spanId, 8) ? toHex(record.spanId) : '',
     server_span_id: /^[0-9a-f]{16}$/i.test(serverSpan) ? serverSpan.toLowerCase() : '',
     timestamp_ns: time.toString(),
     level: findLevel(record),
@@ -61,8 +61,4 @@ function findLevel({ severityNumber, severityText }: LogRecord): string {
   const number: number = severityNumber;
   const level = LEVELS[Math.floor((number - 1) / 4)];
   return level ?? (truncate(sanitize(severityText), MAX_LEVEL).toLowerCase() || 'info');
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

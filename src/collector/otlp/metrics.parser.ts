@@ -2,10 +2,11 @@ import { hashUuid } from '../../common/hash-uuid.js';
 import type { Measure } from '../../ingestion/bins.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
-import { methodDecoder, readConsumer, statusCodeDecoder } from '../../ingestion/formats/request-decoders.js';
+import { statusCodeDecoder } from '../../ingestion/formats/request-decoders.js';
 import { checkRetention, getTrafficRetention } from '../../ingestion/formats/timestamps.js';
 import type { Message, MetricPoint } from '../message.js';
-import { Attributes } from './attributes.js';
+import { Attributes, findConsumer, findMethod, findStatusCode } from './attributes.js';
+import { toMilliseconds } from './encoding.js';
 import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import {
   AggregationTemporality,
@@ -15,7 +16,6 @@ import {
 import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
 import { type BodyContext, OriginMessages } from './origin.js';
 
-const NANOSECONDS_IN_MS = 1_000_000n;
 const MINUTE_MS = 60_000;
 /** Scope of version 1 of the client libraries; they do not count preflight requests. */
 const LIBRARY_SCOPE = 'apitally';
@@ -83,9 +83,7 @@ function addPoint(message: Message, measured: Measured): void {
     return;
   }
   const attributes = new Attributes(point.attributes);
-  const original = attributes.findText('http.request.method_original');
-  const named = attributes.findText('http.request.method', 'http.method');
-  const method = methodDecoder.decode(named === '_OTHER' ? (original ?? named) : named);
+  const method = findMethod(attributes);
   if (method === undefined) {
     message.rejected.add('data_points[].attributes: must have http.request.method');
     return;
@@ -98,16 +96,13 @@ function addPoint(message: Message, measured: Measured): void {
     return;
   }
   const reader = new LenientReader();
-  const status = attributes.findNumber('http.response.status_code', 'http.status_code');
+  const status = findStatusCode(attributes);
   const route = attributes.findText('http.route') ?? '';
-  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id') ?? '';
   const start = point.startTimeUnixNano;
-  const consumer =
-    identifier.trim() === '' ? null : readConsumer(identifier, 'data_points[].consumer', reader);
   const record: MetricPoint = {
     timestamp,
     env: message.env,
-    consumer,
+    consumer: findConsumer(attributes, 'data_points[].consumer', reader),
     method,
     path: route === '' ? null : normalizeRoutePattern(route),
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
@@ -129,8 +124,7 @@ function addPoint(message: Message, measured: Measured): void {
  * cumulative stream may have begun days ago.
  */
 function findTime({ startTimeUnixNano, timeUnixNano }: HistogramPoint): number {
-  const toMs = (time: bigint) => Number(time / NANOSECONDS_IN_MS);
-  return Math.max(toMs(startTimeUnixNano), toMs(timeUnixNano) - MINUTE_MS);
+  return Math.max(toMilliseconds(startTimeUnixNano), toMilliseconds(timeUnixNano) - MINUTE_MS);
 }
 
 /** The sum of the values, in seconds or bytes; 0 if it is absent or invalid. */

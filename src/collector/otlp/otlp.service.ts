@@ -3,8 +3,10 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
+import { matchesHash } from '../../auth/api-key.js';
+import { findTokenIdentifier } from '../../auth/write-token.js';
 import { Config } from '../../config/config.js';
-import { ApiError, rateLimitExceeded } from '../../http/api-error.js';
+import { ApiError } from '../../http/api-error.js';
 import { isTooLarge } from '../../ingestion/files/gunzip.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { FailedAuthLimiter } from '../../rate-limit/failed-auth-limiter.js';
@@ -39,7 +41,7 @@ export const TOKEN_FAILURES = Symbol('TOKEN_FAILURES');
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 const BEARER = /^Bearer +(\S+)$/i;
 
-const unpack = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
+const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
 const PARSERS: Readonly<
   Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Message[]>
@@ -67,12 +69,12 @@ export class OtlpService {
   }
 
   export(signal: Signal, request: Request): Promise<Outcome> {
-    return this.intake.counted(signal, async () => {
+    return this.intake.countOutcome(signal, async () => {
       const app = await this.authenticate(request);
       const encoding = findEncoding(request);
       if (!encoding)
         throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
-      const isPacked = isGzipNamed(request);
+      const isCompressed = usesGzip(request);
       const env = toEnv(request.get('apitally-env'));
       let rejected = 0;
       const messages = await this.intake.receive(app, request, {
@@ -81,7 +83,7 @@ export class OtlpService {
         maxBytes: this.maxBytes,
         maxUnpackedBytes: this.maxBytes,
         parse: async (body, reserve) => {
-          const bytes = isPacked && body.length > 0 ? await unpackWithin(body, this.maxBytes) : body;
+          const bytes = isCompressed && body.length > 0 ? await decompress(body, this.maxBytes) : body;
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(Math.max(body.length, 2 * bytes.length));
           const digest = `${signal}\n${hash('sha256', bytes)}`;
@@ -100,31 +102,28 @@ export class OtlpService {
     const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
     if (token === undefined)
       throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
-    if (!this.tokens.isKnown(token)) {
-      const exists = () => this.intake.asUnavailable(this.tokens.exists(token));
-      const retryAfter = await this.failedAuth.retryAfter(request.ip, exists);
-      if (retryAfter !== null) throw rateLimitExceeded(retryAfter);
-    }
-    const app = await this.intake.asUnavailable(this.tokens.find(token));
-    if (app) return app;
-    const exceeded = await this.failedAuth.record(request.ip);
-    throw exceeded === null
-      ? new ApiError(401, 'Write token unknown or revoked', CHALLENGE)
-      : rateLimitExceeded(exceeded);
+    const row = await this.intake.asUnavailable(
+      this.failedAuth.authenticate(request.ip, this.tokens.lookup, findTokenIdentifier(token), (found) =>
+        found && !found.revoked && matchesHash(token, found.token_sha256) ? found : undefined,
+      ),
+    );
+    if (!row) throw new ApiError(401, 'Write token unknown or revoked', CHALLENGE);
+    const { id, team_id, framework, disabled } = row;
+    return { id, team_id, framework, disabled };
   }
 }
 
 /** @throws ApiError for an encoding that is not gzip */
-function isGzipNamed(request: Request): boolean {
+function usesGzip(request: Request): boolean {
   const encoding = (request.get('content-encoding') ?? 'identity').trim().toLowerCase();
   if (encoding !== 'gzip' && encoding !== 'identity' && encoding !== '')
     throw new ApiError(415, 'Content-Encoding must be gzip, or left out', { 'Accept-Encoding': 'gzip' });
   return encoding === 'gzip';
 }
 
-async function unpackWithin(body: Buffer, maxBytes: number): Promise<Buffer> {
+async function decompress(body: Buffer, maxBytes: number): Promise<Buffer> {
   try {
-    return await unpack(body, { maxOutputLength: maxBytes });
+    return await gunzipAsync(body, { maxOutputLength: maxBytes });
   } catch (error) {
     if (isTooLarge(error)) throw payloadTooLarge();
     throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');

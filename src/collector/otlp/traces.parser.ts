@@ -13,8 +13,6 @@ import { isGzip, isTooLarge } from '../../ingestion/files/gunzip.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import {
-  methodDecoder,
-  readConsumer,
   responseTimeDecoder,
   sizeDecoder,
   statusCodeDecoder,
@@ -23,11 +21,12 @@ import {
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
-import type { ConsumerRecord, RequestRecord } from '../../ingestion/request-record.js';
+import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
 import type { Message, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
-import { Attributes, attributesJson } from './attributes.js';
+import { Attributes, attributesJson, findConsumer, findMethod, findStatusCode } from './attributes.js';
+import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
 import type { ExportTraceServiceRequest } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import {
@@ -39,7 +38,6 @@ import {
 import { type BodyContext, OriginMessages } from './origin.js';
 import { findWeight } from './sampling.js';
 
-const NANOSECONDS = 1_000_000n;
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
@@ -92,20 +90,18 @@ function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: 
 
 /** Why a span is rejected; undefined if it is accepted. */
 function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): string | undefined {
-  if (traceId.length !== 16 || traceId.every((byte) => byte === 0))
-    return 'spans[].trace_id: must be 16 bytes';
-  if (spanId.length !== 8 || spanId.every((byte) => byte === 0)) return 'spans[].span_id: must be 8 bytes';
-  const outOfTime = checkRetention(Number(startTimeUnixNano / NANOSECONDS), getLogsRetention(now), now);
+  if (!isValidId(traceId, 16)) return 'spans[].trace_id: must be 16 bytes';
+  if (!isValidId(spanId, 8)) return 'spans[].span_id: must be 8 bytes';
+  const outOfTime = checkRetention(toMilliseconds(startTimeUnixNano), getLogsRetention(now), now);
   return outOfTime && `spans[].start_time_unix_nano: ${outOfTime}`;
 }
 
 function toSpanRecord(span: Span, scope_name: string, scope_version: string): SpanRecord {
   const { startTimeUnixNano: start, endTimeUnixNano: end } = span;
-  const parent_span_id = hex(span.parentSpanId);
   return {
-    trace_id: hex(span.traceId),
-    span_id: hex(span.spanId),
-    parent_span_id: parent_span_id.length === 16 && !/^0+$/.test(parent_span_id) ? parent_span_id : '',
+    trace_id: toHex(span.traceId),
+    span_id: toHex(span.spanId),
+    parent_span_id: isValidId(span.parentSpanId, 8) ? toHex(span.parentSpanId) : '',
     name: truncate(sanitize(span.name), MAX_NAME),
     kind: KINDS[span.kind] ?? 'UNSPECIFIED',
     status: STATUSES[span.status?.code ?? 0] ?? 'UNSET',
@@ -141,18 +137,20 @@ function addRequest(message: Message, span: Span, record: SpanRecord): void {
   const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
   const { env } = message;
-  const timestamp = Number(span.startTimeUnixNano / NANOSECONDS);
+  const timestamp = toMilliseconds(span.startTimeUnixNano);
   const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
   const path = route === '' ? null : normalizeRoutePattern(route);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
-  const status = findStatus(attributes, span.status?.code === Status_StatusCode.ERROR);
+  // A failed request without a status counts as a 500.
+  const isError = span.status?.code === Status_StatusCode.ERROR;
+  const status = findStatusCode(attributes) ?? (isError ? 500 : undefined);
   const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
   const received = findSize(attributes, 'request');
   const sent = findSize(attributes, 'response');
   const request_size_bytes = read('http.request.body.size', received, sizeDecoder);
   const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
   const durationMs = Number(duration_ns) / 1e6;
-  const consumer = findConsumer(attributes, reader);
+  const consumer = findConsumer(attributes, 'spans[].consumer', reader);
   const capture = readCapture(span, attributes, trace_id);
   const client_ip = findClient(attributes, capture.request_headers);
   const agent = attributes.findText('user_agent.original', 'http.user_agent');
@@ -209,20 +207,6 @@ function findNamedRoute(name: string, method: string, scope: string): string {
   return isNamed ? name.slice(method.length + 1) : '';
 }
 
-function findMethod(attributes: Attributes): string | undefined {
-  const method = attributes.findText('http.request.method', 'http.method');
-  // Methods that an SDK does not know are `_OTHER`, with the original beside it.
-  const original = method === '_OTHER' ? attributes.findText('http.request.method_original') : undefined;
-  return methodDecoder.decode(original ?? method);
-}
-
-/** A failed request without a status counts as a 500. */
-function findStatus(attributes: Attributes, isError: boolean): number | undefined {
-  return (
-    attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
-  );
-}
-
 function findSize(attributes: Attributes, which: 'request' | 'response'): number | undefined {
   return attributes.findNumber(
     `http.${which}.body.size`,
@@ -247,14 +231,6 @@ function findUrl(attributes: Attributes): string {
   const port = attributes.findNumber('server.port', 'net.host.port');
   const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80) || /:\d+$/.test(host);
   return `${scheme}://${host}${isUsual ? '' : `:${port}`}${target.startsWith('/') ? target : `/${target}`}`;
-}
-
-function findConsumer(attributes: Attributes, reader: LenientReader): ConsumerRecord | null {
-  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id');
-  if (identifier === undefined || identifier.trim() === '') return null;
-  const name = attributes.findText('apitally.consumer.name');
-  const group = attributes.findText('apitally.consumer.group');
-  return readConsumer({ identifier, name, group }, 'spans[].consumer', reader);
 }
 
 function findClient(attributes: Attributes, headers: readonly Header[]): string | null {
@@ -314,8 +290,4 @@ function findException({ events }: Span, own: Attributes): CapturedException | n
     stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
     tracker_event_id: own.findText('apitally.exception.sentry_event_id') ?? null,
   };
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }

@@ -93,7 +93,7 @@ export function toEnginePattern(pattern: string): string {
 
 /**
  * A filter on an array of pairs of name and value. Positive operators hold where any value of that name matches, negative
- * ones where there is one and none matches; an array without the name fulfils `not_exists` alone.
+ * ones where there is one and none matches; an array without the name matches `not_exists` only.
  */
 export function compareHeaders(sql: string, kind: FilterField, filter: Filter, param: string): Predicate {
   const { op, isNegated } = splitNegation(filter.op);

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { RowKey } from '../../request-logs/export/export-body.fields.js';
+import type { RowKey } from '../../request-logs/export/row-key.js';
 
 /** What of a file that broke off is whole. */
 export interface BrokenFile {

@@ -1,18 +1,11 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import type { WriterCoordinator } from '../../common/writer-coordinator.js';
 
 /** Tables of names that monitored applications use; each row has an ID. */
 export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'consumer_groups_v1';
 
 /** IDs fit in a signed 32-bit integer, because public clients store them so (docs/contract.md#ids). */
 const MAX_ID = 2 ** 31 - 1;
-
-/** Assigns IDs to names: small integers, ascending, never reused, one sequence per table. */
-export interface IdGenerator {
-  /** Whether other processes assign IDs too, so that a name may already have an ID from another process. */
-  readonly isShared: boolean;
-  /** IDs for names of an app that have none in the store, in order. */
-  allocate(table: NameTableName, appId: number, names: readonly string[]): Promise<number[]>;
-}
 
 /** The highest ID in a table; 0 if it is empty. */
 export async function findHighestId(store: ClickHouse, table: string): Promise<number> {
@@ -27,26 +20,34 @@ export function requireId(table: string, id: number): number {
   return id;
 }
 
-/** Assigns IDs if this process is the only writer of names. */
-export class SequenceIdGenerator implements IdGenerator {
-  readonly isShared = false;
-  private readonly last = new Map<NameTableName, Promise<number>>();
+/**
+ * Assigns IDs to names: small integers, ascending, never reused, one sequence per table. A name gets the same ID in all processes
+ * with the same coordinator.
+ */
+export class IdGenerator {
+  /** Tables whose highest ID the coordinator has from this process: others may have written without it before. */
+  private readonly initialised = new Set<NameTableName>();
 
-  constructor(private readonly store: ClickHouse) {}
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly coordinator: WriterCoordinator,
+  ) {}
 
-  async allocate(table: NameTableName, _appId: number, names: readonly string[]): Promise<number[]> {
-    const before = this.last.get(table) ?? findHighestId(this.store, table);
-    this.last.set(
-      table,
-      before.then((last) => last + names.length),
-    );
-    try {
-      const last = await before;
-      return names.map((_, index) => requireId(table, last + 1 + index));
-    } catch (error) {
-      this.last.delete(table);
-      throw error;
+  /**
+   * IDs for names of an app that have none in the store, in order.
+   *
+   * @throws StoreUnavailable if the coordinator is unavailable; an ID is never guessed
+   */
+  async allocate(table: NameTableName, appId: number, names: readonly string[]): Promise<number[]> {
+    const qualified = names.map((name) => `${appId}:${name}`);
+    if (this.initialised.has(table)) {
+      const ids = await this.coordinator.allocateIds(table, qualified);
+      if (!ids.includes(0)) return ids.map((id) => requireId(table, id));
     }
+    const highest = await findHighestId(this.store, table);
+    const ids = await this.coordinator.allocateIds(table, qualified, highest);
+    this.initialised.add(table);
+    return ids.map((id) => requireId(table, id));
   }
 }
 

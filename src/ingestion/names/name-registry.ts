@@ -1,11 +1,10 @@
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
-import type { RedisCoordinator } from '../../redis/redis-coordinator.js';
 import type { RequestRecord } from '../request-record.js';
-import { type IdGenerator, SequenceIdGenerator, dateTime64 } from './id-generator.js';
+import { LocalCoordinator, type WriterCoordinator } from '../../common/writer-coordinator.js';
+import { IdGenerator, dateTime64 } from './id-generator.js';
 import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
-import { RedisIdGenerator } from './redis-id-generator.js';
 
 /** The IDs of one request's names; 0 without an endpoint or consumer. */
 export interface RequestIds {
@@ -96,12 +95,15 @@ export class NameRegistry {
   /**
    * The registry of a process, of which it has one for each store.
    *
-   * @param redis coordinates processes that write names; null if this is the only one
+   * @param coordinator shared with the other writers of the store; left out if there are none
    * @param limits for apps without their own limits
    */
-  static create(store: ClickHouse, redis: RedisCoordinator | null, limits = DEFAULT_LIMITS): NameRegistry {
-    const ids = redis ? new RedisIdGenerator(store, redis) : new SequenceIdGenerator(store);
-    return new NameRegistry(store, ids, new NameLimitsLookup(store, limits));
+  static create(
+    store: ClickHouse,
+    coordinator: WriterCoordinator = new LocalCoordinator(),
+    limits = DEFAULT_LIMITS,
+  ): NameRegistry {
+    return new NameRegistry(store, new IdGenerator(store, coordinator), new NameLimitsLookup(store, limits));
   }
 
   /** Each record of an app with its IDs, in order. New names are in the store before this resolves. */

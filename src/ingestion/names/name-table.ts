@@ -78,7 +78,8 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     return found;
   }
 
-  /*     * Registers missing names of an app, in order; those beyond the limit get the overflow name.
+  /**
+   * Registers missing names of an app, in order; those beyond the limit get the overflow name.
    *
    * @param toRow the row of a registered name, as `lookup` would give it
    */

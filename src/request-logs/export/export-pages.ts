@@ -1,6 +1,6 @@
 import type { AppScope } from '../../apps/apps.service.js';
 import type { RowSource } from '../../exports/row-pages.js';
-import type { RowKey } from './export-body.fields.js';
+import type { RowKey } from './row-key.js';
 import { type ExportQuery, type ExportRange, isCheap } from './export-statement.js';
 import type { ExportRepository } from './export.repository.js';
 

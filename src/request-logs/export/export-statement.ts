@@ -10,7 +10,7 @@ import {
 import { type FileFormat, isTyped } from '../../common/formats/file-format.js';
 import type { Window } from '../../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../../ingestion/capture.js';
-import type { RowKey } from './export-body.fields.js';
+import type { RowKey } from './row-key.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
 /** What is to be exported. */
@@ -310,7 +310,7 @@ export function selectRows(
   query: ExportQuery,
   range: ExportRange,
   limit: number | undefined,
-): Predicate & { columns: readonly string[]; isText: boolean } {
+): Predicate & { columns: readonly string[]; jsonLine?: string } {
   const { format, fields } = query;
   const isText = format === 'ndjson' || fields === 'whole';
   const { from, columns, params } = readRows(appId, query, range);
@@ -322,7 +322,7 @@ export function selectRows(
         : toValues(fields, columns, format);
   return {
     columns: isText ? ['line'] : fields,
-    isText,
+    ...(isText && { jsonLine: 'line' }),
     sql: `
 SELECT ${values}
 FROM (
@@ -362,7 +362,7 @@ function toValues(fields: readonly ExportField[], columns: ExportColumns, format
   return values.join(',\n  ');
 }
 
-/** The rows of a range that fulfil all filters, with the columns that their values are made of. */
+/** The rows of a range that match all filters, with the columns that their values are made of. */
 function readRows(
   appId: number,
   { fields, format, ...query }: ExportQuery,

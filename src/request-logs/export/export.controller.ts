@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../../auth/account.decorator.js';
 import type { Account } from '../../common/account.js';
-import { AcceptedFormat, type FileAnswer } from '../../common/formats/file-answer.js';
+import { AcceptedFormat, type FileResponse } from '../../common/formats/file-response.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
 import { QueryOperation } from '../../openapi/query-operation.decorator.js';
 import { Input } from '../../validation/input.decorator.js';
@@ -18,11 +18,11 @@ export class ExportController {
     tag: 'Request logs',
     summary: 'Export Request Logs',
     description:
-      'Returns all request logs of a window that fulfil the filters, as one file, oldest first, ties by `request_uuid`. ' +
+      'Returns all request logs of a window that match the filters as one file, oldest first, ties by `request_uuid`. ' +
       'Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit ' +
       'but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues ' +
-      'it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. ' +
-      'A key may run two exports at once.',
+      'it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` after a complete one. ' +
+      'A key may read two files at once, exports and traces together.',
     // Newer public clients use the second.
     path: ['', 'stream'],
     input: ExportRequestLogsInput,
@@ -32,7 +32,7 @@ export class ExportController {
     @CurrentAccount() account: Account,
     @Input() input: ExportRequestLogsInput,
     @AcceptedFormat() acceptedFormat: FileFormat,
-  ): Promise<FileAnswer> {
+  ): Promise<FileResponse> {
     return this.service.export(account, input, acceptedFormat);
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../../common/filters/filter.js';
 import { FILE_FORMATS, type FileFormat } from '../../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../common/time/timestamp.js';
+import { KeyField, type Sample, SampleField } from '../../exports/body.fields.js';
 import { AppInput } from '../../validation/app-input.js';
 import {
   IntegerField,
@@ -20,7 +21,7 @@ import {
 import { notOneOf, sinceNotBeforeUntil } from '../../validation/issues.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { CrossFieldValidated, ValidationContext } from '../../validation/validation-context.js';
-import { type RowKey, RowKeyField, type Sample, SampleField } from './export-body.fields.js';
+import { ROW_KEY, type RowKey } from './row-key.js';
 
 /** The fields of a row, in the order in which they stand in it. */
 export const EXPORT_FIELDS = [
@@ -124,7 +125,7 @@ const MAX_NAMES = 100;
 export class ExportRequestLogsInput extends AppInput implements CrossFieldValidated {
   @LiteralField(FILE_FORMATS, {
     in: 'body',
-    description: 'Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.',
+    description: 'Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
   })
   format?: FileFormat;
@@ -159,7 +160,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
     in: 'body',
     default: [],
     aliases: ALIASES,
-    description: 'Only requests for which all of these hold. Any field can be filtered by, shown or not.',
+    description: 'Filters that a request must all match. They may use fields that are not returned.',
     examples: [[{ field: 'status_code', op: 'gte', value: 500 }]],
   })
   filters: readonly ExportFilter[];
@@ -167,7 +168,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   @SampleField({
     in: 'body',
     description:
-      'A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.',
+      'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
     examples: [0.1],
   })
   sample?: Sample;
@@ -175,15 +176,14 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   @IntegerField({
     in: 'body',
     ge: 1,
-    description: 'The most rows. Without it, all rows come.',
+    description: 'Maximum number of rows. Default: all rows.',
     examples: [100_000],
   })
   limit?: number;
 
-  @RowKeyField({
+  @KeyField<RowKey>(ROW_KEY, {
     in: 'body',
-    description:
-      'Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.',
+    description: 'Only rows after this one. The last complete row of a truncated response continues it.',
     examples: [{ timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid }],
   })
   after?: RowKey;

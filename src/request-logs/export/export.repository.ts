@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../../apps/app-scoped-store.js';
 import type { AppScope } from '../../apps/apps.service.js';
-import type { RowKey } from './export-body.fields.js';
+import type { RowKey } from './row-key.js';
 import { type ExportQuery, type ExportRange, countRows, findEnd, selectRows } from './export-statement.js';
 
-/** The most bytes of one page: a page is in memory as a whole. */
+/** Largest page in bytes: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 
 @Injectable()
@@ -33,7 +33,7 @@ export class ExportRepository {
     return { last, hasOlderRows: found.has_older_rows === 1 };
   }
 
-  /** How many rows of a range fulfil all filters. */
+  /** The number of rows of a range that match all filters. */
   async count(scope: AppScope, query: ExportQuery, range: ExportRange): Promise<number> {
     const { sql, params } = countRows(scope.appId, query, range);
     const [row] = await this.store.rows<{ rows: number }>(scope, 'request_logs.export_count', sql, params);
@@ -41,19 +41,13 @@ export class ExportRepository {
   }
 
   /**
-   * The rows of a range as one file, the first `limit` at most.
+   * The rows of a range as one file, at most `limit`.
    *
-   * @throws an error of which `exceedsLimits` holds, when the range is too large
+   * @throws an error for which `exceedsLimits` is true, if the range is too large
    */
   page(scope: AppScope, query: ExportQuery, range: ExportRange, limit: number | undefined): Promise<Buffer> {
-    const { columns, isText, sql, params } = selectRows(scope.appId, query, range, limit);
-    const options = { maxResultBytes: MAX_PAGE_BYTES, teamId: scope.teamId };
-    return this.store.file(
-      scope,
-      'request_logs.export',
-      { format: query.format, columns, isText, sql },
-      params,
-      options,
-    );
+    const { params, ...file } = selectRows(scope.appId, query, range, limit);
+    const options = { maxResultBytes: MAX_PAGE_BYTES };
+    return this.store.file(scope, 'request_logs.export', { format: query.format, ...file }, params, options);
   }
 }

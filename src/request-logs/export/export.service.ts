@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../../apps/apps.service.js';
 import type { Account } from '../../common/account.js';
-import type { FileAnswer } from '../../common/formats/file-answer.js';
+import type { FileResponse } from '../../common/formats/file-response.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import { type FilePart, FileStreams } from '../../exports/file-streams.js';
@@ -24,7 +24,7 @@ export class ExportService {
     account: Account,
     input: ExportRequestLogsInput,
     acceptedFormat: FileFormat,
-  ): Promise<FileAnswer> {
+  ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;
     const query: ExportQuery = {

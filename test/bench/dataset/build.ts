@@ -6,9 +6,10 @@ import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
 import { Config } from '../../../src/config/config.js';
 import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
 import { serve } from '../rpc.js';
+import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';
 import { insertRequests } from './requests.sql.js';
-import { APPS, CAPTURED, LOG_DAYS, TEAM_KEY } from './shape.js';
+import { CAPTURED, EXPORT_APP, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
 
 const DAY_MS = 86_400_000;
@@ -20,9 +21,10 @@ const YOUNG_BLOCK = 10_000;
 const YOUNG_BLOCKS = 10;
 const SETTLED_AFTER_MS = 5_000;
 const SETTLE_WITHIN_MS = 900_000;
+const STATEMENT_WITHIN_MS = 7_200_000;
 
 /** Builds the data set in `DATA_DIR` and waits until the engine has merged what it wants to merge. */
-async function build(rows: number, anchor: number): Promise<void> {
+async function build(rows: number, anchor: number, exportRows?: number): Promise<void> {
   const store = await ClickHouse.open(new Config());
   try {
     await migrate(store);
@@ -33,12 +35,14 @@ async function build(rows: number, anchor: number): Promise<void> {
       to: Math.floor(start / QUARTER_MS) * QUARTER_MS,
       requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
     };
-    await store.command(insertCounts(past));
-    for (const statement of insertCountsByConsumer(past, rows)) await store.command(statement);
+    for (const statement of [...insertCounts(past), ...insertCountsByConsumer(past, rows)])
+      await run(store, statement);
     for (const [from, to] of toSlices(rows)) {
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
-      await store.command(insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
+      await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
     }
+    if (exportRows !== undefined)
+      for (const statement of insertExportRows(exportRows, rows)) await run(store, statement);
     await settled(store);
     await mergeClosed(store);
   } finally {
@@ -46,12 +50,17 @@ async function build(rows: number, anchor: number): Promise<void> {
   }
 }
 
+/** On a busy machine a statement of the data set takes minutes. */
+function run(store: ClickHouse, statement: string): Promise<void> {
+  return store.command(statement, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
+}
+
 async function writeAccounts(store: ClickHouse, anchor: number) {
   const createdAt = anchor - 400 * DAY_MS;
   const admin = new AdminService(store);
   const { id } = await admin.createTeam('Acme', 'premium', createdAt);
   await admin.createKey(id, { key: TEAM_KEY });
-  for (let app = 1; app <= APPS; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
+  for (let app = 1; app <= EXPORT_APP; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
   for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 
@@ -73,7 +82,7 @@ HAVING count() > 1 AND (table, partition_id) NOT IN (
 async function mergeClosed(store: ClickHouse) {
   const partitions = await store.rows<{ table: string; partition_id: string }>('closed', CLOSED);
   for (const { table, partition_id } of partitions)
-    await store.command(`OPTIMIZE TABLE ${table} PARTITION ID '${partition_id}' FINAL`);
+    await run(store, `OPTIMIZE TABLE ${table} PARTITION ID '${partition_id}' FINAL`);
 }
 
 async function settled(store: ClickHouse) {

@@ -3,6 +3,8 @@ export const HOT_APP = 1;
 /** Share of the rows that are the hot app's, in tenths. */
 export const HOT_TENTHS = 6;
 export const APPS = 5;
+/** The app of `--export-rows`. */
+export const EXPORT_APP = APPS + 1;
 export const ENVS = [
   { name: 'prod', share: 0.85 },
   { name: 'staging', share: 0.1 },

@@ -13,6 +13,7 @@ import {
 import { APPS, COLD_ENDPOINTS, CONSUMER_HISTORY, ENVS, HOT_APP, HOT_ENDPOINTS, HOT_TENTHS } from './shape.js';
 
 const QUARTER_MS = 900_000;
+const MONTH_QUARTERS = 30 * 96;
 const COLD_APPS = APPS - 1;
 const HOT_CELLS = HOT_ENDPOINTS * ENVS.length;
 const COLD_CELLS = COLD_ENDPOINTS * ENVS.length;
@@ -32,10 +33,17 @@ export interface Past {
 
 /**
  * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the landing table for counts. Each quarter-hour has every endpoint
- * in every environment as often as that share of the requests comes to; what comes to none is left out.
+ * in every environment as often as that share of the requests comes to; what comes to none is left out. A statement for each month.
  */
-export function insertCounts({ from, to, requestsPerQuarter }: Past): string {
-  const quarters = Math.floor((to - from) / QUARTER_MS);
+export function insertCounts(past: Past): string[] {
+  const quarters = Math.floor((past.to - past.from) / QUARTER_MS);
+  return Array.from({ length: Math.ceil(quarters / MONTH_QUARTERS) }, (_, month) => {
+    const first = month * MONTH_QUARTERS;
+    return insertQuarters(past, first, Math.min(MONTH_QUARTERS, quarters - first));
+  });
+}
+
+function insertQuarters({ from, requestsPerQuarter }: Past, first: number, count: number): string {
   const endpoints = `if(app = ${HOT_APP}, ${HOT_ENDPOINTS}, ${COLD_ENDPOINTS})`;
   const appShare = `if(app = ${HOT_APP}, ${HOT_TENTHS / 10}, ${(1 - HOT_TENTHS / 10) / COLD_APPS})`;
   const expected = `${requestsPerQuarter} * ${appShare} * log((endpoint + 1) / endpoint) / log(${endpoints} + 1)
@@ -59,7 +67,7 @@ FROM (
     fromUnixTimestamp64Milli(toInt64(${from} + intDiv(number, ${CELLS}) * ${QUARTER_MS}), 'UTC') AS at,
     toUInt64(floor(${expected} * (0.5 + ${unit(31)}) + ${unit(32)})) AS requests,
     toUInt64(floor(requests * ${FAILED_SHARE} + ${unit(33)} * (requests > 0))) AS failed
-  FROM numbers(${quarters * CELLS})
+  FROM numbers(${first * CELLS}, ${count * CELLS})
 )
 ARRAY JOIN [(200, toUInt64(requests - failed)), (404, failed)] AS status
 WHERE status.2 > 0`;

@@ -1,4 +1,4 @@
-import type { CollectorRates } from '../sections/collector.js';
+import type { CollectorRates, OtlpRate } from '../sections/collector.js';
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
 import type { Results } from './results.js';
@@ -54,7 +54,17 @@ const PEERS: readonly Column[] = [
   ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
 ];
 
-function others({ atOnce, beside, exports, team, startUp, afterMb, imports, collector }: Results): string {
+function others({
+  atOnce,
+  beside,
+  exports,
+  team,
+  dashboard,
+  startUp,
+  afterMb,
+  imports,
+  collector,
+}: Results): string {
   const rows = [
     ...atOnce.map(({ title, concurrency, httpPerSecond, floorPerSecond, p95 }) => [
       `${title}, ${concurrency} at once`,
@@ -94,6 +104,12 @@ function others({ atOnce, beside, exports, team, startUp, afterMb, imports, coll
       `bare ${kind} ${figure(perSecond)}/s`,
       figure((team?.teamPerSecond ?? NaN) / perSecond),
     ]),
+    ...Object.entries(dashboard ?? {}).map(([visit, times]) => [
+      `first chart of the dashboard, ${visit === 'first' ? 'first visit' : 'files cached'}`,
+      `${figure(times.chart)} ms from the start, ${figure(times.chart - times.loaded)} ms after load`,
+      `load ${figure(times.loaded)}; apps ${figure(times.appsSent)} to ${figure(times.appsReceived)}; metrics ${figure(times.seriesSent)} to ${figure(times.seriesReceived)}`,
+      '',
+    ]),
     ...(startUp ? [['start-up', figure(startUp.ms, 'ms'), '', '']] : []),
     ...(startUp
       ? [['memory idle, after the run', figure(startUp.idleMb, 'MB'), `after ${figure(afterMb)} MB`, '']]
@@ -104,38 +120,32 @@ function others({ atOnce, beside, exports, team, startUp, afterMb, imports, coll
       `at most ${figure(peakMb)} MB`,
       '',
     ]),
-    ...(collector ? listCollector(collector) : []),
+    ...listCollector(collector ?? {}),
   ];
   return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
 }
 
-function listCollector({ otlp, ...messages }: CollectorRates): string[][] {
+function listCollector({ hub, otlp }: CollectorRates): string[][] {
   return [
-    ...Object.entries(messages).map(([kind, rate]) => [
+    ...Object.entries(hub ?? {}).map(([kind, rate]) => [
       `collector, ${kind} messages of 10 rows, one core`,
       `${figure(rate.messages_per_second)} messages/s, ${figure(rate.rows_per_second)} rows/s`,
       `plain insert ${figure(rate.plain_rows_per_second)} rows/s`,
       figure(rate.ratio),
     ]),
-    [
-      'collector, OTLP spans until their rows are encoded',
-      `${figure(otlp.parsed_spans_per_second)} spans/s`,
-      '',
-      '',
-    ],
-    [
-      'collector, OTLP bodies of 128 requests and 384 other spans, one core',
-      `${figure(otlp.stored_requests_per_second)} requests/s, ${figure(otlp.stored_spans_per_second)} spans/s`,
-      '',
-      '',
-    ],
-    [
-      'collector, OTLP bodies of 512 requests, one core',
-      `${figure(otlp.stored_requests_alone_per_second)} requests/s`,
-      '',
-      '',
-    ],
+    ...(otlp ? listOtlp(otlp) : []),
   ];
+}
+
+function listOtlp(otlp: OtlpRate): string[][] {
+  return [
+    ['spans until their rows are encoded', `${figure(otlp.parsed_spans_per_second)} spans/s`],
+    [
+      'bodies of 128 requests and 384 other spans',
+      `${figure(otlp.stored_requests_per_second)} requests/s, ${figure(otlp.stored_spans_per_second)} spans/s`,
+    ],
+    ['bodies of 512 requests', `${figure(otlp.stored_requests_alone_per_second)} requests/s`],
+  ].map(([what = '', rate = '']) => [`collector, OTLP ${what}, one core`, rate, '', '']);
 }
 
 function sizes(results: Results): string {

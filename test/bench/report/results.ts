@@ -3,6 +3,7 @@ import type { PeerBytes } from '../peers/peers.js';
 import type { AtOnce } from '../sections/at-once.js';
 import type { Beside } from '../sections/beside.js';
 import type { CollectorRates } from '../sections/collector.js';
+import type { DashboardTimes } from '../sections/dashboard.js';
 import type { Exports } from '../sections/exports.js';
 import type { Import } from '../sections/import.js';
 import type { Operation } from '../sections/operations.js';
@@ -26,6 +27,7 @@ export interface Results {
   beside?: Beside;
   exports?: Exports;
   team?: TeamRates;
+  dashboard?: DashboardTimes;
   /** Resident memory of the server after all of the above, in MB. */
   afterMb?: number;
   tables: TableSize[];

@@ -44,6 +44,7 @@ export function checkTargets(results: Results): Target[] {
     atMost('metrics of 24 h by hour, p50 ms', 15, by('metrics-24h')?.stats.http?.p50),
     atMost('metrics of 13 months by day, UTC, p50 ms', 100, by('metrics-13m')?.stats.http?.p50),
     atMost('metrics of 13 months by day, Kolkata, p50 ms', 1_500, by('metrics-13m-kolkata')?.stats.http?.p50),
+    atMost('dashboard: first chart after load, first visit, ms', 300, afterLoad(results)),
     ...againstPostgres(results),
     ...importTargets(results),
   ];
@@ -93,6 +94,10 @@ function eightAtOnce({ atOnce }: Results): number | undefined {
 
 function teamRatio({ team }: Results): number | undefined {
   return ratio(team?.teamPerSecond, team?.barePerSecond['node:http']);
+}
+
+function afterLoad({ dashboard }: Results): number | undefined {
+  return dashboard && dashboard.first.chart - dashboard.first.loaded;
 }
 
 function besideRatio({ beside }: Results): number | undefined {

@@ -5,8 +5,6 @@ import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import { ROOT } from '../workspace.js';
 
-const SCRIPT = fileURLToPath(new URL('../collector/throughput.js', import.meta.url));
-
 /** Rates per second of processor time: one core's, engine and merges included. */
 export interface CollectorRate {
   messages_per_second: number;
@@ -28,12 +26,22 @@ export interface OtlpRate {
 }
 
 /** Messages with counts of ten endpoints each, and files with ten logged requests each; OTLP bodies of spans. */
-export type CollectorRates = Record<'sync' | 'log', CollectorRate> & { otlp: OtlpRate };
+export interface CollectorRates {
+  hub?: Record<'sync' | 'log', CollectorRate>;
+  otlp?: OtlpRate;
+}
 
 /** How fast one core of the collector takes messages, in a process and a store of its own. */
-export async function measureCollector(options: Options): Promise<CollectorRates | undefined> {
-  if (!wants(options, 'collector')) return undefined;
-  progress('collector');
-  const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT], { cwd: ROOT });
-  return JSON.parse(stdout) as CollectorRates;
+export async function measureCollector(options: Options): Promise<CollectorRates> {
+  const rates: CollectorRates = {};
+  if (wants(options, 'collector-hub')) rates.hub = await run<Record<'sync' | 'log', CollectorRate>>('hub');
+  if (wants(options, 'collector-otlp')) rates.otlp = await run<OtlpRate>('otlp');
+  return rates;
+}
+
+async function run<Rates>(part: 'hub' | 'otlp'): Promise<Rates> {
+  progress(`collector, ${part}`);
+  const script = fileURLToPath(new URL(`../collector/${part}.js`, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [script], { cwd: ROOT });
+  return JSON.parse(stdout) as Rates;
 }

@@ -1,19 +1,20 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { HOT_APP, TEAM_KEY } from '../dataset/shape.js';
+import { EXPORT_APP, HOT_APP, TEAM_KEY } from '../dataset/shape.js';
 import { computeStats } from '../load/stats.js';
 import { readMemory, readProcessorSeconds } from '../machine.js';
 import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
+import type { DataSet } from '../workspace.js';
 
 const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
 const PAGE = 'page-100-day';
 const ROUND_MS = 1_500;
 const MEMORY_EVERY_MS = 100;
 
-/** One export of all that the hot app has. */
+/** One export of all that an app has. */
 export interface Export {
   format: string;
   rows: number;
@@ -33,25 +34,30 @@ export interface Exports {
   pageBesideP95: number;
 }
 
-export async function measureExports(service: Service, options: Options): Promise<Exports | undefined> {
+export async function measureExports(
+  service: Service,
+  options: Options,
+  { hasExportRows }: DataSet,
+): Promise<Exports | undefined> {
   const page = service.cases().find(({ id }) => id === PAGE);
   if (!page || !wants(options, 'exports')) return undefined;
+  const app = hasExportRows ? EXPORT_APP : HOT_APP;
   const formats: Export[] = [];
   for (const format of FORMATS) {
     progress(`export as ${format}`);
-    formats.push(await measureExport(service, format));
+    formats.push(await measureExport(service, app, format));
   }
   progress('a page beside an export');
   const pageAloneP95 = computeStats(await service.httpRound(page, 1, ROUND_MS)).p95;
   const leaves = new AbortController();
-  const running = exportAll(service, 'ndjson', leaves.signal).catch(() => undefined);
+  const running = exportAll(service, app, 'ndjson', leaves.signal).catch(() => undefined);
   const pageBesideP95 = computeStats(await service.httpRound(page, 1, ROUND_MS)).p95;
   leaves.abort();
   await running;
   return { formats, pageAloneP95, pageBesideP95 };
 }
 
-async function measureExport(service: Service, format: string): Promise<Export> {
+async function measureExport(service: Service, app: number, format: string): Promise<Export> {
   const { pid } = service.server;
   let peakMb = 0;
   const ended = new AbortController();
@@ -62,7 +68,7 @@ async function measureExport(service: Service, format: string): Promise<Export> 
     }
   })().catch(() => undefined);
   const [startedAt, processorBefore] = [performance.now(), readProcessorSeconds(pid)];
-  const { rows, bytes, firstByteMs } = await exportAll(service, format);
+  const { rows, bytes, firstByteMs } = await exportAll(service, app, format);
   const seconds = (performance.now() - startedAt) / 1_000;
   const processorSeconds = readProcessorSeconds(pid) - processorBefore;
   ended.abort();
@@ -79,12 +85,12 @@ async function measureExport(service: Service, format: string): Promise<Export> 
 }
 
 /** Reads an export and keeps nothing of it. */
-async function exportAll({ port }: Service, format: string, signal?: AbortSignal) {
+async function exportAll({ port }: Service, app: number, format: string, signal?: AbortSignal) {
   const startedAt = performance.now();
   const outgoing = request({
     port,
     method: 'POST',
-    path: `/v1/apps/${HOT_APP}/request-logs`,
+    path: `/v1/apps/${app}/request-logs`,
     headers: { 'Api-Key': TEAM_KEY, TE: 'trailers' },
     ...(signal && { signal }),
   });

@@ -1,9 +1,11 @@
 const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
 const { context, trace } = require('@opentelemetry/api');
 const express = require('express');
+const pino = require('pino');
 const process = require('node:process');
 
 const app = express();
+const logger = pino();
 app.use(express.json());
 app.use((request, _response, next) => {
   const metadata = getRPCMetadata(context.active());
@@ -13,6 +15,7 @@ app.use((request, _response, next) => {
 });
 app.get('/users/:id', (request, response) => {
   trace.getTracer('app').startActiveSpan('load user', (span) => {
+    logger.info(`loading ${request.params.id}`);
     span.end();
     response.json({ id: request.params.id });
   });

@@ -1,3 +1,4 @@
+import importlib.util
 import logging
 import os
 
@@ -7,11 +8,13 @@ from opentelemetry import trace
 app = FastAPI()
 logger = logging.getLogger("app")
 
-if "APITALLY_WRITE_TOKEN" in os.environ:
+if importlib.util.find_spec("apitally"):
     import apitally.fastapi
     from apitally import set_consumer
 
-    apitally.fastapi.init(app, env="prod")
+    # The library has an option instead of OpenTelemetry's variable.
+    rate = float(os.environ.get("OTEL_TRACES_SAMPLER_ARG", "1"))
+    apitally.fastapi.init(app, env="prod", sample_rate=rate)
 else:
     set_consumer = None
 

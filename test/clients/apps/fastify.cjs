@@ -1,9 +1,12 @@
 const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
 const { context, trace } = require('@opentelemetry/api');
+const pino = require('pino');
 const process = require('node:process');
-const fastify = require('fastify');
+const { FastifyOtelInstrumentation } = require('@fastify/otel');
 
-const app = fastify();
+new FastifyOtelInstrumentation({ registerOnInitialization: true });
+const app = require('fastify')();
+const logger = pino();
 app.addHook('preHandler', async (request) => {
   const metadata = getRPCMetadata(context.active());
   const user = request.headers['x-user'];
@@ -11,6 +14,7 @@ app.addHook('preHandler', async (request) => {
 });
 app.get('/users/:id', async (request) => {
   const span = trace.getTracer('app').startSpan('load user');
+  logger.info(`loading ${request.params.id}`);
   span.end();
   return { id: request.params.id };
 });

@@ -6,10 +6,14 @@ import (
 	"net/http"
 	"os"
 
-	"go.opentelemetry.io/contrib/exporters/autoexport"
+	"go.opentelemetry.io/contrib/bridges/otelslog"
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -17,16 +21,22 @@ import (
 
 func main() {
 	ctx := context.Background()
-	exporter, err := autoexport.NewSpanExporter(ctx)
+	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		panic(err)
 	}
-	reader, err := autoexport.NewMetricReader(ctx)
+	metrics, err := otlpmetrichttp.New(ctx)
 	if err != nil {
 		panic(err)
 	}
+	logs, err := otlploghttp.New(ctx)
+	if err != nil {
+		panic(err)
+	}
+	provider := log.NewLoggerProvider(log.WithProcessor(log.NewBatchProcessor(logs)))
+	logger := otelslog.NewLogger("app", otelslog.WithLoggerProvider(provider))
 	otel.SetTracerProvider(sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter)))
-	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(reader)))
+	otel.SetMeterProvider(metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(metrics))))
 	mux := http.NewServeMux()
 	identify := func(request *http.Request) {
 		if user := request.Header.Get("x-user"); user != "" {
@@ -35,6 +45,7 @@ func main() {
 	}
 	mux.HandleFunc("GET /users/{id}", func(writer http.ResponseWriter, request *http.Request) {
 		identify(request)
+		logger.InfoContext(request.Context(), "loading "+request.PathValue("id"))
 		_, span := otel.Tracer("app").Start(request.Context(), "load user")
 		span.End()
 		fmt.Fprintf(writer, `{"id":%q}`, request.PathValue("id"))

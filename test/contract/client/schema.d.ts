@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Export Request Logs
-         * @description Returns all request logs of a window that fulfil the filters, as one file, oldest first, ties by `request_uuid`. Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` behind a whole one. A key may run two exports at once.
+         * @description Returns all request logs of a window that match the filters as one file, oldest first, ties by `request_uuid`. Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` after a complete one. A key may read two files at once, exports and traces together.
          */
         post: operations["exportRequestLogs"];
         delete?: never;
@@ -1142,7 +1142,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["ValidationProblem"];
             };
         };
-        /** @description Too many requests with this key, or too many invalid keys from this address; the latter is answered without the headers of the limit */
+        /** @description Too many requests with this key, or too many invalid keys from this address; the latter response is without the headers of the limit */
         TooManyRequests: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1597,7 +1597,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Format of the answer. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @description Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
                      * @enum {string}
                      */
@@ -1633,7 +1633,7 @@ export interface operations {
                      */
                     fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[];
                     /**
-                     * @description Only requests for which all of these hold. Any field can be filtered by, shown or not.
+                     * @description Filters that a request must all match. They may use fields that are not returned.
                      * @default []
                      * @example [
                      *       {
@@ -1703,17 +1703,17 @@ export interface operations {
                         value?: string | string[];
                     })[];
                     /**
-                     * @description A sample of the rows: a share above 0 and up to 0.5, or about how many rows as an integer. The same rows each time.
+                     * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
                      */
                     sample?: number;
                     /**
-                     * @description The most rows. Without it, all rows come.
+                     * @description Maximum number of rows. Default: all rows.
                      * @example 100000
                      */
                     limit?: number;
                     /**
-                     * @description Only rows behind this one in the order of the answer: the last whole row of an answer that broke off continues it.
+                     * @description Only rows after this one. The last complete row of a truncated response continues it.
                      * @example {
                      *       "timestamp": "2026-11-20T14:05:09.123Z",
                      *       "request_uuid": "0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"

@@ -12,7 +12,7 @@ export interface FileStream {
 }
 
 /** A 200 whose body is a file. */
-export class FileAnswer {
+export class FileResponse {
   constructor(
     readonly format: FileFormat,
     readonly body: Buffer | FileStream,

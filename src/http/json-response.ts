@@ -7,7 +7,7 @@ import { CODINGS, COMPRESSED_FROM_BYTES } from './zstd.js';
 const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/g;
 
 /** A 200 in JSON whose headers say more: where the next page is, and whether a copy of the client is still valid. */
-export class JsonAnswer {
+export class JsonResponse {
   /**
    * @param body JSON text
    * @param isSettled whether all that it describes lies in the past, so that it is likely to stay as it is
@@ -21,7 +21,7 @@ export class JsonAnswer {
 }
 
 /** Sets `Link` (docs/contract.md#link), and `ETag` with what belongs to it (docs/contract.md#conditional-requests). */
-export function setAnswerHeaders(response: Response, { body, isSettled, nextToken }: JsonAnswer): void {
+export function setResponseHeaders(response: Response, { body, isSettled, nextToken }: JsonResponse): void {
   if (nextToken !== undefined)
     response.set('Link', `<${nextPage(response.req.originalUrl, nextToken)}>; rel="next"`);
   if (!isSettled) return;

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
+import { ClickHouseError } from '@clickhouse/client';
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
+import { PRODUCT_VERSION } from '../../config/version.js';
+import type { WriterCoordinator } from '../../common/writer-coordinator.js';
+import { StoreUnavailable } from '../clickhouse.errors.js';
+import { type Parameters, renderParameters } from '../query-parameters.js';
+import { readAll } from '../transport.js';
+import {
+  type CoordinatorCall,
+  type SocketError,
+  type SocketGreeting,
+  findSocketPath,
+} from './store-socket.js';
+
+type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
+type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
+
+/** No server listens: there is no socket, or it is left over from a process that was killed. */
+const NOT_LISTENING = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK']);
+
+/** The server with this data directory has another version. */
+export class VersionMismatch extends Error {
+  override readonly name = 'VersionMismatch';
+  constructor(version: string) {
+    super(
+      `The server that has the data directory open is version ${version}, this command is ${PRODUCT_VERSION}: ` +
+        'use the same version, or stop the server',
+    );
+  }
+}
+
+/**
+ * The embedded engine of the server that has the data directory open, behind the official client's own connection hook, and
+ * the coordinator of its writers. See `StoreSocket`.
+ */
+export class SocketConnection implements Connection {
+  private readonly agent = new Agent({ keepAlive: true });
+  private session = '';
+  private endSession: () => void = () => undefined;
+
+  private constructor(private readonly socketPath: string) {}
+
+  /**
+   * Connects to the server of a data directory; undefined if there is none.
+   *
+   * @throws VersionMismatch if it has another version; StoreUnavailable if it does not respond
+   */
+  static async connect(dataDir: string): Promise<SocketConnection | undefined> {
+    const path = findSocketPath(dataDir);
+    if (path === undefined) return undefined;
+    const connection = new SocketConnection(path);
+    const response = await connection.send('GET', '/').catch((error: unknown) => {
+      if (NOT_LISTENING.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      throw error;
+    });
+    if (!response) return undefined;
+    // The response stays open as long as the session.
+    const [line] = (await once(response, 'data')) as [Buffer];
+    connection.endSession = () => response.destroy();
+    const { version, session } = JSON.parse(line.toString()) as SocketGreeting;
+    connection.session = session;
+    if (version === PRODUCT_VERSION) return connection;
+    await connection.close();
+    throw new VersionMismatch(version);
+  }
+
+  get coordinator(): WriterCoordinator {
+    const call = async (body: CoordinatorCall): Promise<unknown> => {
+      const response = await this.post('coordinator', JSON.stringify(body));
+      return JSON.parse((await readAll(response)).toString());
+    };
+    return {
+      allocateIds: async (...args) => (await call({ method: 'allocateIds', args })) as number[],
+      acquireLocks: async (...args) => (await call({ method: 'acquireLocks', args })) as boolean,
+      releaseLocks: async (...args) => {
+        await call({ method: 'releaseLocks', args });
+      },
+      close: () => undefined,
+    };
+  }
+
+  async exec(params: Params<'exec'>) {
+    const response = await this.runStatement(params);
+    const summary = JSON.parse(String(response.headers['x-summary'])) as Record<string, string>;
+    return {
+      stream: response,
+      query_id: '',
+      summary: summary as never,
+      response_headers: {},
+      http_status_code: 200,
+    };
+  }
+
+  async query(params: Params<'query'>) {
+    return {
+      stream: await this.runStatement(params),
+      query_id: '',
+      response_headers: {},
+      http_status_code: 200,
+    };
+  }
+
+  async command(params: Params<'command'>) {
+    (await this.runStatement(params)).resume();
+    return { query_id: '', response_headers: {}, http_status_code: 200 };
+  }
+
+  async insert({ query, values, ...params }: Params<'insert'>) {
+    const rows = typeof values === 'string' ? values : (await readAll(Readable.from(values))).toString();
+    return this.command({ ...params, query: `${query}\n${rows}` });
+  }
+
+  async ping(): Promise<{ success: true } | { success: false; error: Error }> {
+    try {
+      await this.command({ query: 'SELECT 1 FORMAT Null' });
+      return { success: true };
+    } catch (error) {
+      return { success: false, error: error as Error };
+    }
+  }
+
+  close(): Promise<void> {
+    this.endSession();
+    this.agent.destroy();
+    return Promise.resolve();
+  }
+
+  private runStatement({ query, query_params: values, abort_signal: signal }: Params<'query'>) {
+    // The text of an INSERT contains its rows; a placeholder in them would be data.
+    return this.post('statement', values ? renderParameters(query, values as Parameters) : query, signal);
+  }
+
+  /** @throws ClickHouseError of the engine; StoreUnavailable when the server does not respond */
+  private async post(path: string, body: string, signal?: AbortSignal): Promise<IncomingMessage> {
+    const response = await this.send('POST', `/${this.session}/${path}`, body, signal).catch(
+      (error: unknown) => {
+        signal?.throwIfAborted();
+        throw new StoreUnavailable('the server that has the data directory open does not respond', {
+          cause: error,
+        });
+      },
+    );
+    if (response.statusCode === 200) return response;
+    const { message, code, type } = JSON.parse((await readAll(response)).toString()) as SocketError;
+    if (code === undefined) throw new StoreUnavailable(message);
+    throw new ClickHouseError({ message, code, ...(type !== undefined && { type }) });
+  }
+
+  private async send(
+    method: string,
+    path: string,
+    body?: string,
+    signal?: AbortSignal,
+  ): Promise<IncomingMessage> {
+    const outgoing = request({
+      method,
+      path,
+      socketPath: this.socketPath,
+      agent: this.agent,
+      ...(signal && { signal }),
+    });
+    outgoing.end(body);
+    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+    return response;
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { join, relative, resolve } from 'node:path';
+import { PRODUCT_VERSION } from '../../config/version.js';
+import type { LocalCoordinator, WriterCoordinator } from '../../common/writer-coordinator.js';
+import type { ClickHouse } from '../clickhouse.client.js';
+
+const FILE = 'store.sock';
+/** Bytes of the address of a Unix socket, without the final zero (104 on macOS, 108 on Linux). */
+const MAX_PATH_BYTES = 103;
+
+/** The first line of a session, as JSON. */
+export interface SocketGreeting {
+  version: string;
+  /** ID of the session. */
+  session: string;
+}
+
+/** A process that uses the socket. */
+interface Session {
+  readonly response: ServerResponse;
+  /** Owners of locks that the process acquired. */
+  readonly owners: Set<string>;
+  /** Its running statements. */
+  running: number;
+  hasEnded: boolean;
+}
+
+/** An error of the engine, or of the coordinator, as the socket sends it. */
+export interface SocketError {
+  message: string;
+  code?: string;
+  type?: string;
+}
+
+type CoordinatorMethod = 'allocateIds' | 'acquireLocks' | 'releaseLocks';
+
+/** A call of the coordinator. */
+export type CoordinatorCall = {
+  [Method in CoordinatorMethod]: { method: Method; args: Parameters<WriterCoordinator[Method]> };
+}[CoordinatorMethod];
+
+/**
+ * The socket of a data directory; undefined if its path is too long for the operating system. The shorter one of the absolute and the
+ * relative path is used.
+ */
+export function findSocketPath(dataDir: string): string | undefined {
+  const path = join(resolve(dataDir), FILE);
+  const paths = [path, `./${relative('', path)}`];
+  return paths.find((one) => Buffer.byteLength(one) <= MAX_PATH_BYTES);
+}
+
+/**
+ * The embedded engine for other processes of the same account: only one process can open the data directory, so commands reach it
+ * through the server that did. HTTP on a Unix socket that only the owner of the directory can open.
+ *
+ * - `GET /`: begins a session, which ends with the connection. Then its locks are released, once its statements have ended
+ * - `POST /{session}/statement`: runs the statement in the body; the response is its result
+ * - `POST /{session}/coordinator`: a call of the coordinator of writers
+ */
+export class StoreSocket {
+  private readonly sessions = new Map<string, Session>();
+  private readonly server: Server;
+
+  private constructor(
+    private readonly store: ClickHouse,
+    private readonly coordinator: LocalCoordinator,
+  ) {
+    this.server = createServer((request, response) => void this.respond(request, response));
+    // Statements may take hours.
+    this.server.requestTimeout = 0;
+    this.server.keepAliveTimeout = 60_000;
+  }
+
+  /**
+   * Listens in the data directory, which must be open. Undefined if its path is too long for a socket.
+   *
+   * @throws the error of `listen`
+   */
+  static async listen(
+    dataDir: string,
+    store: ClickHouse,
+    coordinator: LocalCoordinator,
+  ): Promise<StoreSocket | undefined> {
+    const path = findSocketPath(dataDir);
+    if (path === undefined) return undefined;
+    // Left over from a process that was killed: the directory is open in this one only.
+    rmSync(path, { force: true });
+    const socket = new StoreSocket(store, coordinator);
+    // The socket is created within `listen`, with these permissions.
+    const mask = process.umask(0o177);
+    try {
+      await new Promise<void>((ok, no) => {
+        socket.server.once('error', no).listen(path, ok);
+      });
+    } finally {
+      process.umask(mask);
+    }
+    socket.server.unref();
+    return socket;
+  }
+
+  /** Removes the socket and waits for the running statements. */
+  async close(): Promise<void> {
+    const closed = new Promise((ok) => this.server.close(ok));
+    for (const { response } of this.sessions.values()) response.end();
+    this.server.closeIdleConnections();
+    await closed;
+  }
+
+  private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('Connection', this.server.listening ? 'keep-alive' : 'close');
+    if (request.url === '/') {
+      this.begin(response);
+      return;
+    }
+    const [, id = '', operation] = request.url?.split('/') ?? [];
+    const session = this.sessions.get(id);
+    if (!session) {
+      sendJson(response, 404, {
+        message: 'the server that has the data directory open stops',
+      } satisfies SocketError);
+      return;
+    }
+    session.running += 1;
+    try {
+      const body = await readBody(request);
+      if (operation === 'statement') {
+        const { result, summary } = await this.store.relay(body);
+        response.writeHead(200, { 'X-Summary': JSON.stringify(summary ?? {}) }).end(result);
+      } else {
+        const result = await this.coordinate(session, JSON.parse(body) as CoordinatorCall);
+        sendJson(response, 200, result ?? null);
+      }
+    } catch (error) {
+      const { message, code, type } = error as SocketError;
+      if (!response.headersSent)
+        sendJson(response, 500, {
+          message,
+          ...(code !== undefined && { code }),
+          ...(type !== undefined && { type }),
+        } satisfies SocketError);
+    } finally {
+      session.running -= 1;
+      this.releaseEnded(session);
+    }
+  }
+
+  private begin(response: ServerResponse): void {
+    const id = randomUUID();
+    const session: Session = { response, owners: new Set(), running: 0, hasEnded: false };
+    this.sessions.set(id, session);
+    response.once('close', () => {
+      this.sessions.delete(id);
+      session.hasEnded = true;
+      this.releaseEnded(session);
+    });
+    response.write(`${JSON.stringify({ version: PRODUCT_VERSION, session: id } satisfies SocketGreeting)}\n`);
+  }
+
+  /** Releases the locks of a process that ended, once what it wrote is in the store: the engine cannot interrupt a statement. */
+  private releaseEnded({ hasEnded, running, owners }: Session): void {
+    if (hasEnded && running === 0) for (const owner of owners) this.coordinator.releaseAll(owner);
+  }
+
+  private coordinate({ owners }: Session, { method, args }: CoordinatorCall): Promise<unknown> {
+    switch (method) {
+      case 'allocateIds':
+        return this.coordinator.allocateIds(...args);
+      case 'acquireLocks':
+        owners.add(args[1]);
+        return this.coordinator.acquireLocks(...args);
+      case 'releaseLocks':
+        return this.coordinator.releaseLocks(...args);
+    }
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+}

@@ -1,0 +1,87 @@
+import { LRUCache } from 'lru-cache';
+
+/** Coordinates the writers of one store. If it is unavailable, so are writes: its methods reject with StoreUnavailable. */
+export interface WriterCoordinator {
+  /**
+   * The IDs of names: those assigned before, else the next ones of the sequence.
+   *
+   * @param highest the highest ID in the store. The sequence continues from there if it is unknown, or if another writer
+   *   without this coordinator got further
+   * @returns 0 for each name if the sequence is unknown and `highest` is missing
+   */
+  allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]>;
+  /**
+   * Acquires locks for that many milliseconds, or extends them.
+   *
+   * @returns false if another owner has one of them; some of the others may be acquired then
+   */
+  acquireLocks(keys: readonly string[], owner: string, ms: number): Promise<boolean>;
+  /** Releases those locks that the owner has. */
+  releaseLocks(keys: readonly string[], owner: string): Promise<void>;
+  close(): void;
+}
+
+/** By then a name is in the store, which is queried first. */
+const REMEMBERED_MS = 3_600_000;
+const MAX_REMEMBERED = 200_000;
+const SWEEP_EVERY_MS = 60_000;
+
+interface Lock {
+  owner: string;
+  /** On the clock of `performance.now()`. */
+  expiresAt: number;
+}
+
+/** Coordinates the writers of this process, and those that reach it through its socket. */
+export class LocalCoordinator implements WriterCoordinator {
+  private readonly lastIds = new Map<string, number>();
+  private readonly ids = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
+  private readonly locks = new Map<string, Lock>();
+  private sweptAt = performance.now();
+
+  allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]> {
+    return Promise.resolve(names.map((name) => this.allocateId(sequence, name, highest)));
+  }
+
+  acquireLocks(keys: readonly string[], owner: string, ms: number): Promise<boolean> {
+    const now = performance.now();
+    this.sweep(now);
+    const isHeldByOther = (lock: Lock | undefined) => lock && lock.owner !== owner && lock.expiresAt > now;
+    if (keys.some((key) => isHeldByOther(this.locks.get(key)))) return Promise.resolve(false);
+    for (const key of keys) this.locks.set(key, { owner, expiresAt: now + ms });
+    return Promise.resolve(true);
+  }
+
+  releaseLocks(keys: readonly string[], owner: string): Promise<void> {
+    for (const key of keys) if (this.locks.get(key)?.owner === owner) this.locks.delete(key);
+    return Promise.resolve();
+  }
+
+  /** Releases all locks of an owner. */
+  releaseAll(owner: string): void {
+    for (const [key, lock] of this.locks) if (lock.owner === owner) this.locks.delete(key);
+  }
+
+  close(): void {
+    this.locks.clear();
+  }
+
+  private allocateId(sequence: string, name: string, highest: number | undefined): number {
+    const key = `${sequence}/${name}`;
+    const known = this.ids.get(key);
+    if (known !== undefined) return known;
+    const last = this.lastIds.get(sequence) ?? highest;
+    if (last === undefined) return 0;
+    const id = Math.max(last, highest ?? 0) + 1;
+    this.lastIds.set(sequence, id);
+    this.ids.set(key, id);
+    return id;
+  }
+
+  /** Removes expired locks: those of a writer that died are never released. */
+  private sweep(now: number): void {
+    if (now - this.sweptAt < SWEEP_EVERY_MS) return;
+    this.sweptAt = now;
+    for (const [key, { expiresAt }] of this.locks) if (expiresAt <= now) this.locks.delete(key);
+  }
+}

@@ -1,0 +1,27 @@
+import { parseTimestamp, resolveTimestamp } from '../../common/time/timestamp.js';
+import type { KeyMember } from '../../exports/body.fields.js';
+import { type ConstraintViolation, notAString, notATimestamp } from '../../validation/issues.js';
+import { parseUuid } from '../../validation/uuid.js';
+
+/** The key by which rows are ordered. */
+export interface RowKey {
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  readonly request_uuid: string;
+}
+
+export const ROW_KEY: { readonly [Name in keyof RowKey]: KeyMember<RowKey[Name]> } = {
+  timestamp: {
+    schema: { type: 'string', format: 'date-time' },
+    read: (value) => (typeof value === 'string' ? readTime(value) : notAString),
+  },
+  request_uuid: {
+    schema: { type: 'string', format: 'uuid' },
+    read: (value) => (typeof value === 'string' ? parseUuid(value) : notAString),
+  },
+};
+
+function readTime(text: string): number | ConstraintViolation {
+  const timestamp = parseTimestamp(text);
+  return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : resolveTimestamp(timestamp);
+}

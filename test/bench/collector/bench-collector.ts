@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AdminService } from '../../../src/admin/admin.service.js';
+import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
+import { Config } from '../../../src/config/config.js';
+import { Load, type Outgoing } from '../../collector/setup/load.js';
+import { ProductProcess } from '../../setup/product-process.js';
+import { readProcessorSeconds } from '../machine.js';
+
+const SENDERS = 200;
+
+/** The collector in a process and a store of its own, with an app that sends to it. */
+export class BenchCollector {
+  private constructor(
+    /** For stores of other measurements. */
+    readonly directory: string,
+    readonly clientId: string,
+    readonly token: string,
+    private readonly service: ProductProcess,
+  ) {}
+
+  static async start(): Promise<BenchCollector> {
+    const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
+    const dataDir = join(directory, 'service');
+    const [clientId, token] = await withStore(dataDir, async (store) => {
+      const admin = new AdminService(store);
+      const { id } = await admin.createTeam('Bench', 'premium');
+      const app = await admin.createApp(id, 'Bench', 'express');
+      return [app.client_id, (await admin.createWriteToken(app.id)).token] as const;
+    });
+    const service = await ProductProcess.start(
+      ['serve', '--collector'],
+      {
+        DATA_DIR: dataDir,
+        COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+        COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
+        LOG_LEVEL: 'fatal',
+      },
+      { built: 'dist-bench/src', nodeOptions: process.env.BENCH_NODE_OPTIONS?.split(' ') ?? [] },
+    );
+    return new BenchCollector(directory, clientId, token, service);
+  }
+
+  get url(): string {
+    return this.service.collectorUrl;
+  }
+
+  /** Messages a second of processor time, from many senders at once. */
+  measureRate(messages: readonly Outgoing[]): Promise<number> {
+    return ratePerCore(this.service.pid, messages.length, () => new Load(messages).run(SENDERS));
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** How often a second of the process's processor time, engine and merges included. */
+export async function ratePerCore(pid: number, count: number, work: () => Promise<void>): Promise<number> {
+  const before = readProcessorSeconds(pid);
+  await work();
+  return Number((count / (readProcessorSeconds(pid) - before)).toPrecision(4));
+}
+
+export async function withStore<T>(path: string, work: (store: ClickHouse) => Promise<T>): Promise<T> {
+  const store = await ClickHouse.open(new Config({ DATA_DIR: path }));
+  try {
+    await migrate(store);
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
+export function many<T>(length: number, make: (index: number) => T): T[] {
+  return Array.from({ length }, (_, index) => make(index));
+}

@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { buildCount, buildSync } from '../collector/setup/messages.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { eventually } from '../setup/eventually.js';
+import { ProductProcess } from '../setup/product-process.js';
+import { describeEmbedded } from '../setup/store.js';
+
+const LINES = 12_000;
+const PATHS = 400;
+
+describeEmbedded('commands while a server has the data directory open', () => {
+  const data = dataDirectory();
+  const directory = data.env.DATA_DIR!;
+  const socket = join(directory, 'store.sock');
+  let server: ProductProcess;
+
+  beforeAll(async () => {
+    server = await ProductProcess.start(['serve', '--collector'], data.env);
+  });
+
+  afterAll(async () => {
+    await ProductProcess.endAll();
+    data.remove();
+  });
+
+  /** The result of a command. */
+  async function run<Result = Record<string, unknown>>(...args: string[]): Promise<Result> {
+    const { code, out, err } = await ProductProcess.run(args, data.env);
+    expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);
+    return JSON.parse(out[0] ?? 'null') as Result;
+  }
+
+  async function createTenant() {
+    const team = await run<{ id: number }>('team', 'create', '--name', 'Acme');
+    const { key } = await run<{ key: string }>('key', 'create', '--team', String(team.id));
+    const app = await run<{ id: number; client_id: string }>(
+      'app',
+      'create',
+      '--team',
+      String(team.id),
+      '--name',
+      'Shop',
+    );
+    const get = async (path: string) => {
+      const response = await fetch(`${server.apiUrl}/v1/${path}`, { headers: { 'Api-Key': key } });
+      expect(response.status).toBe(200);
+      return (await response.json()) as { data: Record<string, unknown>[] };
+    };
+    const countTraffic = async () => {
+      const since = new Date(Date.now() - 86_400_000 * 2).toISOString();
+      const { data: periods } = await get(`apps/${app.id}/traffic?period=day&since=${since}`);
+      return periods.reduce((sum, { requests }) => sum + Number(requests), 0);
+    };
+    return { ...app, appId: String(app.id), key, get, countTraffic };
+  }
+
+  /** A file with requests of the last hours. */
+  function writeRequests(name: string, lines = LINES): string {
+    const file = join(directory, '..', `${name}-${process.pid}.ndjson`);
+    const now = Date.now();
+    const rows = Array.from({ length: lines }, (_, n) => ({
+      timestamp: new Date(now - 60_000 - n * 100).toISOString(),
+      method: 'GET',
+      url: `https://shop.example.com/${n}`,
+      path: `/path-${n % PATHS}`,
+      status_code: 200,
+      response_time_ms: 12,
+      consumer: { identifier: `consumer ${n % 50}` },
+    }));
+    writeFileSync(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return file;
+  }
+
+  it('gives the socket to the owner only', () => {
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+  });
+
+  it('creates teams, keys and apps that the server knows at once', async () => {
+    const { get, appId } = await createTenant();
+    expect((await get('apps')).data).toEqual([expect.objectContaining({ id: Number(appId), name: 'Shop' })]);
+  });
+
+  it('imports, lists, marks, exports and verifies', async () => {
+    const { appId, countTraffic } = await createTenant();
+    const file = writeRequests('import', 500);
+    expect(await run('import', file, '--app', appId)).toMatchObject({ imported: 500, duplicates: 0 });
+    expect(await run('import', file, '--app', appId)).toMatchObject({ imported: 0, duplicates: 500 });
+    expect(await countTraffic()).toBe(500);
+    await run('endpoint', 'exclude', '--app', appId, '--method', 'GET', '--path', '/path-7');
+    const exported = join(directory, '..', `export-${process.pid}.ndjson`);
+    expect(await run('export', '--app', appId, '--output', exported)).toMatchObject({ rows: 498 });
+    rmSync(exported);
+    expect(await run('write-token', 'create', '--app', appId)).toHaveProperty('token');
+    expect(await run('status')).toHaveProperty('tables');
+    expect(await run('verify')).toMatchObject({ status: 'ok' });
+    expect(await run('migrate')).toMatchObject({ applied: [] });
+    rmSync(file);
+  });
+
+  it('rejects a command as it does without a server', async () => {
+    const { code, err } = await ProductProcess.run(
+      ['app', 'rename', '--app', '999', '--name', 'X'],
+      data.env,
+    );
+    expect(code).toBe(1);
+    expect(err.join('\n')).toContain('999');
+  });
+
+  it('assigns each name one ID when an import and the collector register it at the same time', async () => {
+    const { appId, client_id, get, countTraffic } = await createTenant();
+    const file = writeRequests('names');
+    const importing = run('import', file, '--app', appId);
+    let [next, sent, isDone] = [0, 0, false];
+    void importing.finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      const requests = Array.from({ length: 20 }, () =>
+        buildCount({ path: `/path-${(next += 1) % PATHS}`, consumer: `consumer ${next % 50}` }),
+      );
+      const response = await fetch(`${server.collectorUrl}/v2/${client_id}/prod/sync`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(buildSync({ requests })),
+      });
+      expect(response.status).toBe(202);
+      sent += requests.length;
+    }
+    expect(await importing).toMatchObject({ imported: LINES });
+    const { data: endpoints } = await get(`apps/${appId}/endpoints`);
+    expect(new Set(endpoints.map(({ id }) => id)).size).toBe(PATHS);
+    expect(new Set(endpoints.map(({ path }) => path)).size).toBe(PATHS);
+    const { data: consumers } = await get(`apps/${appId}/consumers?limit=1000`);
+    expect(consumers.map(({ identifier }) => identifier).sort()).toHaveLength(50);
+    expect(await countTraffic()).toBe(LINES + sent);
+    rmSync(file);
+  });
+
+  it('imports each request once when the import is killed and repeated, also at the same time', async () => {
+    const { appId, countTraffic } = await createTenant();
+    const file = writeRequests('killed');
+    for (const killAfterMs of [900, 1_400])
+      await ProductProcess.run(['import', file, '--app', appId], data.env, { killAfterMs });
+    await Promise.all([run('import', file, '--app', appId), run('import', file, '--app', appId)]);
+    expect(await countTraffic()).toBe(LINES);
+    rmSync(file);
+  });
+
+  it('fails with a reason when the server stops, and the next command opens the directory itself', async () => {
+    const { appId, countTraffic } = await createTenant();
+    const file = writeRequests('stopped');
+    const importing = ProductProcess.run(['import', file, '--app', appId], data.env);
+    await eventually(async () => (await countTraffic()) > 0, 60_000, 500);
+    expect(await server.stop()).toBe(0);
+    expect(existsSync(socket)).toBe(false);
+    const { code, err } = await importing;
+    if (code !== 0) expect(err.join('\n')).toContain('the server that has the data directory open');
+    await run('import', file, '--app', appId);
+    await server.launch();
+    expect(await countTraffic()).toBe(LINES);
+    rmSync(file);
+  });
+
+  it('replaces the socket of a server that was killed', async () => {
+    await server.crash();
+    expect(existsSync(socket)).toBe(true);
+    expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+    await server.launch();
+    expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+  });
+
+  it('serves without a socket when the path is too long for one, and says so', async () => {
+    const long = join(directory, '..', `long-${process.pid}-${'d'.repeat(100)}`);
+    mkdirSync(long, { mode: 0o700 });
+    const other = await ProductProcess.start(['serve'], { DATA_DIR: long });
+    expect(other.written).toContain('its path is too long for a socket');
+    const { code, err } = await ProductProcess.run(['team', 'list'], { DATA_DIR: long });
+    expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('is in use by another process')]);
+    await other.stop();
+    rmSync(long, { recursive: true });
+  });
+
+  it('refuses to reach a server of another version', async () => {
+    const other = dataDirectory();
+    const fake = createServer((_, response) =>
+      response.end(JSON.stringify({ version: '0.0.1', session: 'x' })),
+    );
+    await once(fake.listen(join(other.env.DATA_DIR!, 'store.sock')), 'listening');
+    const { code, err } = await ProductProcess.run(['team', 'list'], other.env);
+    expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('version 0.0.1')]);
+    fake.close();
+    other.remove();
+  });
+});
