@@ -47,7 +47,7 @@ describe('request-analytics demo', () => {
     expect(demo.err.join('\n')).toContain('loading');
   });
 
-  it('prints lines that a shell takes and the server answers', async () => {
+  it('prints lines that a shell takes and the server accepts', async () => {
     const [team, logs, traffic] = await Promise.all(lines().map(fetchBody));
     expect(team).toEqual({ id: 1, name: 'Demo' });
     expect(logs.data).toHaveLength(5);
@@ -112,7 +112,7 @@ describe('request-analytics demo', () => {
 });
 
 /** What the server says to a curl line as a shell reads it. */
-// The answers' shape is what the tests are about.
+// The responses' shape is what the tests are about.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 async function fetchBody(line: string): Promise<any> {
   const words = execFileSync('sh', ['-c', `${SHIM}\n${line}`], { encoding: 'utf8' })

@@ -4,6 +4,7 @@ import { ClosedPeriods } from './closed-periods.js';
 import { toIso } from './time.js';
 
 type Schemas = components['schemas'];
+export type Team = Schemas['Team'];
 export type App = Schemas['App'];
 export type Consumer = Schemas['Consumer'];
 export type RequestLog = Schemas['RequestLog'];

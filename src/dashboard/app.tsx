@@ -3,12 +3,16 @@ import { Api, ApiFailure, type App } from './api.js';
 import { ClosedPeriods, PLACE } from './closed-periods.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
+import { formatNumber } from './format.js';
 import { Overview, preloadSeries } from './overview.js';
 import { Popover, Text } from './parts.js';
 import { Requests, useKeys } from './requests.js';
-import { type Session, SessionContext, linkTo, toFailure, useLoad, useSession } from './session.js';
+import { type Session, SessionContext, linkTo, toFailure, useTeam, useWhileVisible } from './session.js';
 import { Countdown, SignIn, explainKey } from './sign-in.js';
 import { type Go, NO_FILTERS, type State, useUrlState } from './state.js';
+
+/** How often a team without data is asked for again. */
+const FIRST_DATA_MS = 10_000;
 
 const STORED_KEY = `${PLACE}api-key`;
 
@@ -97,6 +101,18 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
     const view = state.view === 'overview' ? 'Overview' : 'Requests';
     document.title = app ? `${view} · ${app.name.slice(0, 80)}` : 'Request Analytics';
   }, [state.view, app]);
+  const hasNoData = apps !== null && (apps.length === 0 || app?.envs.length === 0);
+  useWhileVisible(FIRST_DATA_MS, hasNoData, () => {
+    api.forgetRunning();
+    api.apps().then(
+      ({ data }) => {
+        setApps(data.data);
+      },
+      (error: unknown) => {
+        fail(toFailure(error));
+      },
+    );
+  });
   const session = useMemo<Session | null>(
     () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
     [api, apps, app, state, go, retries, fail],
@@ -112,6 +128,7 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
         go={go}
         app={app}
         apps={apps}
+        api={api}
         end={end}
         refresh={() => {
           api.forget();
@@ -122,7 +139,7 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       {session ? (
         <View key={app?.id} />
       ) : apps ? (
-        <NoApp apps={apps} />
+        <NoApp apps={apps} api={api} />
       ) : (
         <main id="main" class="loading" aria-busy="true" />
       )}
@@ -131,8 +148,8 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
   );
 }
 
-function NoApp({ apps }: { apps: App[] }) {
-  if (apps.length === 0) return <NoApps />;
+function NoApp({ apps, api }: { apps: App[]; api: Api }) {
+  if (apps.length === 0) return <NoApps api={api} />;
   return (
     <main class="empty-state" id="main">
       <h1>There is no such app</h1>
@@ -173,11 +190,12 @@ function Header(props: {
   go: Go;
   app: App | undefined;
   apps: App[] | null;
+  api: Api;
   end: (why: string | null) => void;
   /** Asks for all that is shown again, also for complete periods. */
   refresh: () => void;
 }) {
-  const { state, go, app, apps } = props;
+  const { state, go, app, apps, api } = props;
   const help = useRef<HTMLDialogElement>(null);
   useKeys((key) => {
     if (key === '?') help.current?.showModal();
@@ -241,7 +259,7 @@ function Header(props: {
             <RangePicker />
             <button
               type="button"
-              class="control icon"
+              class="control icon refresh"
               aria-label="Refresh"
               title="Refresh"
               onClick={props.refresh}
@@ -254,16 +272,16 @@ function Header(props: {
         )}
         <button
           type="button"
-          class="control icon"
+          class="control icon help"
           aria-label="Help"
           aria-keyshortcuts="?"
           onClick={() => help.current?.showModal()}
         >
           ?
         </button>
-        {app && (
+        {apps && (
           <Popover label="Key" class="control">
-            <KeyBox end={props.end} />
+            <KeyBox api={api} end={props.end} />
           </Popover>
         )}
       </div>
@@ -272,18 +290,18 @@ function Header(props: {
   );
 }
 
-function KeyBox({ end }: { end: (why: string | null) => void }) {
-  const { api } = useSession();
-  const team = useLoad('team', () => api.team());
+function KeyBox({ api, end }: { api: Api; end: (why: string | null) => void }) {
+  const team = useTeam(api);
   const limit = api.rateLimit;
   return (
     <div class="key-box">
       <p>
-        <span class="muted">Team</span> {team.value ? <Text>{team.value.data.name}</Text> : '…'}
+        <span class="muted">Team</span> {team ? <Text>{team.name}</Text> : '…'}
       </p>
       {limit && (
         <p>
-          <span class="muted">Requests left in this minute</span> {limit.remaining} of {limit.limit}
+          <span class="muted">Requests left in this minute</span> {formatNumber(limit.remaining)} of{' '}
+          {formatNumber(limit.limit)}
         </p>
       )}
       <button

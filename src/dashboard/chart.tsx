@@ -58,10 +58,21 @@ function niceCeiling(value: number): number {
   return ([1, 1.5, 2, 3, 4, 5, 6, 8, 10].find((step) => step * power >= value) ?? 10) * power;
 }
 
+function isRunning({ end }: Point): boolean {
+  return end > Date.now();
+}
+
+/** A period that runs is named so, because it is smaller than it will be. */
+function namePeriod(point: Point, window: Window): string {
+  return `${formatPeriod(point.start, window)}${isRunning(point) ? ', so far' : ''}`;
+}
+
 interface Scaled {
   /** The marks of the value axis: their place from 0 to 1, and their text. */
   ticks: { at: number; text: string }[];
   data: uPlot.AlignedData;
+  /** Start of the last period while it runs. */
+  runningFrom: number | undefined;
 }
 
 function scale(points: readonly Point[]): Scaled {
@@ -98,7 +109,9 @@ function scale(points: readonly Point[]): Scaled {
     at: at('errors', rate),
     text: `${Number((rate * 100).toPrecision(2))} %`,
   }));
+  const last = points.at(-1);
   return {
+    runningFrom: last && isRunning(last) ? last.start : undefined,
     ticks: [...errorTicks, ...timeTicks, ...requestTicks],
     data: [
       points.map(({ start, end }) => (start + end) / 2000),
@@ -113,12 +126,21 @@ function scale(points: readonly Point[]): Scaled {
   };
 }
 
+/** The indices of values between two that are not known. */
+function listIsolated({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isKnown = (index: number) => typeof values[index] === 'number';
+  return Array.from(values.keys()).filter(
+    (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
+  );
+}
+
 function createPlot(
   box: HTMLElement,
   window: Window,
   onCursor: (index: number | null) => void,
   onZoom: (from: number, to: number) => void,
-  getTicks: () => Scaled['ticks'],
+  getScaled: () => Scaled,
 ): uPlot {
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   // A canvas needs the colour itself; a custom property has the text `light-dark(…)`.
@@ -138,9 +160,11 @@ function createPlot(
   const line = (stroke: string, width: number, more: uPlot.Series = {}): uPlot.Series => ({
     stroke,
     width,
-    points: { show: false },
+    // A period without neighbours is no line.
+    points: { show: true, size: 4, fill: stroke, filter: listIsolated },
     ...more,
   });
+  const veil = color('veil');
   const axis = { stroke: color('muted'), font, ticks: { show: false } };
   const plot = new uPlot(
     {
@@ -177,8 +201,8 @@ function createPlot(
           size: 52,
           gap: 6,
           grid: { stroke: color('grid'), width: 1 },
-          splits: () => getTicks().map(({ at }) => at),
-          values: () => getTicks().map(({ text }) => text),
+          splits: () => getScaled().ticks.map(({ at }) => at),
+          values: () => getScaled().ticks.map(({ text }) => text),
         },
       ],
       series: [
@@ -192,6 +216,16 @@ function createPlot(
         line(color('status-5'), 1.5, { fill: color('error-fill'), fillTo: LANES.errors.from }),
       ],
       hooks: {
+        draw: [
+          (plot) => {
+            const { ctx, bbox } = plot;
+            const { runningFrom } = getScaled();
+            if (runningFrom === undefined) return;
+            const left = plot.valToPos(runningFrom / 1000, 'x', true);
+            ctx.fillStyle = veil;
+            ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+          },
+        ],
         setCursor: [
           (plot) => {
             onCursor(plot.cursor.idx ?? null);
@@ -207,7 +241,7 @@ function createPlot(
         ],
       },
     },
-    [[], [], [], [], [], [], [], []],
+    getScaled().data,
     box,
   );
   probe.remove();
@@ -253,12 +287,14 @@ export function Chart(props: {
           all.findLastIndex(({ start }) => start < to),
         );
       };
-      plot.current = createPlot(at, window, setCursor, zoomTo, () => latest.current.ticks);
-      plot.current.setData(latest.current.data);
+      plot.current = createPlot(at, window, setCursor, zoomTo, () => latest.current);
     };
     create();
     const resize = new ResizeObserver(() => {
-      plot.current?.setSize({ width: at.clientWidth, height: at.clientHeight });
+      const [width, height] = [at.clientWidth, at.clientHeight];
+      // It is also called for the first size.
+      if (width !== plot.current?.width || height !== plot.current.height)
+        plot.current?.setSize({ width, height });
     });
     resize.observe(at);
     isDark.addEventListener('change', create);
@@ -271,7 +307,7 @@ export function Chart(props: {
   }, [window]);
 
   useEffect(() => {
-    plot.current?.setData(scaled.data);
+    if (plot.current?.data !== scaled.data) plot.current?.setData(scaled.data);
   }, [scaled]);
 
   const move = (index: number, isSelecting: boolean) => {
@@ -336,7 +372,7 @@ export function Chart(props: {
 function describe(point: Point, window: Window): string {
   const errors = point.clientErrors + point.serverErrors;
   return [
-    `${formatPeriod(point.start, window)}: ${formatNumber(point.requests)} requests`,
+    `${namePeriod(point, window)}: ${formatNumber(point.requests)} requests`,
     `${formatNumber(errors)} errors${point.errorRate === null ? '' : `, ${formatShare(point.errorRate)}`}`,
     ...(point.p50 === null ? [] : [`p50 ${formatMs(point.p50)}, p95 ${formatMs(point.p95)}`]),
     ...(point.before === null ? [] : [`${formatNumber(point.before)} requests in the period before`]),
@@ -357,7 +393,7 @@ function Readout({ point, window }: { point: Point | undefined; window: Window }
   return (
     <dl class="readout" aria-hidden="true">
       <div class="period">
-        <dt>{point ? formatPeriod(point.start, window) : 'Drag to zoom'}</dt>
+        <dt>{point ? namePeriod(point, window) : 'Drag to zoom'}</dt>
       </div>
       {items.map(([kind, name, value]) => (
         <div key={kind}>
@@ -389,7 +425,7 @@ export function PointsTable({ points, window }: { points: readonly Point[]; wind
         <tbody>
           {points.toReversed().map((point) => (
             <tr key={point.start}>
-              <th scope="row">{formatPeriod(point.start, window)}</th>
+              <th scope="row">{namePeriod(point, window)}</th>
               <td class="number">{formatNumber(point.requests)}</td>
               <td class="number">{formatNumber(point.before)}</td>
               <td class="number">{formatNumber(point.clientErrors)}</td>

@@ -157,6 +157,7 @@ function Trace({ id, time, uuid }: { id: string; time: number; uuid: string }) {
             Same trace
           </button>
         )}
+        {value && <ApiRequest curl={value.curl} of="Trace" />}
         {others?.length === 0 && <span class="muted">No other request of this trace.</span>}
       </p>
       {others && others.length > 0 && (

@@ -1,11 +1,19 @@
+import type { Api } from './api.js';
 import { CopyButton, Text } from './parts.js';
-import { useSession } from './session.js';
+import { useSession, useTeam } from './session.js';
 
 /** An app that never got data: how it gets some. */
 export function EmptyApp() {
   const { app } = useSession();
-  const collector = `export APITALLY_HUB_BASE_URL=http://${location.hostname}:3001`;
+  const collector = `http://${location.hostname}:3001`;
+  const library = `export APITALLY_HUB_BASE_URL=${collector}`;
   const code = `useApitally(app, { clientId: '${app.client_id}', env: 'prod', requestLogging: { enabled: true } });`;
+  const token = `npm run -s cli -- write-token create --app ${app.id}`;
+  const telemetry = [
+    `export OTEL_EXPORTER_OTLP_ENDPOINT=${collector}`,
+    `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'`,
+    `export OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=prod`,
+  ].join('\n');
   const command = `npm run -s cli -- import access.log.gz --app ${app.id}`;
   return (
     <main class="empty-state" id="main">
@@ -17,25 +25,28 @@ export function EmptyApp() {
         Install the client library (<code>npm install apitally</code>, or that of another language), give it
         the address of your collector, and call it in your code:
       </p>
-      <Command text={collector} />
+      <Command text={library} />
       <Command text={code} />
-      <p>Its first data arrives within a minute. This page shows it after a reload.</p>
+      <p>Its first data arrives within a minute, and this page shows it.</p>
+      <h2>Or use an OpenTelemetry SDK</h2>
+      <p>Create a token, and set these variables for your application:</p>
+      <Command text={token} />
+      <Command text={telemetry} />
       <h2>Or import what you have</h2>
       <p>An access log of nginx or Apache, or one JSON object per line:</p>
       <Command text={command} />
-      <p class="muted">With the embedded engine, stop the service while the import runs.</p>
     </main>
   );
 }
 
 /** A team without an app. */
-export function NoApps() {
+export function NoApps({ api }: { api: Api }) {
+  const team = useTeam(api);
   return (
     <main class="empty-state" id="main">
       <h1>There is no app yet</h1>
-      <p>This key’s team has no app. Create one where the service runs, with the ID of your team:</p>
-      <Command text={'npm run -s cli -- app create --team 1 --name "Shop API"'} />
-      <p>Then reload this page.</p>
+      <p>This key’s team has no app. Create one where the service runs; this page shows it then:</p>
+      <Command text={`npm run -s cli -- app create --team ${team?.id ?? '…'} --name "Shop API"`} />
     </main>
   );
 }

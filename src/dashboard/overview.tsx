@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
-import type { Api, Consumer, MetricsQuery, MetricsRow } from './api.js';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Api, Consumer, Loaded, MetricsQuery, MetricsRow } from './api.js';
 import { Chart, type Point, PointsTable, toPoints } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
-import { Panel, Text } from './parts.js';
+import { ApiRequest, Panel, Text } from './parts.js';
 import {
+  type Load,
   hasFilters,
   listFilters,
   useConsumers,
@@ -74,10 +75,20 @@ export function Overview() {
     metrics: ['requests', 'client_errors', 'server_errors', 'error_rate', 'response_time_p95'],
   });
   const id = JSON.stringify([app.id, whole, window, refreshes]);
-  const series = useLoad(`series ${id}`, () => loadSeries(api, app.id, state, window));
+  const chart = useRef<Promise<unknown>>(undefined);
+  const series = useLoad(`series ${id}`, () => {
+    const loading = loadSeries(api, app.id, state, window);
+    chart.current = loading.catch(() => undefined);
+    return loading;
+  });
+  // The groups take the server longer, and would take it from the chart.
+  const loadGroups = async (query: MetricsQuery) => {
+    await chart.current;
+    return api.metrics(app.id, query, window.to);
+  };
   const totals = useLoad(`totals ${id}`, () => api.metrics(app.id, totalsQuery, window.to));
-  const endpoints = useLoad(`endpoints ${id}`, () => api.metrics(app.id, group('method', 'path'), window.to));
-  const consumers = useLoad(`consumers ${id}`, () => api.metrics(app.id, group('consumer_id'), window.to));
+  const endpoints = useLoad(`endpoints ${id}`, () => loadGroups(group('method', 'path')));
+  const consumers = useLoad(`consumers ${id}`, () => loadGroups(group('consumer_id')));
   const names = useConsumers(toIso(window.from));
 
   const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
@@ -85,7 +96,10 @@ export function Overview() {
   return (
     <main class="overview" id="main">
       <h1 class="visually-hidden">Overview of {app.name}</h1>
-      <Totals row={totals.value?.data[0]} points={points} isBusy={totals.isLoading} />
+      <section class="totals-box" aria-label="Totals">
+        <Totals load={totals} points={points} />
+        {totals.value && <ApiRequest curl={totals.value.curl} of="Totals" />}
+      </section>
       <Panel
         title="Traffic"
         curl={series.value?.curl}
@@ -182,29 +196,30 @@ function EndpointName({ row: { method, path } }: { row: MetricsRow }) {
   );
 }
 
-function Totals(props: { row: MetricsRow | undefined; points: Point[] | undefined; isBusy: boolean }) {
-  const { row, points } = props;
+function Totals({ load, points }: { load: Load<Loaded<MetricsRow[]>>; points: Point[] | undefined }) {
+  const row = load.value?.data[0];
   const now = points && Date.now();
   // The running period is left out of both, or the comparison would say "less" until it ends.
   const whole = points?.filter(({ end }) => end <= (now ?? 0));
   const sum = whole?.reduce((total, { requests }) => total + requests, 0);
   const before = whole?.reduce((total, point) => total + (point.before ?? 0), 0);
   const change = sum !== undefined && before ? sum / before - 1 : null;
-  const empty = row === undefined && !props.isBusy;
+  const isKnown = load.value !== undefined || load.failure !== undefined;
+  const requests = load.value ? formatCompact(row?.requests ?? 0) : '–';
   return (
-    <dl class="totals" aria-busy={props.isBusy}>
-      <Total name="Requests" value={row ? formatCompact(row.requests ?? 0) : empty ? '0' : undefined}>
+    <dl class="totals" aria-busy={load.isLoading}>
+      <Total name="Requests" value={isKnown ? requests : undefined}>
         {change !== null && (
           <span title="Compared with the period before, without the running period">
             {change >= 0 ? '▲' : '▼'} {formatShare(Math.abs(change))}
           </span>
         )}
       </Total>
-      <Total name="Error rate" value={row || empty ? formatShare(row?.error_rate) : undefined} />
-      <Total name="Response time, p50" value={row || empty ? formatMs(row?.response_time_p50) : undefined} />
-      <Total name="Response time, p95" value={row || empty ? formatMs(row?.response_time_p95) : undefined} />
-      <Total name="Apdex, 500 ms" value={row || empty ? (row?.apdex?.toFixed(2) ?? '–') : undefined} />
-      <Total name="Data sent" value={row || empty ? formatBytes(row?.bytes_sent) : undefined} />
+      <Total name="Error rate" value={isKnown ? formatShare(row?.error_rate) : undefined} />
+      <Total name="Response time, p50" value={isKnown ? formatMs(row?.response_time_p50) : undefined} />
+      <Total name="Response time, p95" value={isKnown ? formatMs(row?.response_time_p95) : undefined} />
+      <Total name="Apdex, 500 ms" value={isKnown ? (row?.apdex?.toFixed(2) ?? '–') : undefined} />
+      <Total name="Data sent" value={isKnown ? formatBytes(row?.bytes_sent) : undefined} />
     </dl>
   );
 }

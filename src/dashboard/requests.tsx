@@ -40,9 +40,17 @@ const COLUMNS: readonly Column[] = [
     name: 'Time',
     field: 'timestamp',
     isUsual: true,
-    show: ({ timestamp }, { zone }) => (
-      <time dateTime={timestamp}>{formatTime(Date.parse(timestamp), 'stamp', zone)}</time>
-    ),
+    show: ({ timestamp }, { zone }) => {
+      const [day = '', clock = ''] = formatTime(Date.parse(timestamp), 'stamp', zone).split(', ');
+      return (
+        <time dateTime={timestamp}>
+          <span class="day">{day}</span>
+          <span class="wide">, </span>
+          {clock.slice(0, -4)}
+          <span class="wide">{clock.slice(-4)}</span>
+        </time>
+      );
+    },
   },
   {
     id: 'status',
@@ -241,6 +249,11 @@ export function Requests() {
     open(null);
     body.current?.querySelector<HTMLElement>('.selected a')?.focus();
   }, [open]);
+
+  // A link to a request can lead far down the list.
+  useEffect(() => {
+    if (isCurrent) body.current?.querySelector('.selected')?.scrollIntoView({ block: 'nearest' });
+  }, [isCurrent]);
 
   useKeys((key) => {
     if (key === 'Escape' && state.request !== null) close();

@@ -1,6 +1,6 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Api, ApiFailure, type App, type Consumer } from './api.js';
+import { type Api, ApiFailure, type App, type Consumer, type Team } from './api.js';
 import { type Go, NO_FILTERS, type State, formatState } from './state.js';
 import { type Window, getWindow } from './time.js';
 
@@ -70,6 +70,20 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>): L
     };
   }, [id, retries, fail]);
   return result;
+}
+
+/** The team of the key; undefined until it is loaded. */
+export function useTeam(api: Api): Team | undefined {
+  const [team, setTeam] = useState<Team>();
+  useEffect(() => {
+    api.team().then(
+      ({ data }) => {
+        setTeam(data);
+      },
+      () => undefined,
+    );
+  }, [api]);
+  return team;
 }
 
 /** The consumers that made requests since a time, by ID: the first page of them; undefined while they load. */

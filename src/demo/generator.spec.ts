@@ -69,7 +69,7 @@ describe('15 days of requests', () => {
   });
 
   it.each([200, 201, 204, 304, 400, 401, 402, 403, 404, 409, 422, 429, 500, 502, 503, 504])(
-    'have answers with status %i',
+    'have responses with status %i',
     (status) => {
       expect(recent.some(({ status_code }) => status_code === status)).toBe(true);
     },

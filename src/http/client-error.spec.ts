@@ -49,7 +49,7 @@ describe('handleClientError', () => {
     socket.destroy();
   });
 
-  it('answers once, however much more comes', () => {
+  it('responds once, however much more comes', () => {
     const { socket, written } = connection();
     for (let n = 0; n < 3; n += 1) handleClientError(error('HPE_INVALID_METHOD'), socket);
     expect(written().match(/HTTP/g)).toHaveLength(1);

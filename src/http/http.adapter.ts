@@ -38,7 +38,7 @@ export class HttpAdapter extends ExpressAdapter {
       setResponseHeaders(response, body);
       return this.reply(response, body.body, statusCode);
     }
-    // Express would answer `If-None-Match: *` with 304.
+    // Express would respond to `If-None-Match: *` with 304.
     if (response.get('ETag') === undefined) delete response.req.headers['if-none-match'];
     if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;

@@ -51,7 +51,7 @@ describe('lookUpCountry', () => {
     expect(lookUpCountry(text)).toBeNull();
   });
 
-  it('answers two upper-case letters or null for every address, and the same each time', () => {
+  it('returns two upper-case letters or null for every address, and the same each time', () => {
     const address = fc.oneof(fc.ipV4(), fc.ipV6());
     fc.assert(
       fc.property(address, (text) => {

@@ -10,7 +10,9 @@ import type { ExplainArguments, Measure } from './tools.js';
 import {
   type Clock,
   createClock,
+  describeRetention,
   describeWindow,
+  findCountedWindow,
   chooseStep,
   findWindowBefore,
   readTime,
@@ -100,15 +102,15 @@ export async function explainChange(
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
   const [whole = NO_REQUESTS] = await queryBoth(METRICS_OF[measure], [], slowFromMs);
   const change = findContribution(measure, whole, whole);
-  const moved = await Promise.all(
-    DIMENSIONS.map(async ({ name, groupBy }) => {
-      const groups = (await queryBoth(METRICS_OF[measure], groupBy, slowFromMs))
-        .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
-        .filter(({ contribution }) => contribution !== 0)
-        .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
-      return { name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) };
-    }),
-  );
+  const moved: { name: string; groupBy: readonly GroupField[]; shown: Moved[]; rest: Moved[] }[] = [];
+  // One after another, so that a call does not have the store's connections for itself.
+  for (const { name, groupBy } of DIMENSIONS) {
+    const groups = (await queryBoth(METRICS_OF[measure], groupBy, slowFromMs))
+      .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
+      .filter(({ contribution }) => contribution !== 0)
+      .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
+    moved.push({ name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) });
+  }
   const ids = moved.flatMap(({ shown }) => listConsumers(shown));
   const consumers = await reader.findConsumers(account, scope.app.id, ids);
   const share = (contribution: number) => (change === 0 ? null : toNumber(contribution / change));
@@ -133,11 +135,14 @@ export async function explainChange(
       return [toRow(name, value, group, share(group.contribution))];
     }),
   ).flat();
+  const [counted, countedBaseline] = [window, baseline].map((one) =>
+    findCountedWindow(one, undefined, clock),
+  ) as [Window, Window];
   const facts = {
     app_id: scope.app.id,
     measure,
-    window: describeWindow(window, clock),
-    baseline: describeWindow(baseline, clock),
+    window: describeWindow(counted, clock),
+    baseline: describeWindow(countedBaseline, clock),
     totals: Object.fromEntries(
       OVERVIEW.map((metric) => [
         metric,
@@ -173,14 +178,17 @@ export async function explainChange(
       ...(isTime ? ['slow', 'slow_before'] : []),
     ],
     rows,
-    leftOut: moved.flatMap(({ name, rest }) => {
-      const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
-      return rest.length === 0
-        ? []
-        : [
-            `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`,
-          ];
-    }),
+    leftOut: [
+      ...describeRetention(baseline, countedBaseline),
+      ...moved.flatMap(({ name, rest }) => {
+        const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
+        return rest.length === 0
+          ? []
+          : [
+              `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`,
+            ];
+      }),
+    ],
   };
   return fitTable(table, max_tokens, (shown) =>
     shown < rows.length

@@ -8,18 +8,16 @@ import { parseUuid } from '../validation/uuid.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { chooseApp } from './scope.js';
 import { ToolError } from './tool.error.js';
-import { type Cell, buildResult, cutCell } from './tool-result.js';
+import { type Cell, RESERVE, buildResult, cutCell, findLast } from './tool-result.js';
 import { cutToTokens, estimateTokens } from './tokens.js';
 import { type GetRequestArguments, PARTS, type Part } from './tools.js';
 import { quoteName, showInvisible, toCell } from './untrusted-text.js';
 import { createClock, formatTime } from './windows.js';
 
-/** Both forms of the result have each text, and JSON escapes some characters: the first guess, and how it shrinks. */
-const FIRST_SHARE = 0.4;
-const SHRINK = 0.75;
-const URL_TOKENS = 120;
-const VALUE_TOKENS = 40;
-const RESERVE = 0.97;
+/** Of the tokens for the parts, a field has at most this share. */
+const SHARE_OF_A_FIELD = 0.05;
+const LEAST_FIELD_TOKENS = 5;
+const EXACT_FIELDS = new Set(['timestamp', 'method', 'client_ip', 'trace_id']);
 
 /** A part of a request as text, from `offset` on. */
 interface Piece {
@@ -47,16 +45,18 @@ export async function getRequest(
     );
   });
   const fields =
-    part === undefined ? describeFields(details, app, formatTime(Date.parse(details.timestamp), clock)) : {};
+    part === undefined ? readFields(details, app, formatTime(Date.parse(details.timestamp), clock)) : {};
   const pieces = readParts(details)
     .filter((one) => part === undefined || one.part === part)
     .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
-  const budget = max_tokens * RESERVE;
-  for (let tokens = max_tokens * FIRST_SHARE; ; tokens *= SHRINK) {
-    const result = render(uuid, app.id, clock.timezone, fields, pieces, Math.floor(tokens));
-    if (tokens < 1 || estimateTokens(JSON.stringify(result)) <= budget) return result;
-  }
+  const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
+  // Both forms of the result have each text, and JSON escapes some characters, so the tokens for the parts are searched for.
+  const tokens = findLast(
+    max_tokens,
+    (count) => estimateTokens(JSON.stringify(renderWith(count))) <= max_tokens * RESERVE,
+  );
+  return renderWith(tokens);
 }
 
 function render(
@@ -68,6 +68,7 @@ function render(
   tokens: number,
 ): CallToolResult {
   const shown = cutPieces(pieces, tokens);
+  const kept = cutFields(fields, tokens);
   const cut = pieces.flatMap(({ part, text, offset }) => {
     const end = (shown.get(part) ?? '').length;
     return end < text.length ? [{ part, offset: offset + end, left: text.length - end }] : [];
@@ -76,11 +77,11 @@ function render(
     title: `Request ${uuid} of app ${appId}; times in ${timezone}`,
     facts: { app_id: appId, request_uuid: uuid, timezone },
     untrusted: {
-      ...fields,
+      ...kept,
       ...Object.fromEntries(Array.from(shown, ([name, text]) => [name, showInvisible(text)])),
     },
     lines: [
-      ...Object.entries(fields).map(
+      ...Object.entries(kept).map(
         ([name, value]) => `${name}: ${typeof value === 'string' ? toCell(value) : String(value ?? '-')}`,
       ),
       ...Array.from(shown, ([name, text]) => `${name}:\n${showInvisible(text)}`),
@@ -106,20 +107,19 @@ function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> 
   return new Map(pieces.map(({ part }) => [part, shown.get(part) ?? '']));
 }
 
-function describeFields(details: RequestDetails, app: App, timestamp: string): Record<string, Cell> {
+function readFields(details: RequestDetails, app: App, timestamp: string): Record<string, Cell> {
   const {
     env,
     consumer,
     consumer_id = null,
     method,
     path,
-    url,
     status_code,
     response_time_ms,
     trace_id,
   } = details;
   const { request_size_bytes, response_size_bytes, client_ip, client_country_iso_code } = details;
-  const fields: Record<string, Cell> = {
+  return {
     app: app.name,
     timestamp,
     env,
@@ -127,7 +127,6 @@ function describeFields(details: RequestDetails, app: App, timestamp: string): R
     consumer_id,
     method,
     path,
-    url,
     status_code,
     response_time_ms,
     request_size_bytes,
@@ -136,18 +135,23 @@ function describeFields(details: RequestDetails, app: App, timestamp: string): R
     client_country_iso_code,
     trace_id,
   };
+}
+
+function cutFields(fields: Readonly<Record<string, Cell>>, tokens: number): Record<string, Cell> {
+  const most = Math.max(LEAST_FIELD_TOKENS, tokens * SHARE_OF_A_FIELD);
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      cutCell(value, name === 'url' ? URL_TOKENS : VALUE_TOKENS),
+      EXACT_FIELDS.has(name) ? value : cutCell(value, most),
     ]),
   );
 }
 
 /** The parts that the request has, in the order of reading. */
 function readParts(details: RequestDetails): Omit<Piece, 'offset'>[] {
-  const { exception, logs, spans } = details;
+  const { url, exception, logs, spans } = details;
   const texts: Readonly<Record<Part, string | null>> = {
+    url,
     request_headers: joinHeaders(details.request_headers),
     request_body_json: details.request_body_json,
     response_headers: joinHeaders(details.response_headers),

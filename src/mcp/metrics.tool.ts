@@ -9,7 +9,9 @@ import { type Cell, fitTable } from './tool-result.js';
 import type { MetricsArguments } from './tools.js';
 import {
   createClock,
+  describeRetention,
   describeWindow,
+  findCountedWindow,
   chooseStep,
   findWindowBefore,
   formatTime,
@@ -52,10 +54,11 @@ export async function queryMetrics(
       group_by: groups,
       filters: toMetricFilters(scope),
     });
+  const counted = findCountedWindow(window, interval, clock);
   const facts = {
     app_id: scope.app.id,
-    window: describeWindow(window, clock),
-    ...(compare && { before: describeWindow(before, clock) }),
+    window: describeWindow(counted, clock),
+    ...(compare && { before: describeWindow(findCountedWindow(before, undefined, clock), clock) }),
   };
   const describeTitle = (what: string) =>
     `${what}, ${facts.window.since} to ${facts.window.until} (${clock.timezone})` +
@@ -74,12 +77,14 @@ export async function queryMetrics(
   const consumers = await reader.findConsumers(account, scope.app.id, listConsumers(shownGroups));
   const toGroupCells = (row: MetricsValues | undefined): Cell[] =>
     groupBy.map((field) => toGroupCell(field, row, consumers));
-  const leftOut =
-    rest.length > 0
+  const leftOut = [
+    ...describeRetention(asked, counted),
+    ...(rest.length > 0
       ? [
           `${rest.length} groups with ${rest.reduce((sum, { now }) => sum + Number(now?.requests ?? 0), 0)} requests; raise top (${top}), or filter`,
         ]
-      : [];
+      : []),
+  ];
   const described = { scope: describeScope(scope), leftOut };
 
   if (interval !== undefined) {

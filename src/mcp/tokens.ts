@@ -3,46 +3,61 @@
  * punctuation is part of it.
  */
 const RUNS =
-  /([A-Z]?[a-z]+|[A-Z]+)|(\d+)|( (?=[A-Za-z!-/:-@[-`{-~]))|([ \t]+)|([\r\n]+)|([!-/:-@[-`{-~]+)|([^\t\n\r -~]+)/g;
-/** Like a word of a language, and not like letters at random: vowels, and no more than three consonants in a row. */
-const WORD = /^(?:[^aeiouy]{0,3}[aeiouy]+)+[^aeiouy]{0,3}$/i;
+  /([A-Z]?[a-z]+|[A-Z]+)|(\d+)|( (?=[A-Za-z!-/:-@[-`{-~]))|( +|\t+|\r+)|(\n+)|([!-/:-@[-`{-~]+)|([^\t\n\r -~]+)/g;
+const VOWEL = /[aeiouy]/i;
+const FOUR_CONSONANTS = /[^aeiouy]{4}/i;
 
+/** Characters for each token. */
 const LETTERS_OF_A_WORD = 4;
-const RANDOM_LETTERS = 1.3;
+const RANDOM_LETTERS = 1.2;
 const DIGITS = 3;
-const PUNCTUATION = 1.4;
 const BLANKS = 16;
 const LINES = 8;
+const PUNCTUATION = 1.4;
+/** A UTF-16 unit has at most three bytes of UTF-8, and no tokenizer makes more tokens than bytes. */
+const OTHER_UNITS = 1 / 3;
+
+/** No text has fewer tokens than a token for so many characters. */
+export const MOST_CHARACTERS = BLANKS;
 
 /**
  * An upper estimate of the tokens of a text. Tokenizers differ by model and are large, so none is shipped; a test compares
- * the estimate with two of them. Ordinary results have about four fifths of it. Characters outside ASCII count as
- * one token for each byte, which none exceeds.
+ * the estimate with two of them. Ordinary results have about four fifths of it.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;
-  for (const [run, word, digits, blank, blanks, lines, punctuation] of text.matchAll(RUNS)) {
-    if (word !== undefined)
-      tokens += Math.ceil(run.length / (WORD.test(run) ? LETTERS_OF_A_WORD : RANDOM_LETTERS));
-    else if (digits !== undefined) tokens += Math.ceil(run.length / DIGITS);
-    else if (blank !== undefined) continue;
-    else if (blanks !== undefined) tokens += Math.ceil(run.length / BLANKS);
-    else if (lines !== undefined) tokens += Math.ceil(run.length / LINES);
-    else if (punctuation !== undefined) tokens += Math.ceil(run.length / PUNCTUATION);
-    else tokens += Buffer.byteLength(run);
-  }
+  for (const run of text.matchAll(RUNS)) tokens += countRun(run);
   return tokens;
 }
 
 /** The beginning of a text that has at most so many tokens, without half a character at its end. */
 export function cutToTokens(text: string, tokens: number): string {
-  if (text.length * 4 <= tokens || estimateTokens(text) <= tokens) return text;
-  let [fits, exceeds] = [0, Math.min(text.length, tokens * BLANKS)];
-  while (exceeds - fits > 1) {
-    const middle = (fits + exceeds) >> 1;
-    if (estimateTokens(text.slice(0, middle)) <= tokens) fits = middle;
-    else exceeds = middle;
+  let left = tokens;
+  for (const run of text.matchAll(RUNS)) {
+    const count = countRun(run);
+    if (count > left) {
+      const kept = text.slice(0, run.index + Math.floor(left * charactersFor(run)));
+      // A blank at the end is no part of a word any more, and a pair of surrogates is one character.
+      return kept.replace(/(?:[\uD800-\uDBFF]| )$/, '');
+    }
+    left -= count;
   }
-  const isHalf = /[\uD800-\uDBFF]/.test(text.charAt(fits - 1));
-  return text.slice(0, isHalf ? fits - 1 : fits);
+  return text;
+}
+
+function countRun(run: RegExpExecArray): number {
+  const [text, word, , blank, , , , other] = run;
+  if (blank !== undefined) return 0;
+  if (other !== undefined) return Buffer.byteLength(other);
+  const isWord = word !== undefined && VOWEL.test(word) && !FOUR_CONSONANTS.test(word);
+  return Math.ceil(text.length / (isWord ? LETTERS_OF_A_WORD : charactersFor(run)));
+}
+
+/** How many characters of a run have at most one token, whatever they are. */
+function charactersFor([, word, digits, , blanks, lines, punctuation]: RegExpExecArray): number {
+  if (word !== undefined) return RANDOM_LETTERS;
+  if (digits !== undefined) return DIGITS;
+  if (blanks !== undefined) return BLANKS;
+  if (lines !== undefined) return LINES;
+  return punctuation !== undefined ? PUNCTUATION : OTHER_UNITS;
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { cutToTokens, estimateTokens } from './tokens.js';
+import { MOST_CHARACTERS, cutToTokens, estimateTokens } from './tokens.js';
 import { showInvisible, toCell } from './untrusted-text.js';
 
 export type Cell = string | number | null;
@@ -34,7 +34,7 @@ const CELL_TOKENS = [80, 40, 20, 10];
 const ENOUGH_ROWS = 5;
 const SCOPE_TOKENS = 12;
 /** The estimate is of runs of characters; tokens across them are a little more. */
-const RESERVE = 0.97;
+export const RESERVE = 0.97;
 
 /**
  * The table as structured content and as text, with as many of its rows as fit into `maxTokens`, counted over the whole
@@ -48,18 +48,25 @@ export function fitTable(
   more: (shown: number) => Continuation | undefined,
 ): CallToolResult {
   const budget = maxTokens * RESERVE;
+  // A row has at least a token.
+  const candidates = table.rows.slice(0, maxTokens);
   for (const cellTokens of CELL_TOKENS) {
-    const render = (shown: number) => renderTable(table, cellTokens, shown, more(shown));
+    const rows = candidates.map((row) => cutRow(row, table.exactColumns ?? 0, cellTokens));
+    const render = (shown: number) => renderTable(table, rows.slice(0, shown), more(shown));
     const fits = (shown: number) => estimateTokens(JSON.stringify(render(shown))) <= budget;
-    const shown = findLast(table.rows.length, fits);
-    if (shown >= Math.min(ENOUGH_ROWS, table.rows.length) || cellTokens === CELL_TOKENS.at(-1))
+    const shown = findLast(rows.length, fits);
+    if (shown >= Math.min(ENOUGH_ROWS, rows.length) || cellTokens === CELL_TOKENS.at(-1))
       return render(shown);
   }
   throw new Error('unreachable');
 }
 
+function cutRow(row: readonly Cell[], exactColumns: number, tokens: number): Cell[] {
+  return row.map((cell, column) => (column < exactColumns ? cell : cutCell(cell, tokens)));
+}
+
 /** The largest number up to `most` that fits; 0 if none does. */
-function findLast(most: number, fits: (count: number) => boolean): number {
+export function findLast(most: number, fits: (count: number) => boolean): number {
   if (fits(most)) return most;
   let [low, high] = [0, most];
   while (high - low > 1) {
@@ -72,37 +79,31 @@ function findLast(most: number, fits: (count: number) => boolean): number {
 
 function renderTable(
   { title, facts, scope, columns, rows, leftOut, exactColumns = 0 }: Table,
-  cellTokens: number,
-  shown: number,
+  cells: readonly (readonly Cell[])[],
   more: Continuation | undefined,
 ): CallToolResult {
-  const cells = rows
-    .slice(0, shown)
-    .map((row) => row.map((cell, column) => (column < exactColumns ? cell : cutCell(cell, cellTokens))));
   const names = Object.fromEntries(
     Object.entries(scope).map(([name, value]) => [name, cutCell(value, SCOPE_TOKENS)]),
   );
   const isCut = cells.some((row, index) =>
-    row.some((cell, column) => isCutFrom(cell, rows[index]?.[column])),
+    row.some((cell, column) => column >= exactColumns && isCutFrom(cell, rows[index]?.[column])),
   );
-  const statements = [
-    ...leftOut,
-    ...(more ? [more.leftOut] : []),
-    ...(isCut ? ['Values that end in … are cut.'] : []),
-  ];
-  const lines = [
-    Object.entries(names)
-      .map(([name, value]) => `${name}=${toText(value)}`)
-      .join(' '),
-    columns.join('|'),
-    ...cells.map((row) => row.map(toText).join('|')),
-  ];
   return buildResult({
     title,
     facts,
     untrusted: { ...names, columns, rows: cells },
-    lines,
-    leftOut: statements,
+    lines: [
+      Object.entries(names)
+        .map(([name, value]) => `${name}=${toText(value)}`)
+        .join(' '),
+      columns.join('|'),
+      ...cells.map((row) => row.map(toText).join('|')),
+    ],
+    leftOut: [
+      ...leftOut,
+      ...(more ? [more.leftOut] : []),
+      ...(isCut ? ['the ends of values that end in …; get_request has them in full'] : []),
+    ],
     next: more?.next,
   });
 }
@@ -110,13 +111,14 @@ function renderTable(
 /** The text of an application with at most so many tokens, in visible characters. */
 export function cutCell(cell: Cell, tokens: number): Cell {
   if (typeof cell !== 'string') return cell;
-  const whole = showInvisible(cell);
-  const kept = cutToTokens(whole, tokens);
-  return kept === whole ? whole : `${kept}…`;
+  // Escapes make it longer only, so the rest of a long text need not be looked at.
+  const head = showInvisible(cell.slice(0, tokens * MOST_CHARACTERS + 1));
+  const kept = cutToTokens(head, tokens);
+  return kept === head && cell.length <= tokens * MOST_CHARACTERS ? head : `${kept}…`;
 }
 
 function isCutFrom(shown: Cell, cell: Cell | undefined): boolean {
-  return typeof shown === 'string' && shown !== showInvisible(String(cell));
+  return typeof shown === 'string' && shown.endsWith('…') && !String(cell).endsWith('…');
 }
 
 /** Both forms of a result. Text of applications stands between two lines with a number that it cannot know. */

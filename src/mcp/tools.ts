@@ -18,6 +18,7 @@ export const REQUEST_FIELDS = [
 export type RequestField = (typeof REQUEST_FIELDS)[number];
 
 export const PARTS = [
+  'url',
   'request_headers',
   'request_body_json',
   'response_headers',
@@ -43,10 +44,9 @@ const text = () =>
 const word = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {
     error: ({ input }) =>
-      `must be one of ${words.join(', ')}` +
-      (typeof input === 'string'
-        ? `; nearest to ${quoteName(input)}: ${findNearest(input, words, 1).join()}`
-        : ''),
+      typeof input === 'string'
+        ? `there is no ${quoteName(input)}; nearest: ${findNearest(input, words).join(', ')}`
+        : `must be one of ${words.join(', ')}`,
   });
 /** The arguments of a tool; an error names the nearest known argument. */
 const args = <Shape extends z.ZodRawShape>(shape: Shape) =>

@@ -1,3 +1,5 @@
+import { MOST_CHARACTERS, cutToTokens } from './tokens.js';
+
 /**
  * Controls, direction marks, and characters that are not shown but that a model reads: zero-width and tag characters,
  * variation selectors. The line feed and the tab are not among them.
@@ -14,11 +16,11 @@ export function toCell(text: string): string {
   return showInvisible(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('|', '\\|');
 }
 
+const NAME_TOKENS = 30;
+
 /** A name in a message, in quotes and not longer than a line. */
 export function quoteName(name: string): string {
-  const characters = Array.from(name);
-  const shown = characters.length > MAX_NAME ? `${characters.slice(0, MAX_NAME).join('')}…` : name;
-  return JSON.stringify(showInvisible(shown));
+  const shown = showInvisible(name.slice(0, NAME_TOKENS * MOST_CHARACTERS + 1));
+  const kept = cutToTokens(shown, NAME_TOKENS);
+  return JSON.stringify(kept === shown ? shown : `${kept}…`);
 }
-
-const MAX_NAME = 60;

@@ -1,4 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
+import { planPeriods } from '../app-metrics/metric-periods.js';
+import type { Interval } from '../traffic/periods.js';
 import { minutesRetainedFrom } from '../common/time/retention.js';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import type { Window } from '../common/time/window.js';
@@ -70,6 +72,26 @@ export function chooseStep(from: number, { now }: Clock): number {
 
 export function roundWindow({ start, end }: Window, step: number): Window {
   return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
+}
+
+/** What Query Metrics counts of a window: whole periods, and no more than is kept. The window itself if nothing of it is kept. */
+export function findCountedWindow(
+  { start, end }: Window,
+  interval: Interval | undefined,
+  { now, timezone }: Clock,
+): Window {
+  const { bounds } = planPeriods({ since: start, until: end, now, interval, timezone, byConsumer: false });
+  const [first, last] = [bounds[0], bounds.at(-1)];
+  return first === undefined || last === undefined
+    ? { start, end }
+    : { start: first * 1000, end: last * 1000 };
+}
+
+/** What is missing of a window because it is not kept any more. */
+export function describeRetention(asked: Window, counted: Window): string[] {
+  return counted.start > asked.start
+    ? ['the beginning of the window: metrics are kept for 13 months, by the minute for 32 days']
+    : [];
 }
 
 /** The window of the same length before another. */

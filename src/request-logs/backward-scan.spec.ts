@@ -5,7 +5,7 @@ import { type ScanStep, scanBackwards } from './backward-scan.js';
 const HOUR = 3_600_000;
 const WINDOW = { start: 0, end: 15 * 24 * HOUR };
 
-/** Answers as the store does, and remembers what it was asked. */
+/** Responds as the store does, and remembers what it was asked. */
 function createStore(times: readonly number[]) {
   const steps: (Window & Pick<ScanStep, 'useTermIndex'>)[] = [];
   const newest = times.toSorted((a, b) => b - a);

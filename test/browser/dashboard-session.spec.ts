@@ -125,37 +125,48 @@ describeWithChromium('a session of the dashboard', () => {
       await page.context().setOffline(true);
       await page.getByRole('link', { name: 'Overview' }).click();
       await alert(dashboard, /cannot be reached/);
+      const requests = page.locator('.totals dd').first();
+      expect(await requests.innerText()).toBe('–');
       await dashboard.screenshot('dashboard-offline');
       await page.context().setOffline(false);
       await page.getByRole('alert').waitFor({ state: 'detached' });
-      await dashboard.loaded();
-      expect(await page.locator('.totals dd').first().innerText()).toMatch(/^2/);
+      await requests.filter({ hasText: /^2/ }).waitFor();
     });
   });
 
   describe('of a team', () => {
     it('without an app says how to make one', async () => {
-      const { key } = await app.team();
+      const { key, teamId } = await app.team();
       await dashboard.visit('', key);
-      await dashboard.page.getByText('app create --team').waitFor();
+      await dashboard.page.getByText(`app create --team ${teamId} `).waitFor();
       expect(await dashboard.findings()).toEqual([]);
       await dashboard.screenshot('dashboard-no-app');
+      await dashboard.page.getByRole('button', { name: 'Key' }).click();
+      await dashboard.page.getByRole('button', { name: 'Forget the key' }).click();
+      await dashboard.page.getByLabel('API key').waitFor();
     });
 
-    it('with an empty app says how to get data in', async () => {
-      await dashboard.page.setViewportSize({ width: 360, height: 740 });
-      const { key, appId } = await Tenant.create(app);
+    it('with an empty app says how to get data in, and shows its first data by itself', async () => {
+      const { page } = dashboard;
+      await page.clock.install();
+      await page.setViewportSize({ width: 360, height: 740 });
+      const empty = await Tenant.create(app);
+      const { key, appId } = empty;
       const { body } = await app.get('/v1/apps', key);
       for (const view of ['', '?view=requests']) {
         await dashboard.visit(view, key);
         const text = await dashboard.page.locator('main').innerText();
         expect(text).toContain(`import access.log.gz --app ${appId}`);
+        expect(text).toContain(`write-token create --app ${appId}`);
         expect(text).toContain(`clientId: '${body.data[0].client_id}'`);
         expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
       }
       await dashboard.inBothThemes('dashboard-empty');
       // Nothing is asked about an app that has nothing.
       expect(new Set(dashboard.calls.map(({ path }) => path))).toEqual(new Set(['/v1/apps']));
+      await empty.write({});
+      await page.clock.runFor(11_000);
+      await page.locator('.log-table tbody a').waitFor();
     });
 
     it('says that an app is not its own', async () => {

@@ -280,9 +280,11 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.goBack();
     await dashboard.loaded();
     await page.getByRole('application').focus();
+    const spoken = page.locator('.chart [aria-live]');
+    await page.keyboard.press('End');
+    expect(await spoken.innerText()).toMatch(/\d\d:00, so far: /);
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowRight');
-    const spoken = page.locator('.chart [aria-live]');
     expect(await spoken.innerText()).toMatch(/\d\d:00: [\d,]+ requests; [\d,]+ errors/);
     await page.keyboard.press('Shift+ArrowRight');
     await page.keyboard.press('Shift+ArrowRight');
@@ -417,6 +419,18 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(await page.locator('.log-table tr.selected').count()).toBe(1);
   });
 
+  it('scrolls to the request of a link', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const link = await page.locator('.log-table tbody a').last().getAttribute('href');
+    await dashboard.visit(link!.slice('./'.length), key);
+    const list = await page.locator('.logs .scroll').boundingBox();
+    await eventually(async () => {
+      const row = await page.locator('.log-table tr.selected').boundingBox();
+      return row !== null && row.y + row.height <= list!.y + list!.height;
+    });
+  });
+
   it('copies the request as a curl command that a shell takes', async () => {
     const { page } = dashboard;
     await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
@@ -432,7 +446,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d&method=GET', key);
     const buttons = page.getByRole('button', { name: /^API request of/ });
-    expect(await buttons.count()).toBe(3);
+    expect(await buttons.count()).toBe(4);
     for (const button of await buttons.all()) {
       await button.click();
       await page.getByRole('button', { name: 'Copy as curl' }).click();

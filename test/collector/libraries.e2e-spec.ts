@@ -18,7 +18,7 @@ const SECRETS = {
 
 const NOWHERE = '/v1/nowhere';
 
-/** What is asked of each application, and how it answers. */
+/** What is asked of each application, and how it responds. */
 const CALLS: (Call & { status: number; times?: number })[] = [
   { path: '/v1/users/7?token=s3cret&x=1', headers: { ...ALICE, ...SECRETS }, status: 200 },
   { path: '/v1/users/8', headers: ALICE, status: 200, times: 4 },
@@ -45,7 +45,7 @@ const LOGGED = 20 - 5;
 interface Monitored {
   sample: SampleApp;
   client: Client;
-  /** Bytes of all answers that routes gave. */
+  /** Bytes of all responses that routes gave. */
   bytesSent: number;
 }
 

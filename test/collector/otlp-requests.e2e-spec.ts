@@ -136,7 +136,7 @@ describe('requests of SERVER spans', () => {
     expect(paths.toSorted()).toEqual(['/users/{id}', null]);
   });
 
-  it('shows spans and logs of its trace, whatever order and message they came in, and those of no other request', async () => {
+  it('shows spans and logs of its trace, in any order and message they came in, and those of no other request', async () => {
     const { client, sender } = await start();
     const traceId = randomBytes(16);
     const server = serverSpan({}, { traceId });

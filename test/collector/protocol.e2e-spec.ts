@@ -322,7 +322,7 @@ describe('the collection interface', () => {
     });
   });
 
-  it('answers for its own health', async () => {
+  it('reports its own health', async () => {
     for (const probe of ['live', 'ready'])
       expect((await fetch(`${service.collector.url}/health/${probe}`)).status).toBe(200);
   });

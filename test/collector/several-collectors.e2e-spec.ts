@@ -116,7 +116,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     expect(await requests()).toBe(0);
   });
 
-  it('answer 503 while Redis is away, guess no IDs, and go on when it is back', async () => {
+  it('return 503 while Redis is away, guess no IDs, and go on when it is back', async () => {
     await redis.kill();
     const body = JSON.stringify(buildSync({ requests: [buildCount({ path: '/new' })] }));
     const url = `${second.url}${client.path('sync')}`;

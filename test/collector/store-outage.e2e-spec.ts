@@ -81,7 +81,7 @@ describe('a store that is away for a while', () => {
     expect(responses.map(({ status }) => status)).toEqual([503, 503]);
   });
 
-  it.each([1, 2, 3, 5])('counts a message once when the answers to %d writes were lost', async (times) => {
+  it.each([1, 2, 3, 5])('counts a message once when the responses to %d writes were lost', async (times) => {
     await client.send('sync', buildSync({ requests: [buildCount({ consumer: 'bob' })] }));
     const sync = buildSync({ requests: [buildCount({ consumer: 'bob', request_count: 10 })] });
     const item = buildLogItem();

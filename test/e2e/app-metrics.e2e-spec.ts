@@ -696,7 +696,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(issue).toEqual(valueError(['since'], 'since must be before until', '2026-11-01'));
     });
 
-    it('answers members called like those of every object as any other', async () => {
+    it('returns members called like those of every object as any other', async () => {
       const text = '{"__proto__":{"since":"2026-11-01"},"constructor":1,"metrics":["requests"]}';
       expect(await readIssues(text)).toMatchObject([{ type: 'missing', loc: ['body', 'since'] }]);
       const filters = [{ field: '__proto__', op: 'constructor', value: 'x' }];

@@ -15,7 +15,7 @@ const DECODERS = {
   ...(zstdDecompressSync && { zstd: zstdDecompressSync }),
 };
 
-describe('the compression of answers', () => {
+describe('the compression of responses', () => {
   let app: TestApp;
   let tenant: Tenant;
   const start = Date.now() - 3_600_000;

@@ -31,7 +31,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-/** Asks with a key, or without one, and holds the answer against the document on the way. */
+/** Asks with a key, or without one, and holds the response against the document on the way. */
 async function call(
   path: string,
   key?: string,
@@ -100,7 +100,7 @@ describe('401 (docs/contract.md#errors)', () => {
 describe('403 (docs/contract.md#errors)', () => {
   const text = detail('API access requires the Premium plan');
 
-  it('answers another plan on every operation, counts it, and says how much is left', async () => {
+  it('rejects another plan on every operation, counts it, and says how much is left', async () => {
     const { key } = await app.team('free');
     const ids = { app_id: tenant.appId, request_uuid: log.request_uuid };
     for (const [index, { path }] of operations.entries()) {
@@ -241,7 +241,7 @@ describe('the order of the checks (docs/contract.md#order)', () => {
 
 // The last, because the store does not come back.
 describe('503 (docs/contract.md#errors)', () => {
-  it('answers every operation, and readiness, while the store cannot be reached', async () => {
+  it('serves every operation, and readiness, while the store cannot be reached', async () => {
     await app.store.close();
     const text = detail('Service temporarily unavailable');
     const headers = { ...V1_HEADERS, 'retry-after': expect.stringMatching(/^[1-9]\d*$/) };

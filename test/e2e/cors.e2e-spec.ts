@@ -69,7 +69,7 @@ describe('CORS', () => {
       }
     }));
 
-  it('answers preflights without a key and without counting them', () =>
+  it('responds to preflights without a key and without counting them', () =>
     withApp(ORIGIN, async (app, key) => {
       const preflight = (origin: string, method = 'OPTIONS') =>
         sendRaw(app.url, '/v1/apps/1/metrics', {

@@ -9,7 +9,7 @@ interface EndpointBody {
 }
 
 /** IDs that are valid and name nothing: unknown, past 32 bits, past 2^53, past 64 bits. */
-const NOBODY = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
+const UNKNOWN_ID = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
 
 describe('GET /v1/apps/{app_id}/endpoints', () => {
   let app: TestApp;
@@ -124,7 +124,7 @@ describe('GET /v1/apps/{app_id}/endpoints', () => {
       expect(await shown({ app_env_id: await tenant.envId(env) })).toEqual(expected);
     });
 
-    it.each(NOBODY)('gives an empty list for %s', async (app_env_id) => {
+    it.each(UNKNOWN_ID)('gives an empty list for %s', async (app_env_id) => {
       expect(await shown({ app_env_id })).toEqual([]);
     });
 
@@ -212,7 +212,7 @@ describe('GET /v1/apps/{app_id}/endpoints', () => {
   describe('404', () => {
     beforeAll(startOver);
 
-    it.each(NOBODY)('for the app %s', async (id) => {
+    it.each(UNKNOWN_ID)('for the app %s', async (id) => {
       const response = await app.get(`/v1/apps/${id}/endpoints`, tenant.key);
       expect([response.status, response.text]).toEqual([404, '{"detail":"App not found"}']);
     });

@@ -5,7 +5,7 @@ import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
 const HOUR = 3_600_000;
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
-/** Each way to ask for traffic is answered from another of the store's tables. */
+/** Each way to ask for traffic is read from another of the store's tables. */
 const TRAFFIC: [string, Query][] = [
   ['UTC days', { interval: 'day' }],
   ['UTC hours', { interval: 'hour' }],

@@ -116,7 +116,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     );
 
   describe('rows', () => {
-    it('have the members in their order, whatever the order in the request', async () => {
+    it('have the members in their order, in any order of the request', async () => {
       const [full, bare] = await tenant.write(
         {
           timestamp: start,

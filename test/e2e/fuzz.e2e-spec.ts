@@ -72,7 +72,7 @@ async function checkResponse(request: FuzzedRequest): Promise<void> {
   expect([target, refused]).toEqual([target, bad]);
 }
 
-it('answers every operation as documented, refuses what is invalid, and never fails', async () => {
+it('serves every operation as documented, refuses what is invalid, and never fails', async () => {
   const requests = fc.tuple(...operations.map((operation) => arbitraryRequests(operation, known)));
   await fc.assert(
     fc.asyncProperty(requests, async (some) => {

@@ -271,7 +271,19 @@ describe('a server', () => {
       expect(answer.structured.window.since).toMatch(/\+05:30$/);
       const [row] = readRows(answer);
       expect(row!.period_start).toMatch(/T\d\d:00\+05:30$/);
+      // The window is that of whole periods, which are what is counted.
+      expect(answer.structured.window.since).toMatch(/T\d\d:00\+05:30$/);
+      expect(answer.structured.window.until).toMatch(/T\d\d:00\+05:30$/);
       expect(readRows(answer).reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(9);
+    });
+
+    it('metrics and search_requests say which part of the window is not kept any more', async () => {
+      const answer = await call('metrics', { since: '2020-01-01', metrics: ['requests'] });
+      expect(readRows(answer)).toEqual([{ requests: 9 }]);
+      expect(answer.structured.left_out).toEqual([expect.stringContaining('kept for 13 months')]);
+      expect(Date.parse(answer.structured.window.since)).toBeGreaterThan(Date.now() - 400 * 24 * HOUR_MS);
+      const logs = await call('search_requests', { since: '2020-01-01' });
+      expect(logs.structured.left_out).toEqual([expect.stringContaining('kept for 15 days')]);
     });
 
     it.each([
@@ -388,7 +400,7 @@ describe('a server', () => {
       ['metrics', { timezone: 'Europe/Berln' }, /Europe\/Berlin/],
       ['metrics', { since: 'yesterday' }, /since is "yesterday".*ISO 8601/],
       ['metrics', { since: '1h', until: '2h' }, /since must be before until/],
-      ['metrics', { metrics: ['p95'] }, /nearest to "p95": response_time_p95/],
+      ['metrics', { metrics: ['p95'] }, /there is no "p95"; nearest: response_time_p95/],
       ['metrics', { enviroment: 'prod' }, /no argument "enviroment"; nearest: env/],
       ['metrics', { interval: 'hour', compare: true }, /compare/],
       ['metrics', { max_tokens: 5 }, /max_tokens/],
@@ -402,7 +414,7 @@ describe('a server', () => {
       ['search_requests', { cursor: 'x' }, /cursor is not one of next/],
       ['get_request', { request_uuid: 'x' }, /not a UUID/],
       ['get_request', { request_uuid: '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d' }, /has no request/],
-      ['explain_change', { measure: 'error' }, /nearest to "error": errors/],
+      ['explain_change', { measure: 'error' }, /there is no "error"; nearest: .*errors/],
       ['explain_change', { measure: 'errors', baseline_since: '1h' }, /baseline_since must be before/],
     ])('%s with %j is an error that says how to ask', async (name, args, message) => {
       const answer = await call(name, args);
@@ -448,6 +460,7 @@ describe('a server configured otherwise', () => {
         headers,
         body: JSON.stringify(LIST),
       });
+      await response.text();
       statuses.push([response.status, response.headers.get('x-ratelimit-remaining')]);
     }
     expect(statuses).toEqual([
@@ -483,6 +496,7 @@ describe('a server configured otherwise', () => {
       200,
       'https://agent.example',
     ]);
+    await response.text();
     await other.stop();
   });
 });

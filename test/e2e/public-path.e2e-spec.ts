@@ -17,7 +17,7 @@ describe('PUBLIC_PATH', () => {
   let tenant: Tenant;
 
   beforeAll(async () => {
-    app = await TestApp.start({ PUBLIC_PATH: PREFIX, CORS_ORIGINS: '*' });
+    app = await TestApp.start({ PUBLIC_PATH: PREFIX, CORS_ORIGINS: 'https://a.example' });
     tenant = await Tenant.create(app);
     await tenant.write({}, {});
   });
@@ -82,7 +82,10 @@ describe('PUBLIC_PATH', () => {
       method: 'OPTIONS',
       headers: { Origin: 'https://a.example', 'Access-Control-Request-Method': 'GET' },
     });
-    expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([204, '*']);
+    expect([preflight.status, preflight.headers['access-control-allow-origin']]).toEqual([
+      204,
+      'https://a.example',
+    ]);
   });
 
   it('has the dashboard, its files and the reference below it, and nothing of them at the root', async () => {
@@ -100,6 +103,22 @@ describe('PUBLIC_PATH', () => {
     expect((await sendRaw(app.url, `${PREFIX}/docs`)).headers['content-security-policy']).toMatch(
       /default-src 'none'/,
     );
+  });
+
+  it('serves agents below it, with the check of Origin', async () => {
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+    const headers = { 'Content-Type': 'application/json' };
+    const tools = await send(`${PREFIX}/mcp`, headers, list);
+    expect([tools.status, JSON.parse(tools.text).result.tools.length]).toEqual([200, 5]);
+    const refused = await send(`${PREFIX}/mcp`, { ...headers, Origin: 'https://stranger.example' }, list);
+    expect([refused.status, refused.text]).toEqual([403, detail('Origin not allowed')]);
+    const { text } = await send(`${PREFIX}/llms.txt`);
+    for (const [, link = ''] of text.matchAll(/\]\(([^)]+)\)/g))
+      expect([link, (await send(new URL(link, `${app.url}${PREFIX}/llms.txt`).pathname)).status]).not.toEqual(
+        [link, 404],
+      );
+    for (const path of ['/mcp', '/llms.txt'])
+      expect([path, seen(await send(path, headers, list))]).toEqual([path, NOT_FOUND]);
   });
 
   it.each([

@@ -33,7 +33,7 @@ function percentile(values: readonly number[], share: number): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Infinity;
 }
 
-/** The numbers of an answer's `X-RateLimit-*` headers: limit, remaining, reset. */
+/** The numbers of a response's `X-RateLimit-*` headers: limit, remaining, reset. */
 function numbers({ headers }: HttpResponse): number[] {
   return ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 }

@@ -4,7 +4,7 @@ import { TestApp } from '../setup/app.js';
 import { type Query, Tenant } from '../setup/tenant.js';
 
 /** IDs that are valid and name nothing: unknown, past 32 bits, past 2^53, past 64 bits. */
-const NOBODY = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
+const UNKNOWN_ID = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
 
 describe('filters of GET /v1/apps/{app_id}/request-logs', () => {
   let app: TestApp;
@@ -80,7 +80,7 @@ describe('filters of GET /v1/apps/{app_id}/request-logs', () => {
       await tenant.write({ env: 'prod', consumer: { identifier: 'anna' } }, { consumer: null });
     });
 
-    it.each(NOBODY)('gives an empty page, and no error, for %s', async (id) => {
+    it.each(UNKNOWN_ID)('gives an empty page, and no error, for %s', async (id) => {
       const { status, text } = await tenant.get('request-logs', { [name]: id });
       expect([status, text]).toEqual([200, '{"data":[],"has_more":false}']);
     });

@@ -39,7 +39,7 @@ function variables(receiver: TraceReceiver, env: NodeJS.ProcessEnv = {}): NodeJS
   };
 }
 
-/** Asks as part of a trace; resolves to the answer's status. */
+/** Asks as part of a trace; resolves to the response's status. */
 async function call(service: ProductProcess, path: string, headers: Record<string, string>) {
   const { status } = await sendRaw(service.apiUrl, path, {
     headers: { 'Api-Key': prepared.key, ...headers },

@@ -109,7 +109,7 @@ const PASSING = {
   'content-length': '',
 };
 
-/** All of an answer but what passes; a token that was refused stands in it as it was sent. */
+/** All of a response but what passes; a token that was refused stands in it as it was sent. */
 function comparable({ status, headers, text }: HttpResponse, { next_token = '<none>' }: Values) {
   return { status, text: text.replace(next_token, '<token>'), headers: { ...headers, ...PASSING } };
 }

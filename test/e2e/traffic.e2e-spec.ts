@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** IDs that are valid and name nothing: unknown, past 32 bits, past 2^53, past 64 bits. */
-const NOBODY = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
+const UNKNOWN_ID = [1_999_999_999, '4294967296', '9007199254740993', '99999999999999999999999999'];
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const seconds = (epochMs: number) => iso(epochMs).replace('.000Z', 'Z');
@@ -250,7 +250,7 @@ describe('GET /v1/apps/{app_id}/traffic', () => {
       },
     );
 
-    it.each(NOBODY)('give an empty page, and no error, for the ID %s', async (id) => {
+    it.each(UNKNOWN_ID)('give an empty page, and no error, for the ID %s', async (id) => {
       for (const name of ['app_env_id', 'consumer_id'])
         expect((await tenant.get('traffic', { [name]: id, start: iso(midnight) })).text).toBe(
           '{"data":[],"has_more":false}',

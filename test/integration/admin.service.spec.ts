@@ -7,7 +7,7 @@ import { type OpenStore, openStore } from '../setup/store.js';
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/;
 const UTC_MILLISECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-const NOBODY = 1_999_999_999;
+const UNKNOWN_ID = 1_999_999_999;
 
 describe('AdminService', () => {
   let open: OpenStore;
@@ -77,10 +77,12 @@ describe('AdminService', () => {
     });
 
     it('need a team that is there, and a name', async () => {
-      await expect(admin.createApp(NOBODY, 'Shop', 'express')).rejects.toThrow(`There is no team ${NOBODY}`);
-      await expect(admin.listApps(NOBODY)).rejects.toThrow(AdminError);
+      await expect(admin.createApp(UNKNOWN_ID, 'Shop', 'express')).rejects.toThrow(
+        `There is no team ${UNKNOWN_ID}`,
+      );
+      await expect(admin.listApps(UNKNOWN_ID)).rejects.toThrow(AdminError);
       await expect(admin.createApp(await createTeamId(), ' ', 'express')).rejects.toThrow(AdminError);
-      await expect(admin.requireApp(NOBODY)).rejects.toThrow(`There is no app ${NOBODY}`);
+      await expect(admin.requireApp(UNKNOWN_ID)).rejects.toThrow(`There is no app ${UNKNOWN_ID}`);
     });
   });
 
@@ -135,8 +137,8 @@ describe('AdminService', () => {
     });
 
     it('need a team that is there, and can only be revoked when they are', async () => {
-      await expect(admin.createKey(NOBODY)).rejects.toThrow(`There is no team ${NOBODY}`);
-      await expect(admin.listKeys(NOBODY)).rejects.toThrow(AdminError);
+      await expect(admin.createKey(UNKNOWN_ID)).rejects.toThrow(`There is no team ${UNKNOWN_ID}`);
+      await expect(admin.listKeys(UNKNOWN_ID)).rejects.toThrow(AdminError);
       await expect(admin.revokeKey("x' OR '1")).rejects.toThrow(AdminError);
     });
   });
@@ -208,7 +210,7 @@ describe('AdminService', () => {
       await expect(admin.setExcluded(appId, 'get', '/a', true)).rejects.toThrow(
         `App ${appId} has no endpoint GET /a`,
       );
-      await expect(admin.setExcluded(NOBODY, 'GET', '/a', true)).rejects.toThrow(AdminError);
+      await expect(admin.setExcluded(UNKNOWN_ID, 'GET', '/a', true)).rejects.toThrow(AdminError);
       await expect(admin.setExcluded(otherId, 'GET', '/*', true)).rejects.toThrow(AdminError);
     });
   });
@@ -235,8 +237,8 @@ describe('AdminService', () => {
       const appId = await createAppId();
       for (const change of [
         () => admin.renameApp(appId, ' '),
-        () => admin.renameApp(NOBODY, 'a'),
-        () => admin.renameTeam(NOBODY, 'a'),
+        () => admin.renameApp(UNKNOWN_ID, 'a'),
+        () => admin.renameTeam(UNKNOWN_ID, 'a'),
         () => admin.renameKey('zzzzzzz', 'a'),
       ])
         await expect(change()).rejects.toThrow(AdminError);
@@ -299,7 +301,7 @@ describe('AdminService', () => {
       last_sync_at: expect.stringMatching(UTC_MILLISECONDS),
     });
     expect(await admin.listEnvironments(empty)).toEqual([]);
-    await expect(admin.listEnvironments(NOBODY)).rejects.toThrow(AdminError);
+    await expect(admin.listEnvironments(UNKNOWN_ID)).rejects.toThrow(AdminError);
 
     const { stored, environments, tables } = await admin.readStatus();
     const rowsOf = (kinds: typeof stored, wanted: string) =>

@@ -89,7 +89,7 @@ describe('the product on Distributed tables', () => {
     expect(await count('request_logs_v1_local')).toBe(2);
   });
 
-  it('takes a message once, and a block again where its answer was lost', async () => {
+  it('takes a message once, and a block again where its response was lost', async () => {
     const collector = await TestCollector.start(store, config);
     const path = (kind: string) => `/v2/${clientId}/prod/${kind}`;
     const sync = JSON.stringify(buildSync({ requests: [buildCount({ request_count: 3 })] }));
@@ -122,7 +122,7 @@ describe('the product on Distributed tables', () => {
     expect(await new BatchLog(store).recover(0)).toMatchObject({ completed: 0 });
   });
 
-  it('answers each operation, each row once', async () => {
+  it('serves each operation, each row once', async () => {
     const limits = { TRACES_RATE_LIMIT_PER_SECOND: '100', TRACES_RATE_LIMIT_PER_MINUTE: '100' };
     const api = await ProductProcess.start([], { ...server.env, ...limits, LOG_LEVEL: 'silent' });
     const get = (path: string) => sendRaw(api.apiUrl, path, { headers: { 'Api-Key': key } });

@@ -51,7 +51,7 @@ describe('PageTokens without a configured secret', () => {
     expect((await createTokens(opened[0]!)).verify(token)).toBeUndefined();
   });
 
-  it('ask again when the store could not answer at the start', async () => {
+  it('ask again when the store could not respond at the start', async () => {
     const { store, config } = keep(await openEmptyStore());
     const tokens = new PageTokens(store, config);
     tokens.onModuleInit();

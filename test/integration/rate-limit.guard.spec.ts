@@ -111,7 +111,7 @@ afterEach(async () => {
 });
 
 describe('RateLimitGuard', () => {
-  it('counts down over all routes and answers, then refuses', async () => {
+  it('counts down over all routes and responses, then refuses', async () => {
     const { url } = await listen({ RATE_LIMIT_PER_MINUTE: '4' });
     const before = Math.floor(Date.now() / 1000);
     const responses = [];

@@ -16,8 +16,8 @@ interface Backend {
   port: number;
   agent: Agent;
   isReady: boolean;
-  /** Answers that it gave. */
-  answered: number;
+  /** Responses that it gave. */
+  responses: number;
 }
 
 /**
@@ -34,7 +34,7 @@ export class Balancer {
 
   private constructor(ports: readonly number[]) {
     this.backends = ports.map((port) => {
-      return { port, agent: new Agent({ keepAlive: true }), isReady: false, answered: 0 };
+      return { port, agent: new Agent({ keepAlive: true }), isReady: false, responses: 0 };
     });
     this.asking = setInterval(() => {
       for (const backend of this.backends) void this.askWhetherReady(backend);
@@ -59,9 +59,9 @@ export class Balancer {
     return this.backends.map(({ isReady }) => isReady);
   }
 
-  /** By instance, how many answers it gave so far. */
-  get answered(): number[] {
-    return this.backends.map(({ answered }) => answered);
+  /** By instance, how many responses it gave so far. */
+  get responses(): number[] {
+    return this.backends.map(({ responses }) => responses);
   }
 
   async stop(): Promise<void> {
@@ -85,7 +85,7 @@ export class Balancer {
     const asked = request({ host: '127.0.0.1', port, agent, method, path, headers: passed(headers) });
     asked.on('error', (error: NodeJS.ErrnoException) => refuse(error.code ?? error.message));
     asked.on('response', (response) => {
-      backend.answered += 1;
+      backend.responses += 1;
       outgoing.writeHead(response.statusCode ?? 502, passed(response.headers));
       response.on('error', () => outgoing.destroy()).pipe(outgoing);
     });

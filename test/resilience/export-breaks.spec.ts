@@ -30,7 +30,7 @@ interface Key {
   request_uuid: string;
 }
 
-/** The whole rows of an answer that broke off, as keys. */
+/** The whole rows of a response that broke off, as keys. */
 function wholeRows(format: Format, bytes: Buffer): Key[] {
   if (format === 'parquet') return [];
   if (format === 'arrow') {
@@ -70,7 +70,7 @@ async function passesForWhole(format: Format, bytes: Buffer): Promise<boolean> {
   }
 }
 
-/** Passes bytes between a client and the service, and cuts the connection after so many of the answer's. */
+/** Passes bytes between a client and the service, and cuts the connection after so many of the response's. */
 async function cutAfter(base: string, bytes: number): Promise<{ url: string; close: () => void }> {
   const { hostname, port } = new URL(base);
   const server: Server = createServer((client) => {
@@ -287,7 +287,7 @@ describe('an export that breaks off', () => {
     });
   });
 
-  it('503 for more exports than the process runs at once, whoever asks', async () => {
+  it('503 for more exports than the process runs at once, by any key', async () => {
     const tenants = [
       await Tenant.create(harness.app),
       await Tenant.create(harness.app),

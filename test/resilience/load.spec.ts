@@ -7,7 +7,7 @@ const SECONDS = Number(process.env.LOAD_SECONDS ?? 3);
 const CONNECTIONS = 500;
 const TIMES_TOO_MUCH = 4;
 const RECOVERED_WITHIN_S = 5;
-/** Five hundred requests under way, with their answers, and what the collector has not yet collected. */
+/** Five hundred requests under way, with their responses, and what the collector has not yet collected. */
 const MOST_GROWTH_MIB = 200;
 
 const UNAVAILABLE = '{"detail":"Service temporarily unavailable"}';
@@ -53,7 +53,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
   };
 
   it(
-    'get answers or clean 503s, in bounded memory, and all is as before in seconds',
+    'get responses or clean 503s, in bounded memory, and all is as before in seconds',
     async () => {
       const one = new Connections(target(), 1);
       const few = new Connections(target(), 16);

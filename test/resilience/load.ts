@@ -9,7 +9,7 @@ export interface Target {
 }
 
 export interface Sample {
-  /** 0: no answer at all. */
+  /** 0: no response at all. */
   status: number;
   text: string;
   ms: number;

@@ -80,7 +80,7 @@ export class OutageHarness {
   async call({ path }: Operation): Promise<Timed> {
     const started = performance.now();
     const headers = { 'api-key': this.key, 'x-request-id': `request-${++this.asked}` };
-    const hung: HttpResponse = { status: 0, headers: {}, text: 'no answer' };
+    const hung: HttpResponse = { status: 0, headers: {}, text: 'no response' };
     const given = new AbortController();
     const response = await Promise.race([
       sendRaw(this.app.url, path, { headers }),

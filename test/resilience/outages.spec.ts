@@ -109,7 +109,7 @@ describe('a store that goes away', () => {
 
     it.each([
       ['refuses', () => harness.store.refuse(), () => harness.store.accept()],
-      ['does not answer', () => harness.store.fail({ kind: 'hang' }), () => harness.store.heal()],
+      ['does not respond', () => harness.store.fail({ kind: 'hang' }), () => harness.store.heal()],
     ])('and the store %s, it starts, says so, and is ready by itself later', async (_, leave, come) => {
       await leave();
       expect(await start()).toBeLessThan(QUERY_TIMEOUT_MS);

@@ -20,7 +20,7 @@ const stranger = (status: number, body: string) =>
   [`somebody else's ${status} with ${body.length} bytes`, { kind: 'stranger', status, body }, 503] as const;
 
 const FAILURES: readonly (readonly [name: string, failure: FailureMode, status: Expected])[] = [
-  ['no answer', { kind: 'hang' }, 504],
+  ['no response', { kind: 'hang' }, 504],
   ['no more after the first rows', { kind: 'hang-in-body' }, 504],
   ['byte after byte', { kind: 'slow-body' }, 504],
   ['reset', { kind: 'reset' }, 503],
@@ -83,7 +83,7 @@ describe('a store that fails', () => {
     await harness.stop();
     const { failures, requests, wrong: bad, slowestMs } = figures;
     process.stdout.write(
-      `failures tried ${failures}, requests sent ${requests}, wrong answers ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
+      `failures tried ${failures}, requests sent ${requests}, wrong responses ${bad}, slowest ${Math.round(slowestMs)} ms\n`,
     );
   });
 

@@ -80,16 +80,16 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     const stop = load();
     for (const index of [0, 1]) {
       await pause(AROUND_MS);
-      const [before, other] = [balancer.answered[index]!, balancer.answered[1 - index]!];
+      const [before, other] = [balancer.responses[index]!, balancer.responses[1 - index]!];
       const leaving = instances[index]!.stop();
       await eventually(() => !balancer.ready[index]);
-      expect(balancer.answered[index]).toBeGreaterThanOrEqual(before);
+      expect(balancer.responses[index]).toBeGreaterThanOrEqual(before);
       expect(await leaving).toBe(0);
       await instances[index]!.launch();
       await eventually(() => balancer.ready[index]);
-      const back = balancer.answered[index]!;
-      await eventually(() => balancer.answered[index]! > back + 10);
-      expect(balancer.answered[1 - index]! - other).toBeGreaterThan(10);
+      const back = balancer.responses[index]!;
+      await eventually(() => balancer.responses[index]! > back + 10);
+      expect(balancer.responses[1 - index]! - other).toBeGreaterThan(10);
     }
     await pause(AROUND_MS);
     const { asked, wrong } = await stop();

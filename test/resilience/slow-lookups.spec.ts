@@ -8,7 +8,7 @@ const CACHE_TTL_MS = 1_000;
 /** Longer than the TTL: what the store says is too old to be kept when it arrives. */
 const LATE_MS = 1_500;
 
-describe('a store that is slow to answer a lookup', () => {
+describe('a store that is slow to respond a lookup', () => {
   let harness: OutageHarness;
   let collector: TestCollector;
   let syncPath: string;

@@ -134,7 +134,7 @@ export class TestApp {
     return { teamId: id, key };
   }
 
-  /** A GET with a key; the answer is held against the OpenAPI document. */
+  /** A GET with a key; the response is held against the OpenAPI document. */
   get(path: string, key: string, query: Record<string, string | number> = {}) {
     const [bare = ''] = path.split('?', 1);
     return request(this.server)

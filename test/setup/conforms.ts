@@ -2,7 +2,7 @@ import formats from 'ajv-formats';
 import { Ajv2020, type AnySchemaObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Operation, allOperations, document, getResponse } from './document.js';
 
-/** An answer as any HTTP client has it; header names in lower case. */
+/** A response as any HTTP client has it; header names in lower case. */
 export interface HttpResponse {
   status: number;
   headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -30,7 +30,7 @@ export function operationAt(path: string, method = 'GET'): Operation | undefined
 }
 
 /**
- * For `.expect()`: holds an answer of one of the operations against the document, the method being GET, HEAD or POST.
+ * For `.expect()`: holds a response of one of the operations against the document, the method being GET, HEAD or POST.
  * Its status must be documented, its headers present and of their form, its body valid, with no member that the
  * document does not know.
  */
@@ -52,7 +52,7 @@ export function check(operation: Operation, actual: HttpResponse, method = 'GET'
     : ['its status is not documented'];
   if (errors.length > 0)
     throw new Error(
-      `${operation.id} answered ${actual.status}: ${errors.join('; ')}\n${(actual.text || '').slice(0, 500)}`,
+      `${operation.id} returned ${actual.status}: ${errors.join('; ')}\n${(actual.text || '').slice(0, 500)}`,
     );
 }
 

@@ -18,7 +18,7 @@ const DOCUMENTED_HEADERS = [
   'x-request-id',
 ];
 
-/** An answer as the contract looks at it: status, the exact text of the body, and the headers it speaks of. */
+/** A response as the contract looks at it: status, the exact text of the body, and the headers it speaks of. */
 export function seen({ status, headers, text }: HttpResponse) {
   const present = DOCUMENTED_HEADERS.filter((name) => headers[name] !== undefined);
   return { status, text, headers: Object.fromEntries(present.map((name) => [name, headers[name]])) };
@@ -26,17 +26,17 @@ export function seen({ status, headers, text }: HttpResponse) {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Headers of every answer. */
+/** Headers of every response. */
 export const REQUIRED_HEADERS: Readonly<Record<string, unknown>> = {
   'content-type': JSON_TYPE,
   'x-content-type-options': 'nosniff',
   'x-request-id': expect.stringMatching(MADE_ID),
 };
 
-/** Headers of every answer below `/v1`. */
+/** Headers of every response below `/v1`. */
 export const V1_HEADERS = { ...REQUIRED_HEADERS, 'cache-control': 'no-store' };
 
-/** Headers of every answer below `/v1` to a request with a valid key. */
+/** Headers of every response below `/v1` to a request with a valid key. */
 export const AUTHENTICATED_HEADERS = {
   ...V1_HEADERS,
   'x-ratelimit-limit': expect.stringMatching(/^\d+$/),

@@ -9,7 +9,7 @@ export interface PostedFile {
   trailers: NodeJS.Dict<string>;
 }
 
-/** A POST of JSON over a connection of its own, which does not read the answer. */
+/** A POST of JSON over a connection of its own, which does not read the response. */
 export async function postOnly(
   base: string,
   path: string,
@@ -21,7 +21,7 @@ export async function postOnly(
   return incoming;
 }
 
-/** The same with all of the answer. @throws Error when it breaks off */
+/** The same with all of the response. @throws Error when it breaks off */
 export async function postFor(...sent: Parameters<typeof postOnly>): Promise<PostedFile> {
   const incoming = await postOnly(...sent);
   const body = await buffer(incoming);

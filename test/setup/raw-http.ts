@@ -14,7 +14,7 @@ export interface RawRequest {
   body?: string;
 }
 
-/** Sends one request and reads its answer. The path goes as it is, not normalized as `fetch` would. */
+/** Sends one request and reads its response. The path goes as it is, not normalized as `fetch` would. */
 export async function sendRaw(
   base: string,
   path: string,
@@ -83,7 +83,7 @@ export function parseResponses(received: string, methods: readonly string[] = []
         line.slice(line.indexOf(':') + 2),
       ]),
     );
-    if (end < 0 || Number.isNaN(status)) throw new Error(`Not an HTTP answer: ${rest.slice(0, 200)}`);
+    if (end < 0 || Number.isNaN(status)) throw new Error(`Not an HTTP response: ${rest.slice(0, 200)}`);
     const length = methods[responses.length] === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0);
     responses.push({ status, headers, text: rest.slice(end + 4, end + 4 + length) });
     rest = rest.slice(end + 4 + length);
@@ -94,7 +94,7 @@ export function parseResponses(received: string, methods: readonly string[] = []
 /** Signs of the inside: a stack, a file, an error's class, the engine. */
 const INTERNALS = /\bat \S+ \(|node_modules|\.[jt]s:\d|Error:|ClickHouse|DB::|SELECT/;
 
-/** The one answer to bytes that are sent as they are, which tells nothing of the inside. */
+/** The one response to bytes that are sent as they are, which tells nothing of the inside. */
 export async function exchangeOne(base: string, bytes: string, method = 'GET'): Promise<HttpResponse> {
   const responses = parseResponses(await exchangeBytes(base, bytes), [method]);
   expect([bytes.slice(0, 200), responses.length]).toEqual([bytes.slice(0, 200), 1]);

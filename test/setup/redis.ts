@@ -77,7 +77,7 @@ export class RedisServer implements RedisAddress {
     child.stdout.resume();
   }
 
-  /** Stops the process without ending it: connections stay open, and nothing is answered. */
+  /** Stops the process without ending it: connections stay open, and no response is sent. */
   freeze() {
     this.child?.kill('SIGSTOP');
   }

@@ -67,7 +67,7 @@ describe('the check for advisories', () => {
     });
   });
 
-  it('passes and says so when the registry does not answer', async () => {
+  it('passes and says so when the registry does not respond', async () => {
     const { code, out } = await audit(500, {});
     expect([code, out]).toEqual([
       0,

@@ -13,7 +13,7 @@ describe('within', () => {
     await expect(withTimeout(5, new Promise(() => undefined))).rejects.toThrow(TimeoutError);
   });
 
-  it('takes an answer that came while the event loop was busy', async () => {
+  it('takes a response that came while the event loop was busy', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');

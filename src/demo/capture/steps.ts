@@ -29,7 +29,7 @@ const TABLES: Readonly<Record<Entity, string>> = {
 
 const VERBS: Readonly<Record<string, string>> = { GET: 'SELECT', POST: 'INSERT', DELETE: 'DELETE' };
 
-/** The steps of a request that a route answered; none for others. */
+/** The steps of a request that a route served; none for others. */
 export function createSteps(random: Random, request: DemoRequest): Step[] {
   const { entity, consumer, method, status_code } = request;
   if (entity === null) return [];

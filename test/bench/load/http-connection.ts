@@ -84,7 +84,7 @@ export class HttpConnection {
     if (end < 0) return;
     this.headLength = end + HEAD_END.length;
     const length = /^content-length: (\d+)/im.exec(whole.toString('latin1', 0, end))?.[1];
-    if (length === undefined) this.settle?.no(new Error('An answer without Content-Length'));
+    if (length === undefined) this.settle?.no(new Error('A response without Content-Length'));
     else this.expected = this.headLength + Number(length);
   }
 }

@@ -1,9 +1,9 @@
 import { type Stats, computeStats } from './stats.js';
 
-/** Something that can answer a case: ours over HTTP, the floor, another database. */
+/** Something that can run a case: ours over HTTP, the floor, another database. */
 export interface Subject {
   name: string;
-  /** Answers the `nth` variant of the case; milliseconds. No two samples have the same `nth`. */
+  /** Runs the `nth` variant of the case; milliseconds. No two samples have the same `nth`. */
   sample(nth: number): Promise<number>;
 }
 

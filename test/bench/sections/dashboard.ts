@@ -87,6 +87,8 @@ async function visit(browser: Browser, url: string): Promise<[FirstChart, FirstC
     const page = await context.newPage();
     await page.goto(url);
     const times = await page.evaluate<FirstChart>(READ);
+    // The other panels, which the next visit would wait for.
+    await page.waitForLoadState('networkidle');
     await page.close();
     return times;
   };

@@ -15,7 +15,7 @@ const VARIANTS_APART = 100_000;
 export interface Operation {
   id: string;
   title: string;
-  /** Records in the answer. */
+  /** Records in the response. */
   records: number;
   /** `http` and `floor`. */
   stats: Samples;
@@ -70,7 +70,7 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
   };
 }
 
-/** Whether all answers have the same number of rows; the service's own has one less where more follow. */
+/** Whether all responses have the same number of rows; the service's own has one less where more follow. */
 async function compared(service: Service, peers: Peers | undefined, one: Case) {
   const text = await service.get(one.paths[0]?.replace('{start}', formatStart(one)) ?? '', one.body);
   // Metrics come as a line for each row.

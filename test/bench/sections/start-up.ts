@@ -12,7 +12,7 @@ import { type DataSet, ROOT, type Workspace } from '../workspace.js';
 const STARTS = 3;
 const IDLE_MS = 2_000;
 
-/** The product's own entry, from the start of its process to its first answer from the store. */
+/** The product's own entry, from the start of its process to its first response from the store. */
 export interface StartUp {
   ms: number;
   /** Resident memory two seconds later, before any request. */

@@ -1,4 +1,4 @@
-/** An answer of the collector. */
+/** A response of the collector. */
 export interface PostResponse {
   status: number;
   headers: Headers;

@@ -41,7 +41,7 @@ export class SampleApp {
     return new SampleApp(child, directory, started[0].port);
   }
 
-  /** The status of the answer, which is read to its end, and the bytes of its body. */
+  /** The status of the response, which is read to its end, and the bytes of its body. */
   async call({ method = 'GET', path, headers = {}, body }: Call): Promise<{ status: number; bytes: number }> {
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,

@@ -18,7 +18,7 @@ export interface Everything {
   requests: number;
 }
 
-/** An answer as the client gives it: a body, or what went wrong. */
+/** A response as the client gives it: a body, or what went wrong. */
 interface Outcome<Body> {
   data?: Body;
   error?: Schemas['ErrorBody'] | Schemas['ValidationErrorBody'];

@@ -27,7 +27,7 @@ export class FailureModes {
   }
 }
 
-/** Answers without the engine's help; false when the failure needs rows, or there is none. */
+/** Responds without the engine's help; false when the failure needs rows, or there is none. */
 export function failBefore(failure: FailureMode | undefined, response: ServerResponse): boolean {
   if (failure?.kind === 'hang') return true;
   if (failure?.kind === 'reset') response.socket?.resetAndDestroy();

@@ -1,14 +1,14 @@
-/** What goes wrong with the answer to a query. Where rows are sent, they are the first of those really asked for. */
+/** What goes wrong with the response to a query. Where rows are sent, they are the first of those really asked for. */
 export type FailureMode =
-  /** Answered well, but only after a while. */
+  /** A correct response, but only after a while. */
   | { kind: 'late'; ms: number }
-  /** Taken and never answered. */
+  /** Received, without a response. */
   | { kind: 'hang' }
   /** Headers and the first rows, then nothing more, on an open connection. */
   | { kind: 'hang-in-body' }
   /** Byte after byte, so slowly that it takes a minute and no idle time is ever long. */
   | { kind: 'slow-body' }
-  /** The connection is reset before any answer. */
+  /** The connection is reset before any response. */
   | { kind: 'reset' }
   /** The connection ends before the rows do: in the middle of one, or between two where `framing` still tells. */
   | { kind: 'cut'; framing: 'chunked' | 'length' | 'none'; where: 'in-row' | 'between-rows' }
@@ -39,7 +39,7 @@ export interface SeenQuery {
   name: string;
   /** Settings from the URL. */
   settings: Record<string, string>;
-  /** `client_closed`: the client closed the connection before the answer was sent. */
+  /** `client_closed`: the client closed the connection before the response was sent. */
   outcome: 'running' | 'answered' | 'client_closed';
 }
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { Rows } from './engine.js';
 import type { ServerException } from './exception.js';
 
-/** The headers that a server puts on the answer to a query; gives the tag under which an exception would follow. */
+/** The headers that a server puts on the response to a query; gives the tag under which an exception would follow. */
 export function writeHead(response: ServerResponse, queryId: string, format: string, rows: Rows): string {
   const tag = randomBytes(8).toString('hex');
   response.statusCode = 200;
@@ -17,7 +17,7 @@ export function writeHead(response: ServerResponse, queryId: string, format: str
   return tag;
 }
 
-/** The answer to a statement that failed before anything was sent. */
+/** The response to a statement that failed before anything was sent. */
 export function writeException(response: ServerResponse, exception: ServerException) {
   response.statusCode = exception.status;
   response.setHeader('Content-Type', 'text/plain; charset=UTF-8');

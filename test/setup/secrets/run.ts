@@ -33,7 +33,7 @@ export function captureProcess(
     });
 }
 
-/** Keeps what an answer says that is not the data that was asked for. */
+/** Keeps what a response says that is not the data that was asked for. */
 export function captureResponse({ status, headers, text }: HttpResponse): void {
   const isData = status === 200 && String(headers['content-type']).startsWith('application/json');
   captureOutput('answers', `${status} ${JSON.stringify(headers)} ${isData ? '' : text}\n`);
