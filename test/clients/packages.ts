@@ -18,6 +18,7 @@ const UNREACHABLE =
 /** Packages from the registry of a language, installed in a directory of the cache that several senders may share. */
 export interface Packages {
   directory: string;
+  registry: 'npm' | 'PyPI' | 'Go modules' | 'Maven';
   /** The programs that installation and senders need. */
   needs: readonly string[];
   /** Commands that install them. Versions of what the commands name are exact: the README has them. */
@@ -38,7 +39,7 @@ export function locate({ directory }: Packages): string {
 export function findObstacle(packages: Packages): string | undefined {
   const missing = packages.needs.find((program) => !hasProgram(program));
   if (missing !== undefined) return `${missing} is not here`;
-  return isInstalled(packages) ? undefined : `the registry of ${packages.needs[0]} is away`;
+  return isInstalled(packages) ? undefined : `its registry is away: ${packages.registry}`;
 }
 
 /**

@@ -31,6 +31,7 @@ export interface Sender {
 
 const npm = (directory: string, ...packages: string[]): Packages => ({
   directory,
+  registry: 'npm',
   needs: ['npm'],
   install: [
     ['npm', 'init', '-y'],
@@ -48,6 +49,7 @@ const npm = (directory: string, ...packages: string[]): Packages => ({
 });
 const pip = (directory: string, ...packages: string[]): Packages => ({
   directory,
+  registry: 'PyPI',
   needs: ['python3'],
   install: [
     ['python3', '-m', 'venv', 'venv'],
@@ -82,6 +84,7 @@ const PYTHON_LIBRARY = pip(
 );
 const GO_SDK: Packages = {
   directory: 'go-sdk',
+  registry: 'Go modules',
   needs: ['go'],
   install: [
     ['go', 'mod', 'init', 'app'],
@@ -109,6 +112,7 @@ const jar = (artifact: string) =>
 const JAVA_CLASSES = '.:opentelemetry-api.jar:opentelemetry-common.jar:opentelemetry-context.jar';
 const JAVA_AGENT: Packages = {
   directory: 'java-agent',
+  registry: 'Maven',
   needs: ['mvn', 'javac'],
   install: [
     jar('.javaagent:opentelemetry-javaagent:2.33.1'),
