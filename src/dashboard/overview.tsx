@@ -81,14 +81,14 @@ export function Overview() {
     chart.current = loading.catch(() => undefined);
     return loading;
   });
-  // The groups take the server longer, and would take it from the chart.
-  const loadGroups = async (query: MetricsQuery) => {
+  // They would take processor time of the server from the chart.
+  const loadAfterChart = async (query: MetricsQuery) => {
     await chart.current;
     return api.metrics(app.id, query, window.to);
   };
-  const totals = useLoad(`totals ${id}`, () => api.metrics(app.id, totalsQuery, window.to));
-  const endpoints = useLoad(`endpoints ${id}`, () => loadGroups(group('method', 'path')));
-  const consumers = useLoad(`consumers ${id}`, () => loadGroups(group('consumer_id')));
+  const totals = useLoad(`totals ${id}`, () => loadAfterChart(totalsQuery));
+  const endpoints = useLoad(`endpoints ${id}`, () => loadAfterChart(group('method', 'path')));
+  const consumers = useLoad(`consumers ${id}`, () => loadAfterChart(group('consumer_id')));
   const names = useConsumers(toIso(window.from));
 
   const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
