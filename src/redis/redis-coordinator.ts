@@ -93,6 +93,8 @@ export class RedisCoordinator implements WriterCoordinator {
     this.redis = new Redis(url, {
       connectTimeout: 1_000,
       commandTimeout: 1_000,
+      // Most commands write no rows.
+      lazyConnect: true,
       maxRetriesPerRequest: 0,
       retryStrategy: (attempt) => Math.min(attempt * 50, 500),
       scripts: SCRIPTS,

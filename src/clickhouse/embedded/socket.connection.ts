@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
+import { json, text } from 'node:stream/consumers';
 import { ClickHouseError } from '@clickhouse/client';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import type { WriterCoordinator } from '../../common/writer-coordinator.js';
 import { StoreUnavailable } from '../clickhouse.errors.js';
 import { type Parameters, renderParameters } from '../query-parameters.js';
-import { readAll } from '../transport.js';
 import {
   type CoordinatorCall,
   type SocketError,
@@ -53,7 +53,8 @@ export class SocketConnection implements Connection {
     if (path === undefined) return undefined;
     const connection = new SocketConnection(path);
     const response = await connection.send('GET', '/').catch((error: unknown) => {
-      if (NOT_LISTENING.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+      const { code = '' } = (error as StoreUnavailable).cause as NodeJS.ErrnoException;
+      if (NOT_LISTENING.has(code)) return undefined;
       throw error;
     });
     if (!response) return undefined;
@@ -69,8 +70,7 @@ export class SocketConnection implements Connection {
 
   get coordinator(): WriterCoordinator {
     const call = async (body: CoordinatorCall): Promise<unknown> => {
-      const response = await this.post('coordinator', JSON.stringify(body));
-      return JSON.parse((await readAll(response)).toString());
+      return json(await this.post('coordinator', JSON.stringify(body)));
     };
     return {
       allocateIds: async (...args) => (await call({ method: 'allocateIds', args })) as number[],
@@ -109,7 +109,7 @@ export class SocketConnection implements Connection {
   }
 
   async insert({ query, values, ...params }: Params<'insert'>) {
-    const rows = typeof values === 'string' ? values : (await readAll(Readable.from(values))).toString();
+    const rows = typeof values === 'string' ? values : await text(Readable.from(values));
     return this.command({ ...params, query: `${query}\n${rows}` });
   }
 
@@ -133,22 +133,16 @@ export class SocketConnection implements Connection {
     return this.post('statement', values ? renderParameters(query, values as Parameters) : query, signal);
   }
 
-  /** @throws ClickHouseError of the engine; StoreUnavailable when the server does not respond */
+  /** @throws ClickHouseError of the engine, and what `send` throws */
   private async post(path: string, body: string, signal?: AbortSignal): Promise<IncomingMessage> {
-    const response = await this.send('POST', `/${this.session}/${path}`, body, signal).catch(
-      (error: unknown) => {
-        signal?.throwIfAborted();
-        throw new StoreUnavailable('the server that has the data directory open does not respond', {
-          cause: error,
-        });
-      },
-    );
+    const response = await this.send('POST', `/${this.session}/${path}`, body, signal);
     if (response.statusCode === 200) return response;
-    const { message, code, type } = JSON.parse((await readAll(response)).toString()) as SocketError;
+    const { message, code, type } = (await json(response)) as SocketError;
     if (code === undefined) throw new StoreUnavailable(message);
     throw new ClickHouseError({ message, code, ...(type !== undefined && { type }) });
   }
 
+  /** @throws StoreUnavailable when the server does not respond; the signal's reason if it aborts */
   private async send(
     method: string,
     path: string,
@@ -163,7 +157,14 @@ export class SocketConnection implements Connection {
       ...(signal && { signal }),
     });
     outgoing.end(body);
-    const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
-    return response;
+    try {
+      const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
+      return response;
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw new StoreUnavailable('the server that has the data directory open does not respond', {
+        cause: error,
+      });
+    }
   }
 }

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, existsSync, rmSync } from 'node:fs';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import { join, relative, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import type { LocalCoordinator, WriterCoordinator } from '../../common/writer-coordinator.js';
 import type { ClickHouse } from '../clickhouse.client.js';
 
 const FILE = 'store.sock';
+const OWNER_ONLY = 0o600;
 /** Bytes of the address of a Unix socket, without the final zero (104 on macOS, 108 on Linux). */
 const MAX_PATH_BYTES = 103;
 
@@ -88,15 +91,10 @@ export class StoreSocket {
     // Left over from a process that was killed: the directory is open in this one only.
     rmSync(path, { force: true });
     const socket = new StoreSocket(store, coordinator);
-    // The socket is created within `listen`, with these permissions.
-    const mask = process.umask(0o177);
-    try {
-      await new Promise<void>((ok, no) => {
-        socket.server.once('error', no).listen(path, ok);
-      });
-    } finally {
-      process.umask(mask);
-    }
+    socket.server.listen(path);
+    // Not by the mask of the process: the threads of the engine create files at the same time.
+    if (existsSync(path)) chmodSync(path, OWNER_ONLY);
+    await once(socket.server, 'listening');
     socket.server.unref();
     return socket;
   }
@@ -125,7 +123,7 @@ export class StoreSocket {
     }
     session.running += 1;
     try {
-      const body = await readBody(request);
+      const body = await text(request);
       if (operation === 'statement') {
         const { result, summary } = await this.store.relay(body);
         response.writeHead(200, { 'X-Summary': JSON.stringify(summary ?? {}) }).end(result);
@@ -175,12 +173,6 @@ export class StoreSocket {
         return this.coordinator.releaseLocks(...args);
     }
   }
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
 }
 
 function sendJson(response: ServerResponse, status: number, body: unknown): void {
