@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers';
 import { Injectable, type Type } from '@nestjs/common';
 import { AppMetricsService } from '../app-metrics/app-metrics.service.js';
 import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
@@ -77,19 +78,19 @@ export class AnalyticsReader {
   async searchEndpoints(
     account: Account,
     appId: number,
-    text: string,
+    name: string,
     limit: number,
   ): Promise<(Endpoint & { match: Match })[]> {
-    return this.endpoints.search(await this.require(account, appId), text, limit);
+    return this.endpoints.search(await this.require(account, appId), name, limit);
   }
 
   async searchConsumers(
     account: Account,
     appId: number,
-    text: string,
+    name: string,
     limit: number,
   ): Promise<(NamedConsumer & { match: Match })[]> {
-    return this.consumers.search(await this.require(account, appId), text, limit);
+    return this.consumers.search(await this.require(account, appId), name, limit);
   }
 
   /** Identifiers of consumers by ID; IDs that do not exist are left out. */
@@ -102,8 +103,7 @@ export class AnalyticsReader {
   /** @throws ValidationException for a result of more than 100,000 rows, and what the operation throws */
   async queryMetrics(account: Account, appId: number, body: MetricsBody): Promise<MetricsValues[]> {
     const input = await this.readInput(QueryMetricsInput, account, appId, { body });
-    const answer = await this.appMetrics.query(account, input, 'ndjson', MAX_METRICS_ROWS);
-    return parseLines<MetricsValues>(await readText(answer));
+    return parseLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', MAX_METRICS_ROWS));
   }
 
   /**
@@ -133,9 +133,7 @@ export class AnalyticsReader {
   /** Request logs, oldest first, with the filters and fields of Export Request Logs. */
   async exportRequestLogs(account: Account, appId: number, body: object): Promise<ExportedRequestLog[]> {
     const input = await this.readInput(ExportRequestLogsInput, account, appId, { body });
-    return parseLines<ExportedRequestLog>(
-      await readText(await this.exports.export(account, input, 'ndjson')),
-    );
+    return parseLines<ExportedRequestLog>(await this.exports.export(account, input, 'ndjson'));
   }
 
   async getRequestDetails(account: Account, appId: number, requestUuid: string): Promise<RequestDetails> {
@@ -175,15 +173,9 @@ function escapeValues(values: Readonly<Record<string, string>>): Map<string, str
   return new Map(Object.entries(values).map(([name, value]) => [name, encodeURIComponent(value)]));
 }
 
-async function readText({ body }: FileResponse): Promise<string> {
-  if (Buffer.isBuffer(body)) return body.toString();
-  const chunks: Buffer[] = [];
-  for await (const chunk of body.chunks) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
-function parseLines<Row>(text: string): Row[] {
-  return text
+async function parseLines<Row>({ body }: FileResponse): Promise<Row[]> {
+  const lines = Buffer.isBuffer(body) ? body.toString() : await text(body.chunks);
+  return lines
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Row);

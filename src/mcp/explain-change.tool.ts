@@ -38,7 +38,7 @@ const OVERVIEW: readonly Metric[] = [
 ];
 
 /** The metrics that a measure is made of. */
-const METRICS_OF: Readonly<Record<Measure, readonly Metric[]>> = {
+const MEASURED: Readonly<Record<Measure, readonly Metric[]>> = {
   requests: ['requests'],
   errors: ['requests', 'client_errors', 'server_errors'],
   server_errors: ['requests', 'server_errors'],
@@ -100,12 +100,14 @@ export async function explainChange(
   const [overview = NO_REQUESTS] = await queryBoth(OVERVIEW, []);
   const slowFromMs =
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
-  const [whole = NO_REQUESTS] = await queryBoth(METRICS_OF[measure], [], slowFromMs);
+  // Only the share of slow requests is not in the overview.
+  const [whole = NO_REQUESTS] =
+    slowFromMs === undefined ? [overview] : await queryBoth(MEASURED[measure], [], slowFromMs);
   const change = findContribution(measure, whole, whole);
   const moved: { name: string; groupBy: readonly GroupField[]; shown: Moved[]; rest: Moved[] }[] = [];
   // One after another, so that a call does not have the store's connections for itself.
   for (const { name, groupBy } of DIMENSIONS) {
-    const groups = (await queryBoth(METRICS_OF[measure], groupBy, slowFromMs))
+    const groups = (await queryBoth(MEASURED[measure], groupBy, slowFromMs))
       .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
       .filter(({ contribution }) => contribution !== 0)
       .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
@@ -119,7 +121,7 @@ export async function explainChange(
   const toRow = (dimension: string, value: string, group: Group, part: number | null): Cell[] => [
     dimension,
     value,
-    ...compare(valueOf(measure, group.now), valueOf(measure, group.before)),
+    ...compare(readMeasure(measure, group.now), readMeasure(measure, group.before)),
     part,
     ...(measure === 'requests' ? [] : [countRequests(group.now), countRequests(group.before)]),
     ...(isTime ? [Math.round(countSlow(group.now)), Math.round(countSlow(group.before))] : []),
@@ -224,7 +226,8 @@ function chooseThreshold(p95: string | number | null | undefined): number {
  * no slowdown; percentiles do not add up.
  */
 function findContribution(measure: Measure, { now, before }: Group, whole: Whole): number {
-  if (measure !== 'response_time') return (valueOf(measure, now) ?? 0) - (valueOf(measure, before) ?? 0);
+  if (measure !== 'response_time')
+    return (readMeasure(measure, now) ?? 0) - (readMeasure(measure, before) ?? 0);
   const rate = (slow: number, of: MetricsValues | undefined) => slow / Math.max(1, countRequests(of));
   return rate(countSlow(now), whole.now) - rate(countSlow(before), whole.before);
 }
@@ -240,12 +243,12 @@ function countRequests(row: MetricsValues | undefined): number {
 }
 
 /** The measure of a group; the p95 of response times. A count of a group without requests is 0. */
-function valueOf(measure: Measure, row: MetricsValues | undefined): number | null {
+function readMeasure(measure: Measure, row: MetricsValues | undefined): number | null {
   switch (measure) {
     case 'response_time':
       return readMetric(row, 'response_time_p95');
     case 'errors':
-      return (valueOf('client_errors', row) ?? 0) + (valueOf('server_errors', row) ?? 0);
+      return (readMeasure('client_errors', row) ?? 0) + (readMeasure('server_errors', row) ?? 0);
     case 'requests':
     case 'client_errors':
     case 'server_errors':

@@ -41,16 +41,16 @@ export class McpController {
     const bytes = await readBody(request, MAX_BYTES, () => undefined);
     const { issue } = parseJsonBody(bytes);
     const isBatch = /^\s*\[/.test(bytes.toString('latin1'));
-    const answer = isBatch
+    const result = isBatch
       ? rejectMessage(INVALID_REQUEST, NO_BATCHES)
       : issue
         ? rejectMessage(PARSE_ERROR, `Parse error: ${issue.msg}`)
         : await this.serve(account, request, JSON.parse(bytes.toString()));
     response
-      .status(answer.status)
-      .set(Object.fromEntries(answer.headers) as OutgoingHttpHeaders as Record<string, string>)
+      .status(result.status)
+      .set(Object.fromEntries(result.headers) as OutgoingHttpHeaders as Record<string, string>)
       .set('Cache-Control', 'no-store')
-      .send(Buffer.from(await answer.arrayBuffer()));
+      .send(Buffer.from(await result.arrayBuffer()));
   }
 
   /** By the revision of 2026 or, without its envelope, by those before, whose response is JSON as well. */

@@ -70,7 +70,7 @@ export async function queryMetrics(
     groupBy.length > 0 && compare ? query(before, groupBy) : [],
   ]);
   const sorted = matchGroups(groups, groupsBefore, groupBy).sort(
-    (one, other) => numberOf(other, sortBy) - numberOf(one, sortBy),
+    (one, other) => readNumber(other, sortBy) - readNumber(one, sortBy),
   );
   const shownGroups = sorted.slice(0, top);
   const rest = sorted.slice(top);
@@ -89,9 +89,9 @@ export async function queryMetrics(
 
   if (interval !== undefined) {
     const series = await query(window, groupBy, interval);
-    const order = new Map(shownGroups.map(({ now }, index) => [keyOf(now, groupBy), index]));
+    const order = new Map(shownGroups.map(({ now }, index) => [buildGroupKey(now, groupBy), index]));
     const rows = series
-      .filter((row) => groupBy.length === 0 || order.has(keyOf(row, groupBy)))
+      .filter((row) => groupBy.length === 0 || order.has(buildGroupKey(row, groupBy)))
       .map((row) => [
         formatTime(Date.parse(row.period_start), clock),
         ...toGroupCells(row),
@@ -151,7 +151,7 @@ function absent(metric: Metric): number | null {
   return /^response_time|^apdex|_rate$/.test(metric) ? null : 0;
 }
 
-export function keyOf(row: MetricsValues | undefined, groupBy: readonly GroupField[]): string {
+export function buildGroupKey(row: MetricsValues | undefined, groupBy: readonly GroupField[]): string {
   return JSON.stringify(groupBy.map((field) => row?.[field] ?? null));
 }
 
@@ -162,16 +162,16 @@ export function matchGroups(
   groupBy: readonly GroupField[],
 ): Group[] {
   const groups = new Map<string, Group>();
-  for (const row of now) groups.set(keyOf(row, groupBy), { now: row, before: undefined });
+  for (const row of now) groups.set(buildGroupKey(row, groupBy), { now: row, before: undefined });
   for (const row of before) {
-    const key = keyOf(row, groupBy);
+    const key = buildGroupKey(row, groupBy);
     groups.set(key, { now: groups.get(key)?.now, before: row });
   }
   return [...groups.values()];
 }
 
 /** Groups that are gone count as 0, and unknown values come last. */
-function numberOf({ now }: Group, metric: Metric): number {
+function readNumber({ now }: Group, metric: Metric): number {
   return now ? Number(now[metric] ?? -1) : 0;
 }
 

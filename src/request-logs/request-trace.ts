@@ -77,11 +77,11 @@ function findException({ status, events }: TraceSpan): string | undefined {
   const all = JSON.parse(events) as { name: string; attributes: Record<string, unknown> }[];
   const attributes = all.findLast(({ name }) => name === 'exception')?.attributes;
   if (!attributes) return undefined;
-  const textOf = (value: unknown) => (typeof value === 'string' ? value : '');
+  const toText = (value: unknown) => (typeof value === 'string' ? value : '');
   return JSON.stringify({
-    type: textOf(attributes['exception.type']) || 'Error',
-    message: textOf(attributes['exception.message']),
-    stacktrace: textOf(attributes['exception.stacktrace']),
+    type: toText(attributes['exception.type']) || 'Error',
+    message: toText(attributes['exception.message']),
+    stacktrace: toText(attributes['exception.stacktrace']),
     tracker_event_id: null,
     sentry_event_id: null,
   });

@@ -44,8 +44,8 @@ describe('request-analytics mcp', () => {
         'get_request',
         'explain_change',
       ]);
-      const answer = await callTool(client, 'metrics', { metrics: ['requests', 'server_errors'] });
-      expect(readRows(answer)).toEqual([{ requests: 2, server_errors: 1 }]);
+      const result = await callTool(client, 'metrics', { metrics: ['requests', 'server_errors'] });
+      expect(readRows(result)).toEqual([{ requests: 2, server_errors: 1 }]);
       expect(await callTool(client, 'metrics', { path: '/ordres' })).toMatchObject({
         isError: true,
         text: expect.stringContaining('"/orders"'),

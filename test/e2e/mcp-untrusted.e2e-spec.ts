@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { Random } from '../../src/demo/random.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { TestApp } from '../setup/app.js';
-import { type ToolAnswer, callTool, connectClient, countTokens } from '../setup/mcp.js';
+import { type ToolResponse, callTool, connectClient, countTokens } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** Only applications send it, so wherever it is, there is text of applications. */
@@ -100,13 +100,13 @@ describe('text of monitored applications', () => {
     const fences = new Set<string>();
     let planted = 0;
     for (const [name, args] of everyCall()) {
-      const answer = await callTool(client, name, args);
-      expect([name, args, answer.isError, answer.text]).toEqual([name, args, false, answer.text]);
-      const [, head, fence, inside, rest] = readParts(answer);
+      const result = await callTool(client, name, args);
+      expect([name, args, result.isError, result.text]).toEqual([name, args, false, result.text]);
+      const [, head, fence, inside, rest] = readParts(result);
       expect(fences.has(fence!)).toBe(false);
       fences.add(fence!);
       planted += inside!.split(MARK).length - 1;
-      const { untrusted, ...ours } = answer.structured;
+      const { untrusted, ...ours } = result.structured;
       expect([name, head, rest, JSON.stringify(ours)]).toEqual([
         name,
         expect.not.stringContaining(MARK),
@@ -120,12 +120,12 @@ describe('text of monitored applications', () => {
 
   it('has no invisible characters, and does not end its cell or line', async () => {
     for (const [name, args] of everyCall()) {
-      const answer = await callTool(client, name, args);
-      expect(answer.text).not.toMatch(INVISIBLE);
-      for (const text of listTexts(answer.structured)) expect(text).not.toMatch(INVISIBLE);
-      const { columns, rows } = answer.structured.untrusted;
+      const result = await callTool(client, name, args);
+      expect(result.text).not.toMatch(INVISIBLE);
+      for (const text of listTexts(result.structured)) expect(text).not.toMatch(INVISIBLE);
+      const { columns, rows } = result.structured.untrusted;
       if (name === 'get_request') continue;
-      const lines = readParts(answer)[3]!
+      const lines = readParts(result)[3]!
         .split('\n')
         .slice(-rows.length - 1);
       for (const line of lines)
@@ -211,18 +211,18 @@ describe('the tokens of a result', () => {
     ];
     for (const [name, args] of calls)
       for (const max_tokens of SIZES) {
-        const answer = await callTool(client, name, { ...args, max_tokens });
-        expect([name, args, answer.isError]).toEqual([name, args, false]);
-        expect([name, args, max_tokens, answer.tokens <= max_tokens, answer.tokens]).toEqual([
+        const result = await callTool(client, name, { ...args, max_tokens });
+        expect([name, args, result.isError]).toEqual([name, args, false]);
+        expect([name, args, max_tokens, result.tokens <= max_tokens, result.tokens]).toEqual([
           name,
           args,
           max_tokens,
           true,
-          answer.tokens,
+          result.tokens,
         ]);
         if (max_tokens === SIZES[0])
-          expect([name, args, answer.structured.left_out]).not.toEqual([name, args, []]);
-        if (name !== 'get_request') expect(answer.structured.untrusted.rows.length).toBeGreaterThan(0);
+          expect([name, args, result.structured.left_out]).not.toEqual([name, args, []]);
+        if (name !== 'get_request') expect(result.structured.untrusted.rows.length).toBeGreaterThan(0);
       }
   });
 
@@ -240,7 +240,7 @@ describe('the tokens of a result', () => {
 });
 
 /** What comes before the fence, its number, what it encloses, and what comes after. */
-function readParts({ text }: ToolAnswer): RegExpExecArray {
+function readParts({ text }: ToolResponse): RegExpExecArray {
   const parts = /^([^]*?)\n--- ([0-9a-f]{8}) [^\n]*\n([^]*)\n--- \2 end([^]*)$/.exec(text);
   expect([text, parts === null]).toEqual([text, false]);
   return parts!;

@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { TestApp } from '../setup/app.js';
-import { type ToolAnswer, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
+import { type ToolResponse, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';
 
 const TOOLS = ['find', 'metrics', 'search_requests', 'get_request', 'explain_change'];
@@ -12,7 +12,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 let app: TestApp;
 let tenant: Tenant;
 let client: Client;
-const call = (name: string, args?: object): Promise<ToolAnswer> => callTool(client, name, args);
+const call = (name: string, args?: object): Promise<ToolResponse> => callTool(client, name, args);
 
 describe('a server', () => {
   beforeAll(async () => {
@@ -235,12 +235,12 @@ describe('a server', () => {
     });
 
     it('metrics gives the whole, groups, and the period before', async () => {
-      const answer = await call('metrics', {
+      const result = await call('metrics', {
         group_by: ['path'],
         metrics: ['requests', 'server_errors'],
         compare: true,
       });
-      expect(readRows(answer)).toEqual([
+      expect(readRows(result)).toEqual([
         {
           path: '(all)',
           ...{ requests: 9, requests_before: 0, requests_change: 9 },
@@ -249,39 +249,39 @@ describe('a server', () => {
         expect.objectContaining({ path: '/orders', requests: 6, server_errors: 2 }),
         expect.objectContaining({ path: '/products/{id}', requests: 3, server_errors: 0 }),
       ]);
-      expect(answer.structured.untrusted.app).toBe('Shop');
-      expect(answer.text).toContain('/orders|6|0|6|2|0|2');
+      expect(result.structured.untrusted.app).toBe('Shop');
+      expect(result.text).toContain('/orders|6|0|6|2|0|2');
     });
 
     it('metrics leaves out groups beyond top, and says how many', async () => {
-      const answer = await call('metrics', { group_by: ['path'], metrics: ['requests'], top: 1 });
-      expect(readRows(answer).map(({ path }) => path)).toEqual(['(all)', '/orders']);
-      expect(answer.structured.left_out).toEqual([
+      const result = await call('metrics', { group_by: ['path'], metrics: ['requests'], top: 1 });
+      expect(readRows(result).map(({ path }) => path)).toEqual(['(all)', '/orders']);
+      expect(result.structured.left_out).toEqual([
         expect.stringMatching(/^1 groups with 3 requests; raise top/),
       ]);
     });
 
     it('metrics gives a series in the timezone asked for', async () => {
-      const answer = await call('metrics', {
+      const result = await call('metrics', {
         interval: 'hour',
         timezone: 'Asia/Kolkata',
         metrics: ['requests'],
       });
-      expect(answer.structured.window.timezone).toBe('Asia/Kolkata');
-      expect(answer.structured.window.since).toMatch(/\+05:30$/);
-      const [row] = readRows(answer);
+      expect(result.structured.window.timezone).toBe('Asia/Kolkata');
+      expect(result.structured.window.since).toMatch(/\+05:30$/);
+      const [row] = readRows(result);
       expect(row!.period_start).toMatch(/T\d\d:00\+05:30$/);
       // The window is that of whole periods, which are what is counted.
-      expect(answer.structured.window.since).toMatch(/T\d\d:00\+05:30$/);
-      expect(answer.structured.window.until).toMatch(/T\d\d:00\+05:30$/);
-      expect(readRows(answer).reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(9);
+      expect(result.structured.window.since).toMatch(/T\d\d:00\+05:30$/);
+      expect(result.structured.window.until).toMatch(/T\d\d:00\+05:30$/);
+      expect(readRows(result).reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(9);
     });
 
     it('metrics and search_requests say which part of the window is not kept any more', async () => {
-      const answer = await call('metrics', { since: '2020-01-01', metrics: ['requests'] });
-      expect(readRows(answer)).toEqual([{ requests: 9 }]);
-      expect(answer.structured.left_out).toEqual([expect.stringContaining('kept for 13 months')]);
-      expect(Date.parse(answer.structured.window.since)).toBeGreaterThan(Date.now() - 400 * 24 * HOUR_MS);
+      const result = await call('metrics', { since: '2020-01-01', metrics: ['requests'] });
+      expect(readRows(result)).toEqual([{ requests: 9 }]);
+      expect(result.structured.left_out).toEqual([expect.stringContaining('kept for 13 months')]);
+      expect(Date.parse(result.structured.window.since)).toBeGreaterThan(Date.now() - 400 * 24 * HOUR_MS);
       const logs = await call('search_requests', { since: '2020-01-01' });
       expect(logs.structured.left_out).toEqual([expect.stringContaining('kept for 15 days')]);
     });
@@ -298,10 +298,10 @@ describe('a server', () => {
       [{ env: 'prod', path: '/%' }, undefined],
       [{ until: '3h' }, 0],
     ])('metrics and search_requests filter by %j', async (filter, requests) => {
-      const answer = await call('metrics', { ...filter, metrics: ['requests'] });
-      expect(answer.isError).toBe(requests === undefined);
+      const result = await call('metrics', { ...filter, metrics: ['requests'] });
+      expect(result.isError).toBe(requests === undefined);
       if (requests === undefined) return;
-      expect(readRows(answer)).toEqual([{ requests }]);
+      expect(readRows(result)).toEqual([{ requests }]);
       for (const order of ['newest', 'oldest'])
         expect(readRows(await call('search_requests', { ...filter, order, limit: 50 }))).toHaveLength(
           requests,
@@ -313,14 +313,14 @@ describe('a server', () => {
         const seen = [];
         let next: object | undefined = {};
         while (next) {
-          const answer: ToolAnswer = await call('search_requests', {
+          const result: ToolResponse = await call('search_requests', {
             order,
             limit: 4,
             max_tokens: 1_000,
             ...next,
           });
-          seen.push(...readRows(answer));
-          next = answer.structured.next;
+          seen.push(...readRows(result));
+          next = result.structured.next;
         }
         expect(new Set(seen.map(({ request_uuid }) => request_uuid)).size).toBe(9);
         expect(seen).toHaveLength(9);
@@ -332,18 +332,18 @@ describe('a server', () => {
     });
 
     it('search_requests finds by any field, oldest first', async () => {
-      const answer = await call('search_requests', {
+      const result = await call('search_requests', {
         filters: [{ field: 'url', op: 'contains', value: '/products/1' }],
         fields: ['url', 'consumer', 'exception_type'],
       });
-      expect(readRows(answer)).toEqual([
+      expect(readRows(result)).toEqual([
         expect.objectContaining({
           url: 'https://shop.example/products/1',
           consumer: null,
           exception_type: null,
         }),
       ]);
-      expect(answer.structured.order).toBe('oldest');
+      expect(result.structured.order).toBe('oldest');
     });
 
     it('get_request gives one in full, and long parts in pieces', async () => {
@@ -368,17 +368,17 @@ describe('a server', () => {
       let { next } = first.structured;
       expect(next).toEqual({ request_uuid, part: 'response_body_json', offset: read.length });
       while (next) {
-        const answer = await call('get_request', { ...next, max_tokens: 8_000 });
-        expect(answer.tokens).toBeLessThanOrEqual(8_000);
-        read += String(answer.structured.untrusted.response_body_json);
-        ({ next } = answer.structured);
+        const result = await call('get_request', { ...next, max_tokens: 8_000 });
+        expect(result.tokens).toBeLessThanOrEqual(8_000);
+        read += String(result.structured.untrusted.response_body_json);
+        ({ next } = result.structured);
       }
       expect(read).toBe(body);
     });
 
     it('explain_change names what moved and its share of the whole', async () => {
-      const answer = await call('explain_change', { measure: 'server_errors' });
-      const rows = readRows(answer);
+      const result = await call('explain_change', { measure: 'server_errors' });
+      const rows = readRows(result);
       expect(rows[0]).toMatchObject({ dimension: 'all', now: 2, before: 0, change: 2 });
       for (const [dimension, value] of [
         ['endpoint', 'POST /orders'],
@@ -388,7 +388,7 @@ describe('a server', () => {
         expect(rows).toContainEqual(
           expect.objectContaining({ dimension, value: String(value), change: 2, share: 1 }),
         );
-      expect(answer.structured.baseline).toMatchObject({ until: answer.structured.window.since });
+      expect(result.structured.baseline).toMatchObject({ until: result.structured.window.since });
     });
 
     it.each<[string, object, RegExp]>([
@@ -417,8 +417,8 @@ describe('a server', () => {
       ['explain_change', { measure: 'error' }, /there is no "error"; nearest: .*errors/],
       ['explain_change', { measure: 'errors', baseline_since: '1h' }, /baseline_since must be before/],
     ])('%s with %j is an error that says how to ask', async (name, args, message) => {
-      const answer = await call(name, args);
-      expect([answer.isError, answer.text]).toEqual([true, expect.stringMatching(message)]);
+      const result = await call(name, args);
+      expect([result.isError, result.text]).toEqual([true, expect.stringMatching(message)]);
     });
 
     it("shows a key nothing of another team's apps", async () => {
@@ -433,9 +433,9 @@ describe('a server', () => {
         ['explain_change', { app: String(other.appId), measure: 'requests' }],
         ['find', { app: String(other.appId) }],
       ] as const) {
-        const answer = await call(name, args);
-        expect([name, answer.isError]).toEqual([name, true]);
-        expect(answer.text).not.toMatch(/theirs\.|\/theirs/);
+        const result = await call(name, args);
+        expect([name, result.isError]).toEqual([name, true]);
+        expect(result.text).not.toMatch(/theirs\.|\/theirs/);
       }
       expect(
         readRows(await call('find', { query: '/theirs' })).filter(({ match }) => match !== 'similar'),

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { TestApp } from '../setup/app.js';
-import { type ToolAnswer, callTool, connectClient, readRows } from '../setup/mcp.js';
+import { type ToolResponse, callTool, connectClient, readRows } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';
 import { generateIncidents } from './incidents.js';
 import { QUESTIONS, Truth } from './questions.js';
@@ -31,7 +31,7 @@ describe('questions about incidents', () => {
   });
 
   it.each(QUESTIONS.map((one) => [one.question, one] as const))('%s', async (_, { calls, rows, texts }) => {
-    const answers: ToolAnswer[] = [];
+    const answers: ToolResponse[] = [];
     for (const call of calls) {
       const [tool, args] = typeof call === 'function' ? call(answers, readRows) : call;
       const answer = await callTool(client, tool, args);
@@ -58,6 +58,6 @@ function isSame(actual: unknown, expected: unknown): boolean {
   return typeof actual === 'number' && Math.abs(actual - about) <= within;
 }
 
-function hasRows({ structured: { untrusted } }: ToolAnswer): boolean {
+function hasRows({ structured: { untrusted } }: ToolResponse): boolean {
   return 'rows' in untrusted;
 }

@@ -1,6 +1,6 @@
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
 import { formatMilliseconds } from '../../src/common/time/timestamp.js';
-import type { ToolAnswer } from '../setup/mcp.js';
+import type { ToolResponse } from '../setup/mcp.js';
 import { ATTACKER_IP, EXCEPTION, at } from './incidents.js';
 
 type Row = Record<string, unknown>;
@@ -9,7 +9,7 @@ type Call = [tool: string, args: object];
 export interface Question {
   question: string;
   /** The calls, one after another; a later one may use what the earlier ones found. */
-  calls: (Call | ((answers: readonly ToolAnswer[], rows: (answer: ToolAnswer) => Row[]) => Call))[];
+  calls: (Call | ((answers: readonly ToolResponse[], rows: (answer: ToolResponse) => Row[]) => Call))[];
   /** Rows that answer it, by arithmetic over the generated requests: each must be in one of the results. */
   rows?: (truth: Truth) => Row[];
   /** Texts that answer it. */

@@ -3,7 +3,7 @@ import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
 
 /** What a tool responds, as a client reads it. */
-export interface ToolAnswer {
+export interface ToolResponse {
   text: string;
   structured: {
     window: { since: string; until: string; timezone: string };
@@ -37,12 +37,12 @@ export async function connectClient(
 }
 
 /** Calls a tool. */
-export async function callTool(client: Client, name: string, args: object = {}): Promise<ToolAnswer> {
+export async function callTool(client: Client, name: string, args: object = {}): Promise<ToolResponse> {
   const result = await client.callTool({ name, arguments: args as Record<string, unknown> });
   const [content] = result.content as { type: 'text'; text: string }[];
   return {
     text: content!.text,
-    structured: result.structuredContent as ToolAnswer['structured'],
+    structured: result.structuredContent as ToolResponse['structured'],
     isError: result.isError === true,
     tokens: countTokens({ content: result.content, structuredContent: result.structuredContent }),
   };
@@ -51,7 +51,7 @@ export async function callTool(client: Client, name: string, args: object = {}):
 /** Rows of a result by column. */
 export function readRows({
   structured: { untrusted },
-}: ToolAnswer): Record<string, string | number | null>[] {
+}: ToolResponse): Record<string, string | number | null>[] {
   return untrusted.rows.map((row) =>
     Object.fromEntries(untrusted.columns.map((column, index) => [column, row[index] ?? null])),
   );
