@@ -126,7 +126,7 @@ describeWithChromium('a session of the dashboard', () => {
       await page.getByRole('link', { name: 'Overview' }).click();
       await alert(dashboard, /cannot be reached/);
       const requests = page.locator('.totals dd').first();
-      expect(await requests.innerText()).toBe('–');
+      await requests.filter({ hasText: '–' }).waitFor();
       await dashboard.screenshot('dashboard-offline');
       await page.context().setOffline(false);
       await page.getByRole('alert').waitFor({ state: 'detached' });
