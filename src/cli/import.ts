@@ -9,6 +9,7 @@ import { AdminService } from '../admin/admin.service.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
+import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
 import { LineSource } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
@@ -84,7 +85,9 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
     for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
-    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
+    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer).finally(
+      () => writer.close(),
+    );
     return { read, imported, duplicates, rejected, logged };
   });
 }
@@ -195,10 +198,7 @@ function env(value: string): string {
 }
 
 function source(value: string): string {
-  if (!/^[A-Za-z0-9._/:-]{1,64}$/.test(value))
-    throw new InvalidArgumentError(
-      'It must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons.',
-    );
+  if (value === '' || !isSource(value)) throw new InvalidArgumentError(`It ${SOURCE_RULE}.`);
   return value;
 }
 

@@ -98,7 +98,6 @@ export class Importer {
   async end(): Promise<ImportSummary> {
     await this.flush();
     await Promise.all(this.writing);
-    await this.writer.close();
     return this.summary;
   }
 
