@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import type { App, Env } from './apps.dto.js';
 
@@ -33,7 +32,7 @@ SELECT
 type AppRow = Omit<App, 'envs'>;
 type EnvRow = Env & { app_id: number };
 
-@Injectable()
+/** The command line uses it too: no decorator, because commands do not load the framework. */
 export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
