@@ -52,6 +52,7 @@ Examples:
   request-analytics import access.log.gz --app 1
   request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
   request-analytics import requests.ndjson --app 1 --env staging
+  request-analytics import u_ex261120.log --app 1 --format w3c --consumer-from user
   request-analytics import access.log --app 1 --rejects rejected.log
   zstd -dc access.log.zst | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
@@ -62,7 +63,7 @@ export function importCommand(program: Command): void {
   program
     .command('import')
     .description('import requests from a file; can be repeated, requests already in the store are skipped')
-    .argument('<file>', 'NDJSON or an Apache/nginx access log, plain or gzip; - for standard input')
+    .argument('<file>', 'NDJSON or an access log, plain or gzip; - for standard input')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
