@@ -34,7 +34,9 @@ export class AppMetricsService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
     const byConsumer =
-      group_by.includes('consumer_id') || filters.some(({ field }) => field === 'consumer_id');
+      scope.consumerId !== undefined ||
+      group_by.includes('consumer_id') ||
+      filters.some(({ field }) => field === 'consumer_id');
     const query = {
       ...planPeriods({ ...window, interval, timezone, byConsumer }),
       format: input.format ?? acceptedFormat,

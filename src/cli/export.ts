@@ -8,6 +8,7 @@ import { AppScopedStore } from '../apps/app-scoped-store.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { AppsService } from '../apps/apps.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { ALL_SCOPES } from '../common/account.js';
 import { readFilter } from '../common/filters/filter.js';
 import { type BrokenFile, findBreak } from '../common/formats/broken-file.js';
 import type { FileFormat } from '../common/formats/file-format.js';
@@ -48,7 +49,13 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
   const broken = resume === undefined ? undefined : await openBroken(resume, format);
   const { team_id } = await new AdminService(store).requireApp(app);
-  const account = { teamId: team_id, teamName: '', plan: 'premium', keyIdentifier: '' } as const;
+  const account = {
+    teamId: team_id,
+    teamName: '',
+    plan: 'premium',
+    keyIdentifier: '',
+    scopes: ALL_SCOPES,
+  } as const;
   const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
   const now = Date.now();
   const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
@@ -57,7 +64,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     fields: fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS),
     filters,
     window,
-    excludedEndpointIds: scope.excludedEndpointIds,
+    scope,
   };
   const joiner = createJoiner(format);
   const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);

@@ -133,6 +133,7 @@ const SPECS = {
     default: 'info',
   }),
   AUDIT_LOG: str({ default: undefined }),
+  AUDIT_READS: str({ choices: ['on', 'off'], default: 'off' }),
   COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
@@ -325,9 +326,13 @@ export class Config {
   get logLevel() {
     return this.env.LOG_LEVEL;
   }
-  /** File to which commands append their audit lines; undefined: standard error. */
+  /** File to which audit lines are appended; undefined: standard error. */
   get auditLog() {
     return this.env.AUDIT_LOG;
+  }
+  /** Whether each read of headers and bodies of requests is an audit line. */
+  get auditReads(): boolean {
+    return this.env.AUDIT_READS === 'on';
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

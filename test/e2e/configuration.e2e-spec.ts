@@ -83,6 +83,7 @@ const WRONG: Record<string, readonly string[]> = {
   CACHE_TTL_MS: [...NOT_WHOLE, '9001'],
   SHUTDOWN_DELAY_MS: [...NOT_WHOLE, '600001'],
   LOG_LEVEL: ['loud', 'INFO'],
+  AUDIT_READS: ['yes', 'ON', 'true'],
   DOCS: ['yes', 'ON', 'true'],
   DASHBOARD: ['yes', 'ON', 'true'],
   MCP: ['yes', 'ON', 'true'],
