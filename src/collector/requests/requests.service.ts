@@ -20,7 +20,7 @@ const KIND = 'requests';
 const DEFAULT_ENV = 'prod';
 const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
-const MAX_BODIES = 4;
+const MAX_BODIES = 2;
 const RETRY_AFTER_SECONDS = 1;
 /** What the rows of a body reserve: two batches that are written and the one that is read. */
 const RESERVED_BYTES = 12 * 1024 * 1024;
