@@ -60,7 +60,14 @@ export class CollectorModule {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
         const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
         const locks = new MessageLocks(coordinator);
-        return new BatchCommitter(new BatchLog(store), builder, instances, locks, claims, telemetry);
+        return new BatchCommitter(
+          new BatchLog(store, coordinator),
+          builder,
+          instances,
+          locks,
+          claims,
+          telemetry,
+        );
       },
     };
     const failedAuth = {

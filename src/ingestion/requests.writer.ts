@@ -22,8 +22,9 @@ export class RequestsWriter {
     private readonly store: ClickHouse,
     private readonly names: NameRegistry,
     private readonly claims: RequestClaims,
+    coordinator?: WriterCoordinator,
   ) {
-    this.log = new BatchLog(store);
+    this.log = new BatchLog(store, coordinator);
     this.known = new KnownRequests(store);
   }
 
@@ -39,7 +40,7 @@ export class RequestsWriter {
     limits = DEFAULT_LIMITS,
   ): RequestsWriter {
     const names = NameRegistry.create(store, coordinator, limits);
-    return new RequestsWriter(store, names, new RequestClaims(coordinator));
+    return new RequestsWriter(store, names, new RequestClaims(coordinator), coordinator);
   }
 
   /**
@@ -116,8 +117,7 @@ export class RequestsWriter {
       messages: [],
       pieces: [...pieces],
     };
-    await this.log.append(batch);
-    await this.log.apply(batch);
+    await this.log.write(batch);
     return resolved;
   }
 }
