@@ -56,7 +56,7 @@ export class CollectorModule {
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
-      { provide: BatchLog, useValue: new BatchLog(store) },
+      { provide: BatchLog, useValue: new BatchLog(store, coordinator) },
     ];
     const committer = {
       provide: BatchCommitter,

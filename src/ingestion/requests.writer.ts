@@ -39,7 +39,7 @@ export class RequestsWriter {
     limits = DEFAULT_LIMITS,
   ): RequestsWriter {
     const names = NameRegistry.create(store, coordinator, limits);
-    return new RequestsWriter(store, names, new RequestClaims(coordinator));
+    return new RequestsWriter(store, names, new RequestClaims(coordinator), new BatchLog(store, coordinator));
   }
 
   /**
@@ -116,8 +116,7 @@ export class RequestsWriter {
       messages: [],
       pieces: [...pieces],
     };
-    await this.log.append(batch);
-    await this.log.apply(batch);
+    await this.log.write(batch);
     return resolved;
   }
 }
