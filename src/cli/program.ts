@@ -5,7 +5,7 @@ import { collectorCommand } from './collector.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { endpointCommand } from './endpoint.js';
-import { exportCommand } from './export.js';
+import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
 import { mcpCommand } from './mcp.js';

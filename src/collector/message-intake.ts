@@ -58,16 +58,15 @@ export class MessageIntake {
   /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
   private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
-  private readonly redactor: Redactor;
   private readonly rateLimitPerMinute: number;
 
   constructor(
     private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
-    { collector, redaction }: Config,
+    { collector }: Config,
+    private readonly redactor: Redactor,
     private readonly telemetry: Telemetry,
   ) {
-    this.redactor = new Redactor(redaction);
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
@@ -95,23 +94,37 @@ export class MessageIntake {
    *
    * @throws ApiError if it is rejected, or cannot be stored now
    */
-  async receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+  receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+    return this.accept(app, body, async (reservation) => {
+      const weighed = await this.readMessages(app, request, body, reservation);
+      await this.commitAll(app, weighed);
+      const messages = weighed.map(({ message }) => message);
+      for (const { env, rejected } of messages)
+        this.rejections.reportRejected({ app_id: app.id, env, kind: body.kind }, rejected);
+      return messages;
+    });
+  }
+
+  /**
+   * Does the work for a body within the limits of its app, and reports why it was rejected.
+   *
+   * @throws ApiError if the app is disabled or sends too many, or what `work` throws
+   */
+  async accept<T>(
+    app: ClientApp,
+    { kind, env }: Pick<BodyKind, 'kind' | 'env'>,
+    work: (reservation: Reservation) => Promise<T>,
+  ): Promise<T> {
     if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
     await this.admit(app);
     const reservation = this.budget.open(app.id);
-    const { kind } = body;
     try {
-      const weighed = await this.readMessages(app, request, body, reservation);
-      await this.commitAll(app, weighed);
-      const messages = weighed.map(({ message }) => message);
-      for (const { env, rejected } of messages)
-        this.rejections.reportRejected({ app_id: app.id, env, kind }, rejected);
-      return messages;
+      return await work(reservation);
     } catch (error) {
       if (error instanceof ApiError && REJECTED.has(error.getStatus()))
-        this.rejections.reportMessage({ app_id: app.id, env: body.env, kind }, error.detail);
+        this.rejections.reportMessage({ app_id: app.id, env, kind }, error.detail);
       throw error;
     } finally {
       reservation.release();

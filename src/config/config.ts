@@ -148,6 +148,7 @@ const SPECS = {
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
+  COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
@@ -168,6 +169,7 @@ const SPECS = {
     default: 'info',
   }),
   AUDIT_LOG: str({ default: undefined }),
+  AUDIT_READS: str({ choices: ['on', 'off'], default: 'off' }),
   COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
@@ -324,6 +326,8 @@ export class Config {
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
       /** Largest OTLP body, compressed or decompressed. */
       maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+      /** Largest body of `/v1/requests`, compressed or decompressed. */
+      maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
       /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
       spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
@@ -369,9 +373,13 @@ export class Config {
   get logLevel() {
     return this.env.LOG_LEVEL;
   }
-  /** File to which commands append their audit lines; undefined: standard error. */
+  /** File to which audit lines are appended; undefined: standard error. */
   get auditLog() {
     return this.env.AUDIT_LOG;
+  }
+  /** Whether each read of headers and bodies of requests is an audit line. */
+  get auditReads(): boolean {
+    return this.env.AUDIT_READS === 'on';
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

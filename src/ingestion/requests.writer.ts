@@ -16,16 +16,16 @@ const WAIT_FOR_CLAIMS_MS = 75_000;
 
 /** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
 export class RequestsWriter {
-  private readonly log: BatchLog;
   private readonly known: KnownRequests;
 
+  /** @param log its owner marks applied batches, now and then */
   constructor(
     private readonly store: ClickHouse,
     private readonly names: NameRegistry,
     private readonly claims: RequestClaims,
     private readonly redactor = Redactor.standard,
+    private readonly log = new BatchLog(store),
   ) {
-    this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
   }
 

@@ -77,6 +77,42 @@ class Planter {
 
 const timestamp = () => new Date(Date.now() - 60_000).toISOString();
 
+/** Lines of NDJSON with secrets wherever a line can have them. */
+function buildLines(planter: Planter): object[] {
+  return [
+    {
+      timestamp: timestamp(),
+      method: 'POST',
+      url: planter.url(),
+      status_code: 500,
+      request_headers: planter.headers(),
+      response_headers: [['Set-Cookie', `id=${planter.plain()}`]],
+      request_body_json: planter.body(),
+      response_body_json: planter.form(),
+      trace_id: randomBytes(16).toString('hex'),
+      exception: { type: 'Error', message: planter.text(), stacktrace: planter.text() },
+      logs: [{ timestamp: timestamp(), message: planter.text(), level: 'info', logger: planter.jwt() }],
+      spans: [
+        {
+          span_id: randomBytes(8).toString('hex'),
+          name: `GET ${planter.url()}`,
+          start_time_ns: `${Date.now()}000000`,
+          end_time_ns: `${Date.now()}000000`,
+          attributes: { 'url.full': planter.url(), 'http.request.header.x-api-key': [planter.plain()] },
+        },
+      ],
+    },
+    { timestamp: timestamp(), method: 'GET', url: `/reset/${planter.jwt()}`, status_code: 200 },
+    {
+      timestamp: timestamp(),
+      method: 'PUT',
+      url: '/b',
+      status_code: 200,
+      request_body_json: planter.damaged(),
+    },
+  ];
+}
+
 describeEmbedded('secrets in what applications send', () => {
   const data = dataDirectory();
   const off = dataDirectory();
@@ -105,6 +141,10 @@ describeEmbedded('secrets in what applications send', () => {
     do {
       await sendToHub(planter, hub);
       await sendByOtlp(planter, sender);
+      const lines = buildLines(planter).map((line) => `${JSON.stringify(line)}\n`);
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' };
+      const { body } = await post(`${server.collectorUrl}/v1/requests`, lines.join(''), headers);
+      expect(body).toMatchObject({ imported: lines.length });
     } while (planter.secrets.length < (least * 2) / 3);
     await importFiles(planter, env, least, run);
     const responses = await readAll(server.apiUrl, key!);
@@ -118,40 +158,8 @@ describeEmbedded('secrets in what applications send', () => {
     least: number,
     run: (...args: string[]) => Promise<Record<string, string>>,
   ) {
-    const buildLines = () => [
-      {
-        timestamp: timestamp(),
-        method: 'POST',
-        url: planter.url(),
-        status_code: 500,
-        request_headers: planter.headers(),
-        response_headers: [['Set-Cookie', `id=${planter.plain()}`]],
-        request_body_json: planter.body(),
-        response_body_json: planter.form(),
-        trace_id: randomBytes(16).toString('hex'),
-        exception: { type: 'Error', message: planter.text(), stacktrace: planter.text() },
-        logs: [{ timestamp: timestamp(), message: planter.text(), level: 'info', logger: planter.jwt() }],
-        spans: [
-          {
-            span_id: randomBytes(8).toString('hex'),
-            name: `GET ${planter.url()}`,
-            start_time_ns: `${Date.now()}000000`,
-            end_time_ns: `${Date.now()}000000`,
-            attributes: { 'url.full': planter.url(), 'http.request.header.x-api-key': [planter.plain()] },
-          },
-        ],
-      },
-      { timestamp: timestamp(), method: 'GET', url: `/reset/${planter.jwt()}`, status_code: 200 },
-      {
-        timestamp: timestamp(),
-        method: 'PUT',
-        url: '/b',
-        status_code: 200,
-        request_body_json: planter.damaged(),
-      },
-    ];
     const lines: object[] = [];
-    do lines.push(...buildLines());
+    do lines.push(...buildLines(planter));
     while (planter.secrets.length < least);
     const file = join(DATA_DIR!, '..', `planted-${process.pid}.log`);
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
