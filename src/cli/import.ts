@@ -14,6 +14,7 @@ import { LineSource } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
@@ -82,7 +83,8 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store, { coordinator, isShared }) => {
     await new AdminService(store).requireApp(options.app);
-    const writer = RequestsWriter.create(store, coordinator, new Config().nameLimits);
+    const { nameLimits, redaction } = new Config();
+    const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
     for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);

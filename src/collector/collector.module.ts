@@ -7,6 +7,7 @@ import { FallbackModule } from '../http/fallback.module.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
@@ -56,7 +57,8 @@ export class CollectorModule {
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
-      { provide: BatchLog, useValue: new BatchLog(store) },
+      { provide: BatchLog, useValue: new BatchLog(store, coordinator) },
+      { provide: Redactor, useValue: new Redactor(config.redaction) },
     ];
     const committer = {
       provide: BatchCommitter,
@@ -70,9 +72,9 @@ export class CollectorModule {
     };
     const writer = {
       provide: RequestsWriter,
-      inject: [NameRegistry, RequestClaims, BatchLog],
-      useFactory: (names: NameRegistry, claims: RequestClaims, log: BatchLog) =>
-        new RequestsWriter(store, names, claims, log),
+      inject: [NameRegistry, RequestClaims, Redactor, BatchLog],
+      useFactory: (names: NameRegistry, claims: RequestClaims, redactor: Redactor, log: BatchLog) =>
+        new RequestsWriter(store, names, claims, redactor, log),
     };
     const failedAuth = {
       provide: FailedAuthLimiter,

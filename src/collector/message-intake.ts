@@ -5,12 +5,14 @@ import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import type { ClientApp } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { classifyOutcome } from './message-outcome.js';
+import { redactMessage } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { readBody } from './request-body.js';
@@ -62,6 +64,7 @@ export class MessageIntake {
     private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
     { collector }: Config,
+    private readonly redactor: Redactor,
     private readonly telemetry: Telemetry,
   ) {
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
@@ -159,7 +162,12 @@ export class MessageIntake {
     const body = await readBody(request, maxBytes, reserve);
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
     if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
-    const messages = await this.parseInTurn(app, async () => parse(body, reserve));
+    const messages = await this.parseInTurn(app, async () => {
+      const redacted: Message[] = [];
+      for (const message of await parse(body, reserve))
+        redacted.push(await redactMessage(message, this.redactor));
+      return redacted;
+    });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
     reserve(weighed.reduce((sum, { weight }) => sum + weight, 0));
     return weighed;
