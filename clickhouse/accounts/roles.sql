@@ -18,7 +18,7 @@ CREATE ROLE IF NOT EXISTS request_analytics_reader;
 ALTER ROLE request_analytics_reader SETTINGS PROFILE 'request_analytics_reader';
 
 -- The API: the columns that its statements name, and nothing else.
-GRANT SELECT (identifier, key_sha256, team_id, expires_at, revoked_at) ON api_keys_v1 TO request_analytics_reader;
+GRANT SELECT (identifier, key_sha256, team_id, expires_at, revoked_at, app_ids, operations, has_bodies, consumer, requests_per_minute) ON api_keys_v1 TO request_analytics_reader;
 GRANT SELECT (id, name, plan) ON teams_v1 TO request_analytics_reader;
 GRANT SELECT (id, team_id, name, framework, client_id, created_at) ON apps_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, id, name, created_at) ON app_envs_v1 TO request_analytics_reader;

@@ -7,7 +7,7 @@ import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { doctorCommand } from './doctor.js';
 import { endpointCommand } from './endpoint.js';
-import { exportCommand } from './export.js';
+import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
 import { mcpCommand } from './mcp.js';

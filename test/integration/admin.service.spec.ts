@@ -109,6 +109,11 @@ describe('AdminService', () => {
         created_at: expect.stringMatching(UTC_MILLISECONDS) as string,
         expires_at: '2031-02-03T04:05:06.789Z',
         revoked_at: null,
+        app_ids: [],
+        operations: [],
+        has_bodies: true,
+        consumer: null,
+        requests_per_minute: null,
       });
       expect(JSON.stringify(row)).not.toContain(key.split('.')[1]);
     });
