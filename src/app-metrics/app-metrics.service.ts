@@ -4,7 +4,8 @@ import { ResultTooLarge, ResultTooLong } from '../clickhouse/clickhouse.errors.j
 import type { Account } from '../common/account.js';
 import { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { ValidationException, createIssue, valueError } from '../validation/issues.js';
+import { createIssue, valueError } from '../validation/issues.js';
+import { ValidationException } from '../validation/validation.exception.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
 import { and } from '../clickhouse/predicates.js';
 import type { KeyScopes } from '../common/account.js';
@@ -50,7 +49,7 @@ const NO_CONSUMER = -1;
 type AppRow = Omit<App, 'envs'>;
 type EnvRow = Env & { app_id: number };
 
-@Injectable()
+/** The command line uses it too: no decorator, because commands do not load the framework. */
 export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 

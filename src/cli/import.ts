@@ -9,10 +9,12 @@ import { AdminService } from '../admin/admin.service.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
+import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
 import { LineSource } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
@@ -51,6 +53,7 @@ Examples:
   request-analytics import access.log.gz --app 1
   request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
   request-analytics import requests.ndjson --app 1 --env staging
+  request-analytics import u_ex261120.log --app 1 --format w3c --consumer-from user
   request-analytics import access.log --app 1 --rejects rejected.log
   zstd -dc access.log.zst | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
@@ -61,7 +64,7 @@ export function importCommand(program: Command): void {
   program
     .command('import')
     .description('import requests from a file; can be repeated, requests already in the store are skipped')
-    .argument('<file>', 'NDJSON or an Apache/nginx access log, plain or gzip; - for standard input')
+    .argument('<file>', 'NDJSON or an access log, plain or gzip; - for standard input')
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
@@ -80,11 +83,14 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store, { coordinator, isShared }) => {
     await new AdminService(store).requireApp(options.app);
-    const writer = RequestsWriter.create(store, coordinator, new Config().nameLimits);
+    const { nameLimits, redaction } = new Config();
+    const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
     for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
-    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer);
+    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer).finally(
+      () => writer.close(),
+    );
     return { read, imported, duplicates, rejected, logged };
   });
 }
@@ -195,10 +201,7 @@ function env(value: string): string {
 }
 
 function source(value: string): string {
-  if (!/^[A-Za-z0-9._/:-]{1,64}$/.test(value))
-    throw new InvalidArgumentError(
-      'It must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons.',
-    );
+  if (value === '' || !isSource(value)) throw new InvalidArgumentError(`It ${SOURCE_RULE}.`);
   return value;
 }
 

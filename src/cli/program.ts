@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { appCommand } from './app.js';
+import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { endpointCommand } from './endpoint.js';
-import { exportCommand } from './export.js';
+import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
 import { mcpCommand } from './mcp.js';
@@ -32,6 +33,8 @@ const COMMANDS = [
   endpointCommand,
   importCommand,
   exportCommand,
+  backupCommand,
+  restoreCommand,
   statusCommand,
   verifyCommand,
   serveCommand,

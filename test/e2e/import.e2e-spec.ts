@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -135,6 +135,27 @@ describe('an import', () => {
     expect(byUuid(await logged(other))).toEqual(byUuid(exported));
     expect(exported.filter(({ path }) => path?.includes('[id]')).length).toBeGreaterThan(10);
   });
+
+  it.each(['nginx.json', 'caddy.json', 'traefik.json', 'envoy.json', 'iis', 'cloudfront', 'alb'])(
+    'imports the access log %s once, also when it is imported again',
+    async (name) => {
+      const tenant = await Tenant.create(app);
+      const lines = readFileSync(`test/fixtures/access-logs/${name}.log`, 'utf8').trimEnd().split('\n');
+      const shiftMs = Date.now() - Date.UTC(2026, 10, 21);
+      const { imported, ...rest } = await bring(tenant, lines, { shiftMs });
+      expect(imported).toBeGreaterThan(1);
+      expect(await bring(tenant, lines, { shiftMs }, 1)).toEqual({
+        ...rest,
+        imported: 0,
+        duplicates: imported,
+        logged: 0,
+      });
+      const log = (await logged(tenant)).find(({ url }) => url.includes('/orders/42'))!;
+      expect(log).toMatchObject({ path: '/orders/{id}', status_code: 200, response_time_ms: 215 });
+      const { body } = await tenant.get(`request-logs/${log.request_uuid}`);
+      expect(body.request_headers).toContainEqual(['user-agent', 'Mozilla/5.0 (X11; Linux x86_64)']);
+    },
+  );
 
   it('leaves out what cannot be read, and counts it by name', async () => {
     const tenant = await Tenant.create(app);

@@ -104,8 +104,12 @@ async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefin
     throw new MigrationError('The schema is that of a single server: --cluster needs another database.');
 }
 
-/** The applied versions, checked against the files. */
-async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
+/**
+ * The applied versions, checked against the files.
+ *
+ * @throws MigrationError if an applied file has changed, or the store is newer than this version
+ */
+export async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {
     const file = known[version - 1];

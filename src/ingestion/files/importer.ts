@@ -88,6 +88,7 @@ export class Importer {
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
       const outcome = this.parseLine(line);
+      if (outcome === null) continue;
       this.summary.read += 1;
       if ('reason' in outcome) this.reject(line, outcome.reason);
       else await this.push(outcome);
@@ -98,14 +99,13 @@ export class Importer {
   async end(): Promise<ImportSummary> {
     await this.flush();
     await Promise.all(this.writing);
-    await this.writer.close();
     return this.summary;
   }
 
-  private parseLine({ text }: SourceLine): RequestRecord | { reason: string } {
+  private parseLine({ text }: SourceLine): RequestRecord | { reason: string } | null {
     if (text === null) return { reason: 'line: too long' };
     const parsed = this.parser.parse(text);
-    if ('reason' in parsed) return parsed;
+    if (parsed === null || 'reason' in parsed) return parsed;
     const { record, ignored } = parsed;
     const reason = checkRetention(record.timestamp, this.retention, this.options.now);
     if (reason !== undefined) return { reason };

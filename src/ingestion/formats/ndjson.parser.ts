@@ -117,7 +117,7 @@ function findReason(source: JsonObject): string {
   const isForeign = names.filter((name) => isAbsent(source[name])).length > 1;
   const broken = names.find((name) => REQUIRED[name].decode(source[name]) === undefined);
   if (isForeign || broken === undefined) {
-    const log = recognizeJsonLog(source);
+    const log = recognizeJsonLog(source)?.name;
     const kind = log === undefined ? '' : ` (it looks like a log of ${log})`;
     return `line: is JSON, but not a request${kind}: needs timestamp, method, url and status_code`;
   }

@@ -18,8 +18,9 @@ async function readAll(file: string): Promise<Outcome> {
   const parser = new LineParser(undefined);
   for await (const batch of await LineSource.open(file))
     for (const { number, text } of batch) {
-      outcome.read += 1;
       const result = parser.parse(text ?? '');
+      if (result === null) continue;
+      outcome.read += 1;
       if ('record' in result) {
         outcome.records.push(result.record);
         if (result.ignored.length > 0) outcome.ignored[number] = result.ignored;

@@ -15,6 +15,7 @@ function read(lines: readonly string[], format?: RequestFormat) {
   const parser = new LineParser(format);
   return lines.map((line) => {
     const result = parser.parse(line);
+    if (result === null) return null;
     return 'record' in result ? result.record.url : result.reason;
   });
 }
