@@ -335,6 +335,7 @@ describe('docs/kubernetes.yaml', () => {
       'NetworkPolicy networking.k8s.io/v1',
       'PodDisruptionBudget policy/v1',
       'Service v1',
+      'ServiceMonitor monitoring.coreos.com/v1',
     ]);
   });
 
@@ -353,6 +354,33 @@ describe('docs/kubernetes.yaml', () => {
         }
       }
     expect(text).not.toContain('--from-literal');
+  });
+
+  it('makes the accounts as docker-compose.yml does', () => {
+    const { template } = workloads.find(({ name }) => name.startsWith('request-analytics-accounts'))!;
+    const [accounts] = template.spec.containers as unknown as { image: string; args: string[] }[];
+    expect(accounts!.args).toEqual([scriptOf('docker-compose.yml', 'accounts')]);
+    expect(accounts!.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
+    expect(text).toContain('create configmap request-analytics-accounts --from-file=clickhouse/accounts');
+  });
+
+  it('lets Prometheus find the metrics of each deployment', () => {
+    const { selector, endpoints } = all('ServiceMonitor')[0]!.spec as unknown as {
+      selector: { matchLabels: Record<string, string> };
+      endpoints: { port: string }[];
+    };
+    const services = all('Service') as unknown as {
+      metadata: { labels: Record<string, string> };
+      spec: { selector: Record<string, string>; ports: { name: string; targetPort: string }[] };
+    }[];
+    for (const { name, template } of workloads.filter((one) => one.template.spec.containers[0]!.ports)) {
+      const service = services.find(({ spec }) =>
+        selects(template.metadata.labels, { matchLabels: spec.selector }),
+      )!;
+      expect([name, selects(service.metadata.labels, selector)]).toEqual([name, true]);
+      const port = service.spec.ports.find((one) => one.name === endpoints[0]!.port);
+      expect(template.spec.containers[0]!.ports!.map((one) => one.name)).toContain(port!.targetPort);
+    }
   });
 
   it('lets nothing reach a pod, nor a pod anything, but what a policy names', () => {
