@@ -54,6 +54,7 @@ GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
 GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
 GRANT SELECT ON app_limits_v1 TO request_analytics_collector;
+GRANT SELECT (table_name, id) ON id_claims_v1 TO request_analytics_collector;
 GRANT SELECT (identifier, app_id, token_sha256, revoked_at, updated_at) ON write_tokens_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
