@@ -161,6 +161,8 @@ const STORED = [
   stored('traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'),
   stored('traffic by day', 'counts_per_day_v1', 'bucket'),
   stored('errors', 'errors_v1', 'timestamp'),
+  stored('spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'),
+  stored('application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'),
   stored('teams', 'teams_v1 FINAL', 'created_at'),
   stored('apps', 'apps_v1 FINAL', 'created_at'),
   stored('API keys', 'api_keys_v1 FINAL', 'created_at'),

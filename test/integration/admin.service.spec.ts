@@ -434,4 +434,23 @@ describe('AdminService', () => {
     expect(logs?.bytes).toBeGreaterThan(0);
     expect(logs?.parts).toBeGreaterThan(0);
   });
+
+  it('shows stored spans, with the time of the oldest', async () => {
+    const appId = await createAppId();
+    const spanOf = (start_time_ns: bigint) =>
+      `{"app_id":${appId},"start_time_ns":"${start_time_ns}","trace_id":"${'ab'.repeat(16)}","span_id":"${'cd'.repeat(8)}","kind":"SERVER","status":"OK","attributes":"{}","events":"[]"}`;
+    const oldest = BigInt(Date.now() - 3_600_000) * 1_000_000n;
+    await open.store.insert('logged_spans', [spanOf(oldest + 999_999n), spanOf(oldest + 60_000_000_000n)]);
+    const { stored, tables } = await admin.readStatus();
+    const since = new Date(Number(oldest / 1_000_000n)).toISOString();
+    expect(stored).toContainEqual({ kind: 'spans', rows: 2, since });
+    expect(stored).toContainEqual({ kind: 'application logs', rows: 0, since: null });
+    const spans = tables.find(({ table }) => table === 'spans_v1');
+    expect(spans).toEqual({
+      table: 'spans_v1',
+      rows: 2,
+      bytes: expect.any(Number) as number,
+      parts: expect.any(Number) as number,
+    });
+  });
 });
