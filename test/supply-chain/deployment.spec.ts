@@ -7,6 +7,7 @@ import { DCLinter } from 'dclint';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
+import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
 import { exchangeBytes } from '../setup/raw-http.js';
@@ -89,6 +90,19 @@ describe('docs/request-analytics.service', () => {
     // The default of DATA_DIR is below it.
     expect(settings.get('WorkingDirectory')).toBe(`/var/lib/${settings.get('StateDirectory')}`);
   });
+});
+
+it('the Helm chart is of this version, and makes accounts with the image and the script of docker-compose.yml', () => {
+  const chart = parse('docs/helm/Chart.yaml') as { version: string; appVersion: string };
+  expect([chart.version, chart.appVersion]).toEqual([PRODUCT_VERSION, PRODUCT_VERSION]);
+  const { accounts } = parse('docs/helm/values.yaml') as { accounts: { image: string } };
+  expect(accounts.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
+  const script = scriptOf('docker-compose.yml', 'accounts')
+    .replace('--host clickhouse', '--host "$CLICKHOUSE_HOST" --port "$CLICKHOUSE_PORT"')
+    .replace("'CREATE DATABASE IF NOT EXISTS request_analytics'", '"CREATE DATABASE IF NOT EXISTS $DATABASE"')
+    .replaceAll('--database request_analytics', '--database "$DATABASE"');
+  const template = readFileSync('docs/helm/templates/jobs.yaml', 'utf8').replaceAll(/^ {14}/gm, '');
+  expect(template).toContain(script);
 });
 
 it('the tests on a server use the images that docker-compose.yml starts', () => {
