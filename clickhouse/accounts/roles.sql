@@ -85,3 +85,4 @@ CREATE ROLE IF NOT EXISTS request_analytics_owner;
 GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SELECT, INSERT, SHOW, CHECK
     ON * TO request_analytics_owner;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_owner;
+GRANT SELECT (database, table, active) ON system.parts TO request_analytics_owner;

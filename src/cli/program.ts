@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { appCommand } from './app.js';
 import { collectorCommand } from './collector.js';
+import { consumerCommand } from './consumer.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { endpointCommand } from './endpoint.js';
@@ -30,6 +31,7 @@ const COMMANDS = [
   keyCommand,
   writeTokenCommand,
   endpointCommand,
+  consumerCommand,
   importCommand,
   exportCommand,
   statusCommand,
