@@ -57,7 +57,7 @@ export class CollectorModule {
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
-      { provide: BatchLog, useValue: new BatchLog(store) },
+      { provide: BatchLog, useValue: new BatchLog(store, coordinator) },
       { provide: Redactor, useValue: new Redactor(config.redaction) },
     ];
     const committer = {

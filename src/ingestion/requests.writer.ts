@@ -43,7 +43,13 @@ export class RequestsWriter {
     redactor = Redactor.standard,
   ): RequestsWriter {
     const names = NameRegistry.create(store, coordinator, limits);
-    return new RequestsWriter(store, names, new RequestClaims(coordinator), redactor);
+    return new RequestsWriter(
+      store,
+      names,
+      new RequestClaims(coordinator),
+      redactor,
+      new BatchLog(store, coordinator),
+    );
   }
 
   /**
@@ -122,8 +128,7 @@ export class RequestsWriter {
       messages: [],
       pieces: [...pieces],
     };
-    await this.log.append(batch);
-    await this.log.apply(batch);
+    await this.log.write(batch);
     return resolved;
   }
 }

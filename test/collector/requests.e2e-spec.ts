@@ -117,6 +117,19 @@ describe('POST /v1/requests', () => {
     expect(await send(body.join('\n'))).toMatchObject({ status: 200, body: { imported: 3, rejected: 0 } });
   });
 
+  it('takes another format of the file import where it is named', async () => {
+    const time_iso8601 = new Date(Date.now() - 60_000).toISOString();
+    const nginx = {
+      time_iso8601,
+      request_method: 'GET',
+      request_uri: '/orders/7',
+      status: '200',
+      request_time: '0.2',
+    };
+    expect(await send(JSON.stringify(nginx), {}, '?format=nginx')).toMatchObject({ body: { imported: 1 } });
+    expect(await readLogs()).toMatchObject([{ method: 'GET', response_time_ms: 200 }]);
+  });
+
   it('recognizes the requests of a file import', async () => {
     const [one = '', two = ''] = lines(2);
     const options = { appId: client.tenant.appId, env: 'prod', source: '', now: Date.now() };
@@ -156,6 +169,7 @@ describe('POST /v1/requests', () => {
     ],
     ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
     ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
+    ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
     ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],
     ['bytes that are not gzip', 400, line(), { 'content-encoding': 'gzip' }, '', /^body: must be gzip/],
     ['no token', 401, line(), { authorization: '' }, '', /^Write token missing/],

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config, ConfigError } from '../../src/config/config.js';
 import { freePort } from '../setup/free-port.js';
 import { ProductProcess } from '../setup/product-process.js';
@@ -335,18 +336,22 @@ describeEmbedded('a process with a wrong configuration', () => {
   it('says which variable names a directory that cannot be one', async () => {
     const file = join(place, 'file');
     writeFileSync(file, '');
+    const describeRefusal = (dataDir: string, why: string) =>
+      `Invalid configuration. DATA_DIR: ${dataDir} cannot be used (${why})`;
+    expect(await run('', { DATA_DIR: file })).toEqual({
+      code: 78,
+      out: [],
+      err: [describeRefusal(file, 'EEXIST')],
+    });
     for (const [dataDir, why] of [
-      [file, 'EEXIST'],
       [join(file, 'below'), 'ENOTDIR'],
       // Neither a directory nor a file can be made there, and Node's recursive mkdir tries for ever.
       ['/proc/data', 'ENOENT'],
       ['/proc/a/b', 'ENOENT'],
       ['/proc', 'ENOENT'],
     ] as const)
-      expect(await run('', { DATA_DIR: dataDir })).toEqual({
-        code: 78,
-        out: [],
-        err: [`Invalid configuration. DATA_DIR: ${dataDir} cannot be used (${why})`],
-      });
+      await expect(ClickHouse.open(new Config({ DATA_DIR: dataDir }))).rejects.toThrow(
+        new ConfigError(describeRefusal(dataDir, why)),
+      );
   });
 });

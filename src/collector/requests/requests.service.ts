@@ -9,6 +9,7 @@ import { MAX_LINE_BYTES } from '../../ingestion/files/line-source.js';
 import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
 import type { RejectedLines } from '../../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
+import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
 import { MessageIntake } from '../message-intake.js';
 import { liftReceiveLimit } from '../receive-timeout.middleware.js';
@@ -17,8 +18,9 @@ import { TokenAuthentication } from '../token-authentication.js';
 
 const KIND = 'requests';
 const DEFAULT_ENV = 'prod';
+const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
-const MAX_BODIES = 4;
+const MAX_BODIES = 2;
 const RETRY_AFTER_SECONDS = 1;
 /** What the rows of a body reserve: two batches that are written and the one that is read. */
 const RESERVED_BYTES = 12 * 1024 * 1024;
@@ -30,7 +32,7 @@ export interface ImportResult extends ImportSummary {
   reasons: readonly { reason: string; count: number; lines: readonly number[] }[];
 }
 
-/** Stores the requests of NDJSON bodies, with the rules of the file import. */
+/** Stores the requests of bodies of lines, with the rules of the file import. */
 @Injectable()
 export class RequestsService {
   private readonly maxBytes: number;
@@ -54,7 +56,7 @@ export class RequestsService {
   import(request: Request): Promise<ImportResult> {
     return this.intake.countOutcome(KIND, async () => {
       const app = await this.authentication.requireApp(request);
-      const { env, source } = readQuery(request.originalUrl);
+      const { env, source, format } = readQuery(request.originalUrl);
       const isCompressed = usesGzip(request);
       return this.intake.accept(app, { kind: KIND, env }, async (reservation) => {
         if (this.importing.has(app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
@@ -63,7 +65,7 @@ export class RequestsService {
         this.importing.add(app.id);
         liftReceiveLimit(request);
         try {
-          const options = { appId: app.id, env, source, format: 'ndjson' as const, now: Date.now() };
+          const options = { appId: app.id, env, source, format, now: Date.now() };
           return await this.importLines(this.readLines(request, isCompressed), options);
         } finally {
           this.importing.delete(app.id);
@@ -119,11 +121,14 @@ async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** @throws ApiError 422 for an invalid parameter */
-function readQuery(url: string): { env: string; source: string } {
+function readQuery(url: string): { env: string; source: string; format: RequestFormat } {
   const query = new URLSearchParams(url.split('?')[1]);
   const env = query.get('env') ?? DEFAULT_ENV;
   if (envDecoder.decode(env) === undefined) throw new ApiError(422, `env: ${envDecoder.ruleFor(env)}`);
   const source = query.get('source') ?? '';
   if (!isSource(source)) throw new ApiError(422, `source: ${SOURCE_RULE}`);
-  return { env, source };
+  const named = query.get('format') ?? DEFAULT_FORMAT;
+  const format = REQUEST_FORMATS.find((one) => one === named);
+  if (format === undefined) throw new ApiError(422, `format: must be one of ${REQUEST_FORMATS.join(', ')}`);
+  return { env, source, format };
 }
