@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { App, Env } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES, type KeyScopes, type Plan } from '../common/account.js';
+import { deleteAppData } from './app-data.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
 /** The command cannot be executed; `message` is one line for its user. */
@@ -148,6 +150,7 @@ FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
 const RENAME_KEY = CHANGE_KEY('{name:String} AS name');
 const DELETE_KEY = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:String}';
 const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
+const DELETE_APP = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const DELETE_TEAM = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
 /** A table without rows has no oldest one. */
 const stored = (kind: string, table: string, oldest: string) => `
@@ -158,6 +161,8 @@ const STORED = [
   stored('traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'),
   stored('traffic by day', 'counts_per_day_v1', 'bucket'),
   stored('errors', 'errors_v1', 'timestamp'),
+  stored('spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'),
+  stored('application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'),
   stored('teams', 'teams_v1 FINAL', 'created_at'),
   stored('apps', 'apps_v1 FINAL', 'created_at'),
   stored('API keys', 'api_keys_v1 FINAL', 'created_at'),
@@ -183,6 +188,9 @@ SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FI
 const ENDPOINT = `
 SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
+
+/** Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted before. */
+const COLLECTORS_STOP_WITHIN_MS = 15_000;
 
 /** Administration: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
 export class AdminService {
@@ -328,7 +336,9 @@ export class AdminService {
   async deleteTeam(teamId: number): Promise<{ id: number; deleted: true }> {
     const apps = await this.listApps(teamId);
     if (apps.length > 0)
-      throw new AdminError(`Team ${teamId} has apps: ${apps.map(({ id }) => id).join(', ')}`);
+      throw new AdminError(
+        `Team ${teamId} has apps, which must be deleted first: ${apps.map(({ id }) => id).join(', ')}`,
+      );
     // The keys first: without their team they would be in no list.
     await this.store.command(DELETE_KEYS, { team_id: teamId }, { name: 'api_keys.delete_all' });
     await this.store.command(DELETE_TEAM, { team_id: teamId }, { name: 'teams.delete' });
@@ -415,6 +425,19 @@ export class AdminService {
     const params = { app_id: appId, client_id };
     await this.store.command(SET_CLIENT_ID, params, { name: 'apps.set_client_id', operation: 'INSERT' });
     return { id: appId, client_id };
+  }
+
+  /**
+   * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated after an interruption.
+   *
+   * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the app's data
+   */
+  async deleteApp(appId: number, isOpenElsewhere: boolean): Promise<{ id: number; deleted: true }> {
+    await this.setDisabled(appId, true);
+    if (isOpenElsewhere) await pause(COLLECTORS_STOP_WITHIN_MS);
+    await deleteAppData(this.store, appId, isOpenElsewhere);
+    await this.store.command(DELETE_APP, { app_id: appId }, { name: 'apps.delete' });
+    return { id: appId, deleted: true };
   }
 
   /** Sets limits on the names of an app; an absent limit stays unchanged, 0 means the configured limit. */

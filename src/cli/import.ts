@@ -55,7 +55,7 @@ Examples:
   request-analytics import requests.ndjson --app 1 --env staging
   request-analytics import u_ex261120.log --app 1 --format w3c --consumer-from user
   request-analytics import access.log --app 1 --rejects rejected.log
-  zstd -dc access.log.zst | request-analytics import - --app 1
+  xz -dc access.log.xz | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
 
 ${IDENTITY}`;
@@ -64,7 +64,10 @@ export function importCommand(program: Command): void {
   program
     .command('import')
     .description('import requests from a file; can be repeated, requests already in the store are skipped')
-    .argument('<file>', 'NDJSON or an access log, plain or gzip; - for standard input')
+    .argument(
+      '<file>',
+      'NDJSON or an access log, plain or compressed with gzip, zstd or bzip2; - for standard input',
+    )
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')

@@ -5,6 +5,7 @@ import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
+import { doctorCommand } from './doctor.js';
 import { endpointCommand } from './endpoint.js';
 import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
@@ -21,7 +22,8 @@ import { teamCommand } from './team.js';
 import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
-const EXIT_CODES = '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration.';
+const EXIT_CODES =
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration.';
 
 const COMMANDS = [
   migrateCommand,
@@ -36,6 +38,7 @@ const COMMANDS = [
   backupCommand,
   restoreCommand,
   statusCommand,
+  doctorCommand,
   verifyCommand,
   serveCommand,
   collectorCommand,

@@ -225,12 +225,12 @@ describeEmbedded('import, as a command', () => {
   });
 
   it('rejects no line of what is no text, and says what it is', async () => {
-    const file = createFile('access.log.zst', Buffer.from('28b52ffd04580900', 'hex'));
+    const file = createFile('access.log.xz', Buffer.from('fd377a585a000004e6d6b446', 'hex'));
     const ended = await run('import', file, '--app', '1');
     expect(ended.code).toBe(1);
     expect(readSummary(ended)).toMatchObject({ read: 0, rejected: 0 });
     expect(ended.err.at(-1)).toBe(
-      `error: Cannot read ${file}: it is compressed with zstd; decompress it first, with zstd -d`,
+      `error: Cannot read ${file}: it is compressed with xz; decompress it first, with xz -d`,
     );
     expect(readAudit(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
   });
@@ -275,6 +275,6 @@ describeEmbedded('import, as a command', () => {
 
   it('shows examples in its help', async () => {
     const { code, out } = await run('import', '--help');
-    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('zstd -dc access.log.zst | ')]);
+    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('xz -dc access.log.xz | ')]);
   });
 });

@@ -64,6 +64,19 @@ export function listTables(migrations: readonly Migration[]): string[] {
   return [...tables];
 }
 
+const TABLE_TTL = /^CREATE TABLE IF NOT EXISTS (\w+)[^]*?^TTL (.+)$/m;
+const NEW_TTL = /^ALTER TABLE (\w+)\s+MODIFY TTL ([^;]+)/m;
+
+/** By table, the TTL of its rows after these migrations. */
+export function listTtls(migrations: readonly Migration[]): Map<string, string> {
+  const ttls = new Map<string, string>();
+  for (const statement of migrations.flatMap(({ statements }) => statements)) {
+    const [, table = '', ttl] = TABLE_TTL.exec(statement) ?? NEW_TTL.exec(statement) ?? [];
+    if (ttl !== undefined) ttls.set(table, ttl.trim());
+  }
+  return ttls;
+}
+
 /**
  * Brings the store to this version's schema, forward only, and returns the applied migrations.
  *
