@@ -20,7 +20,8 @@ import { teamCommand } from './team.js';
 import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
-const EXIT_CODES = '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration.';
+const EXIT_CODES =
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration; 130 or 143 an import was stopped.';
 
 const COMMANDS = [
   migrateCommand,

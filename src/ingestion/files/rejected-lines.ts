@@ -7,20 +7,20 @@ const OTHER_REASONS = 'other reasons';
 export interface RejectedLines {
   readonly reason: string;
   count: number;
-  /** The first line numbers. */
-  readonly first: number[];
+  /** The first line numbers, with their files if there are several. */
+  readonly first: (number | string)[];
 }
 
 /** Groups rejected lines by their reason. */
 export class RejectedLineGroups {
   private readonly groups = new Map<string, RejectedLines>();
 
-  add(number: number, given: string): void {
+  add(place: number | string, given: string): void {
     const reason = this.groups.has(given) || this.groups.size < MAX_REASONS ? given : OTHER_REASONS;
     const group = this.groups.get(reason) ?? { reason, count: 0, first: [] };
     this.groups.set(reason, group);
     group.count += 1;
-    if (group.first.length < LINES_SHOWN) group.first.push(number);
+    if (group.first.length < LINES_SHOWN) group.first.push(place);
   }
 
   /** All groups, largest first. */
