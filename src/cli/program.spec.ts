@@ -118,7 +118,10 @@ describe('completion', () => {
     [['team', 'create', '--plan', 'p'], ['premium']],
     [['team', 'create', '--name', ''], []],
     [['team', 'create', '--name', 'A', '--p'], ['--plan']],
-    [['import', '--format', 'n'], ['ndjson', 'nginx']],
+    [
+      ['import', '--format', 'n'],
+      ['ndjson', 'nginx'],
+    ],
     [
       ['export', '--format', ''],
       ['ndjson', 'arrow', 'csv', 'parquet'],
