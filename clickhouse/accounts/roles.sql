@@ -18,7 +18,7 @@ CREATE ROLE IF NOT EXISTS request_analytics_reader;
 ALTER ROLE request_analytics_reader SETTINGS PROFILE 'request_analytics_reader';
 
 -- The API: the columns that its statements name, and nothing else.
-GRANT SELECT (identifier, key_sha256, team_id, expires_at, revoked_at) ON api_keys_v1 TO request_analytics_reader;
+GRANT SELECT (identifier, key_sha256, team_id, expires_at, revoked_at, app_ids, operations, has_bodies, consumer, requests_per_minute) ON api_keys_v1 TO request_analytics_reader;
 GRANT SELECT (id, name, plan) ON teams_v1 TO request_analytics_reader;
 GRANT SELECT (id, team_id, name, framework, client_id, created_at) ON apps_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, id, name, created_at) ON app_envs_v1 TO request_analytics_reader;
@@ -54,6 +54,7 @@ GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_
 CREATE ROLE IF NOT EXISTS request_analytics_collector;
 GRANT SELECT, INSERT ON apps_v1 TO request_analytics_collector;
 GRANT SELECT ON app_limits_v1 TO request_analytics_collector;
+GRANT SELECT (table_name, id) ON id_claims_v1 TO request_analytics_collector;
 GRANT SELECT (identifier, app_id, token_sha256, revoked_at, updated_at) ON write_tokens_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON app_envs_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON endpoints_v1 TO request_analytics_collector;
@@ -85,3 +86,12 @@ CREATE ROLE IF NOT EXISTS request_analytics_owner;
 GRANT CREATE DATABASE, CREATE TABLE, CREATE VIEW, ALTER, DROP TABLE, DROP VIEW, TRUNCATE, OPTIMIZE, SELECT, INSERT, SHOW, CHECK
     ON * TO request_analytics_owner;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_owner;
+-- Backups, the database in which `restore --check` reads one, and what `doctor` reads.
+GRANT BACKUP ON * TO request_analytics_owner;
+GRANT SELECT ON system.backups TO request_analytics_owner;
+GRANT SELECT ON system.disks TO request_analytics_owner;
+GRANT SELECT ON system.parts TO request_analytics_owner;
+GRANT SELECT ON system.mutations TO request_analytics_owner;
+GRANT SELECT ON system.merges TO request_analytics_owner;
+GRANT CREATE DATABASE, DROP DATABASE, CREATE TABLE, CREATE VIEW, DROP TABLE, DROP VIEW, SELECT, INSERT, SHOW, CHECK
+    ON request_analytics_check.* TO request_analytics_owner;

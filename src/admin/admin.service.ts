@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { App, Env } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import type { Plan } from '../common/account.js';
+import { ALL_SCOPES, type KeyScopes, type Plan } from '../common/account.js';
+import { deleteAppData } from './app-data.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
 /** The command cannot be executed; `message` is one line for its user. */
@@ -25,6 +27,20 @@ export interface KeyRow {
   created_at: string;
   expires_at: string | null;
   revoked_at: string | null;
+  /** The scopes; see `KeyScopes`. */
+  app_ids: number[];
+  operations: string[];
+  has_bodies: boolean;
+  consumer: string | null;
+  requests_per_minute: number | null;
+}
+
+export interface CreateKeyOptions {
+  name?: string;
+  /** Milliseconds since the epoch; never without it. */
+  expiresAt?: number;
+  key?: string;
+  scopes?: KeyScopes;
 }
 
 /** What the store has of one kind. */
@@ -90,14 +106,21 @@ const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:St
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
 const APP_TEAM = `SELECT team_id FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
 const KEYS = `
-SELECT identifier, team_id, name, created_at, expires_at, revoked_at
+SELECT identifier, team_id, name, created_at, expires_at, revoked_at, app_ids, operations, has_bodies,
+  nullIf(consumer, '') AS consumer, nullIf(requests_per_minute, 0) AS requests_per_minute
 FROM api_keys_v1 FINAL WHERE team_id = {team_id:Int64} ORDER BY created_at, identifier`;
-const KEY_COUNT = `SELECT count() AS keys FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const KEY_TEAM = `SELECT team_id FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const CONSUMER_APPS = `
+SELECT DISTINCT app_id FROM consumers_v1
+WHERE app_id IN {app_ids:Array(UInt32)} AND identifier = {identifier:String}`;
 /** A change inserts the whole row again, copied inside the engine with the new value. */
-const REVOKE = `
-INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
-SELECT identifier, team_id, name, key_sha256, created_at, expires_at, coalesce(revoked_at, now64(3))
-FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const CHANGE_KEY = (change: string) => `
+INSERT INTO api_keys_v1
+SELECT * REPLACE (${change}, now64(6) AS updated_at) FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const REVOKE = CHANGE_KEY('coalesce(revoked_at, now64(3)) AS revoked_at');
+const SET_SCOPES = CHANGE_KEY(`{app_ids:Array(UInt32)} AS app_ids, {operations:Array(String)} AS operations,
+  {has_bodies:Bool} AS has_bodies, {consumer:String} AS consumer,
+  {requests_per_minute:UInt32} AS requests_per_minute`);
 const WRITE_TOKENS = `
 SELECT identifier, app_id, name, created_at, revoked_at
 FROM write_tokens_v1 FINAL WHERE app_id = {app_id:Int64} ORDER BY created_at, identifier`;
@@ -124,12 +147,10 @@ const RENAME_APP = `
 INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
 SELECT id, team_id, {name:String}, framework, client_id, disabled, created_at
 FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const RENAME_KEY = `
-INSERT INTO api_keys_v1 (identifier, team_id, name, key_sha256, created_at, expires_at, revoked_at)
-SELECT identifier, team_id, {name:String}, key_sha256, created_at, expires_at, revoked_at
-FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const RENAME_KEY = CHANGE_KEY('{name:String} AS name');
 const DELETE_KEY = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:String}';
 const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
+const DELETE_APP = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const DELETE_TEAM = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
 /** A table without rows has no oldest one. */
 const stored = (kind: string, table: string, oldest: string) => `
@@ -140,6 +161,8 @@ const STORED = [
   stored('traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'),
   stored('traffic by day', 'counts_per_day_v1', 'bucket'),
   stored('errors', 'errors_v1', 'timestamp'),
+  stored('spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'),
+  stored('application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'),
   stored('teams', 'teams_v1 FINAL', 'created_at'),
   stored('apps', 'apps_v1 FINAL', 'created_at'),
   stored('API keys', 'api_keys_v1 FINAL', 'created_at'),
@@ -165,6 +188,9 @@ SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FI
 const ENDPOINT = `
 SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
+
+/** Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted before. */
+const COLLECTORS_STOP_WITHIN_MS = 15_000;
 
 /** Administration: teams, keys, apps, marks on endpoints. Not reachable over HTTP. */
 export class AdminService {
@@ -200,7 +226,7 @@ export class AdminService {
   async listApps(teamId: number): Promise<App[]> {
     await this.requireTeam(teamId);
     const apps: App[] = [];
-    for await (const read of new AppsRepository(this.store).list(teamId)) apps.push(...read);
+    for await (const read of new AppsRepository(this.store).list(teamId, ALL_SCOPES)) apps.push(...read);
     return apps;
   }
 
@@ -214,13 +240,15 @@ export class AdminService {
   /** Creates a key. Only its hash is stored, so this result is the only place where the key is shown. */
   async createKey(
     teamId: number,
-    { name = '', expiresAt, key = createApiKey() }: { name?: string; expiresAt?: number; key?: string } = {},
+    { name = '', expiresAt, key = createApiKey(), scopes = ALL_SCOPES }: CreateKeyOptions = {},
   ): Promise<{ key: string; identifier: string }> {
     await this.requireTeam(teamId);
+    await this.requireAppsOfTeam(scopes.appIds, teamId);
     const identifier = parseIdentifier(key);
     if (identifier === undefined)
       throw new AdminError('A key has 7 letters or digits, a dot, and 32 letters or digits');
-    if (await this.hasKey(identifier)) throw new AdminError(`There is a key ${identifier} already`);
+    if ((await this.findKeyTeam(identifier)) !== undefined)
+      throw new AdminError(`There is a key ${identifier} already`);
     const row = {
       identifier,
       team_id: teamId,
@@ -229,6 +257,7 @@ export class AdminService {
       created_at: dateTime64(Date.now()),
       expires_at: expiresAt === undefined ? null : dateTime64(expiresAt),
       revoked_at: null,
+      ...toColumns(scopes),
     };
     await this.store.insert('api_keys_v1', [JSON.stringify(row)]);
     return { key, identifier };
@@ -239,11 +268,29 @@ export class AdminService {
     return this.store.rows<KeyRow>('api_keys.list', KEYS, { team_id: teamId });
   }
 
+  /** Those of the apps that know no consumer with the identifier. */
+  async listAppsWithoutConsumer(appIds: readonly number[], identifier: string): Promise<number[]> {
+    const params = { app_ids: appIds, identifier };
+    const rows = await this.store.rows<{ app_id: number }>('consumers.find_apps', CONSUMER_APPS, params);
+    return appIds.filter((id) => !rows.some(({ app_id }) => app_id === id));
+  }
+
   /** Revokes the key permanently; a repeated call changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
     await this.requireKey(identifier);
     await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
     return { identifier, revoked: true };
+  }
+
+  /** Replaces the scopes of a key; servers apply the new ones within 10 seconds. */
+  async setKeyScopes(identifier: string, scopes: KeyScopes): Promise<KeyRow> {
+    const teamId = await this.requireKey(identifier);
+    await this.requireAppsOfTeam(scopes.appIds, teamId);
+    const params = { identifier, ...toColumns(scopes) };
+    await this.store.command(SET_SCOPES, params, { name: 'api_keys.set_scopes', operation: 'INSERT' });
+    const changed = (await this.listKeys(teamId)).find((row) => row.identifier === identifier);
+    if (!changed) throw new AdminError('The key was deleted at the same time');
+    return changed;
   }
 
   async renameTeam(teamId: number, name: string): Promise<TeamRow> {
@@ -289,7 +336,9 @@ export class AdminService {
   async deleteTeam(teamId: number): Promise<{ id: number; deleted: true }> {
     const apps = await this.listApps(teamId);
     if (apps.length > 0)
-      throw new AdminError(`Team ${teamId} has apps: ${apps.map(({ id }) => id).join(', ')}`);
+      throw new AdminError(
+        `Team ${teamId} has apps, which must be deleted first: ${apps.map(({ id }) => id).join(', ')}`,
+      );
     // The keys first: without their team they would be in no list.
     await this.store.command(DELETE_KEYS, { team_id: teamId }, { name: 'api_keys.delete_all' });
     await this.store.command(DELETE_TEAM, { team_id: teamId }, { name: 'teams.delete' });
@@ -378,6 +427,19 @@ export class AdminService {
     return { id: appId, client_id };
   }
 
+  /**
+   * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated after an interruption.
+   *
+   * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the app's data
+   */
+  async deleteApp(appId: number, isOpenElsewhere: boolean): Promise<{ id: number; deleted: true }> {
+    await this.setDisabled(appId, true);
+    if (isOpenElsewhere) await pause(COLLECTORS_STOP_WITHIN_MS);
+    await deleteAppData(this.store, appId, isOpenElsewhere);
+    await this.store.command(DELETE_APP, { app_id: appId }, { name: 'apps.delete' });
+    return { id: appId, deleted: true };
+  }
+
   /** Sets limits on the names of an app; an absent limit stays unchanged, 0 means the configured limit. */
   async setNameLimits(appId: number, limits: Partial<AppLimitsRow>): Promise<AppLimitsRow> {
     await this.requireApp(appId);
@@ -446,15 +508,25 @@ export class AdminService {
     return row;
   }
 
-  private async requireKey(identifier: string): Promise<void> {
+  /** The team of a key. */
+  private async requireKey(identifier: string): Promise<number> {
+    const teamId = await this.findKeyTeam(identifier);
     // The argument may be a whole key, so the error does not repeat it.
-    if (!(await this.hasKey(identifier)))
+    if (teamId === undefined)
       throw new AdminError('There is no key with that identifier (the part of a key before the dot)');
+    return teamId;
   }
 
-  private async hasKey(identifier: string): Promise<boolean> {
-    const [row] = await this.store.rows<{ keys: number }>('api_keys.count', KEY_COUNT, { identifier });
-    return row !== undefined && row.keys > 0;
+  private async findKeyTeam(identifier: string): Promise<number | undefined> {
+    const [row] = await this.store.rows<{ team_id: number }>('api_keys.find_team', KEY_TEAM, { identifier });
+    return row?.team_id;
+  }
+
+  private async requireAppsOfTeam(appIds: readonly number[], teamId: number): Promise<void> {
+    if (appIds.length === 0) return;
+    const own = new Set((await this.listApps(teamId)).map(({ id }) => id));
+    const others = appIds.filter((id) => !own.has(id));
+    if (others.length > 0) throw new AdminError(`Team ${teamId} has no app ${others.join(', ')}`);
   }
 
   private async findTokenApp(identifier: string): Promise<number | undefined> {
@@ -469,6 +541,17 @@ export class AdminService {
     if (!team) throw new AdminError(`There is no team ${teamId}`);
     return team;
   }
+}
+
+/** The scopes as the columns of a row. */
+function toColumns({ appIds, operations, hasBodies, consumer, requestsPerMinute }: KeyScopes) {
+  return {
+    app_ids: appIds,
+    operations,
+    has_bodies: hasBodies,
+    consumer: consumer ?? '',
+    requests_per_minute: requestsPerMinute ?? 0,
+  };
 }
 
 function text(what: string, value: string): string {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { type Predicate, and, endpointIn, envIn, notExcluded } from '../clickhouse/predicates.js';
+import { type Predicate, and, endpointIn, envIn, inScope } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { type MetricsQuery, buildStatement } from './metrics-statement.js';
@@ -37,7 +37,7 @@ export class AppMetricsRepository {
     filters: readonly MetricFilter[],
     maxRows: number,
   ): Promise<Buffer> {
-    const conditions = and(...filters.map(toCondition), notExcluded(scope.excludedEndpointIds));
+    const conditions = and(...filters.map(toCondition), ...inScope(scope));
     const { columns, sql, params } = buildStatement(query, conditions);
     const file = { format: query.format, columns, sql, maxRows };
     return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS });

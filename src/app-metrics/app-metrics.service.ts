@@ -4,7 +4,8 @@ import { ResultTooLarge, ResultTooLong } from '../clickhouse/clickhouse.errors.j
 import type { Account } from '../common/account.js';
 import { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { ValidationException, createIssue, valueError } from '../validation/issues.js';
+import { createIssue, valueError } from '../validation/issues.js';
+import { ValidationException } from '../validation/validation.exception.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
@@ -33,7 +34,9 @@ export class AppMetricsService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
     const byConsumer =
-      group_by.includes('consumer_id') || filters.some(({ field }) => field === 'consumer_id');
+      scope.consumerId !== undefined ||
+      group_by.includes('consumer_id') ||
+      filters.some(({ field }) => field === 'consumer_id');
     const query = {
       ...planPeriods({ ...window, interval, timezone, byConsumer }),
       format: input.format ?? acceptedFormat,

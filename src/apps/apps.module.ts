@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { AppScopedStore } from './app-scoped-store.js';
 import { AppsController } from './apps.controller.js';
 import { AppsRepository } from './apps.repository.js';
@@ -6,7 +7,15 @@ import { AppsService } from './apps.service.js';
 
 @Module({
   controllers: [AppsController],
-  providers: [AppsService, AppsRepository, AppScopedStore],
+  providers: [
+    AppsService,
+    {
+      provide: AppsRepository,
+      inject: [ClickHouse],
+      useFactory: (store: ClickHouse) => new AppsRepository(store),
+    },
+    AppScopedStore,
+  ],
   exports: [AppsService, AppScopedStore],
 })
 export class AppsModule {}

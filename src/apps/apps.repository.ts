@@ -1,14 +1,15 @@
-import { Injectable } from '@nestjs/common';
 import { ClickHouse, type QueryOptions } from '../clickhouse/clickhouse.client.js';
+import { and } from '../clickhouse/predicates.js';
+import type { KeyScopes } from '../common/account.js';
 import type { App, Env } from './apps.dto.js';
 
 /** With a hundred environments each, some MB. */
 export const APPS_PER_READ = 500;
 
-const LIST = `
+const LIST = (filter: string) => `
 SELECT id, name, framework, client_id, created_at
 FROM apps_v1 FINAL
-WHERE team_id = {team_id:UInt32} AND id > {after_id:UInt32}
+WHERE team_id = {team_id:UInt32} AND id > {after_id:UInt32}${filter}
 ORDER BY id
 LIMIT ${APPS_PER_READ}`;
 
@@ -25,26 +26,55 @@ LEFT JOIN (
 WHERE e.app_id IN {app_ids:Array(UInt32)}
 ORDER BY e.id`;
 
+const LIST_ENVS_WITHOUT_TIMES = `
+SELECT app_id, id, name, created_at, NULL AS last_sync_at
+FROM app_envs_v1 FINAL
+WHERE app_id IN {app_ids:Array(UInt32)}
+ORDER BY id`;
+
 const FIND_SCOPE = `
 SELECT
   (SELECT count() FROM apps_v1 FINAL WHERE team_id = {team_id:UInt32} AND id = {app_id:Int64}) AS owned,
   (SELECT groupArray(id) FROM endpoints_v1 FINAL WHERE app_id = {app_id:Int64} AND excluded) AS excluded_endpoint_ids`;
 
+const FIND_CONSUMER = `
+SELECT max(id) AS id FROM consumers_v1 FINAL WHERE app_id = {app_id:Int64} AND identifier = {identifier:String}`;
+
+/** Shown in place of a client ID. */
+const HIDDEN_CLIENT_ID = '00000000-0000-0000-0000-000000000000';
+
+/** An ID that no consumer has; 0 is that of requests without a consumer. */
+const NO_CONSUMER = -1;
+
 type AppRow = Omit<App, 'envs'>;
 type EnvRow = Env & { app_id: number };
 
-@Injectable()
+/** The command line uses it too: no decorator, because commands do not load the framework. */
 export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
-  /** The team's apps with their environments, both by ID, ascending. */
-  async *list(teamId: number): AsyncGenerator<App[]> {
+  /**
+   * The team's apps with their environments, both by ID, ascending.
+   *
+   * @param scopes of the key. One of one consumer sees neither how to send data nor when other consumers last did
+   */
+  async *list(
+    teamId: number,
+    { appIds, consumer }: Pick<KeyScopes, 'appIds' | 'consumer'>,
+  ): AsyncGenerator<App[]> {
+    const { sql, params: filter } = and(
+      appIds.length === 0 ? undefined : { sql: 'id IN {app_ids:Array(UInt32)}', params: { app_ids: appIds } },
+    );
     let after_id: number | undefined = 0;
     do {
-      const params = { team_id: teamId, after_id };
+      const params = { ...filter, team_id: teamId, after_id };
       const options = { teamId };
-      const rows: AppRow[] = await this.store.rows('apps.list', LIST, params, options);
-      yield await this.withEnvironments(rows, options);
+      const rows: AppRow[] = await this.store.rows('apps.list', LIST(sql), params, options);
+      yield await this.withEnvironments(
+        consumer === null ? rows : rows.map((row) => ({ ...row, client_id: HIDDEN_CLIENT_ID })),
+        consumer === null ? LIST_ENVS : LIST_ENVS_WITHOUT_TIMES,
+        options,
+      );
       after_id = rows[APPS_PER_READ - 1]?.id;
     } while (after_id !== undefined);
   }
@@ -60,10 +90,23 @@ export class AppsRepository {
     return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
   }
 
-  private async withEnvironments(apps: readonly AppRow[], options: QueryOptions): Promise<App[]> {
+  /** The ID of a consumer; without such a consumer an ID that none has. */
+  async findConsumerId(appId: number, identifier: string): Promise<number> {
+    const params = { app_id: appId, identifier };
+    const [row] = await this.store.rows<{ id: number }>('apps.find_consumer', FIND_CONSUMER, params, {
+      shared: true,
+    });
+    return row && row.id > 0 ? row.id : NO_CONSUMER;
+  }
+
+  private async withEnvironments(
+    apps: readonly AppRow[],
+    listEnvs: string,
+    options: QueryOptions,
+  ): Promise<App[]> {
     if (apps.length === 0) return [];
     const app_ids = apps.map(({ id }) => id);
-    const rows = await this.store.rows<EnvRow>('apps.list_envs', LIST_ENVS, { app_ids }, options);
+    const rows = await this.store.rows<EnvRow>('apps.list_envs', listEnvs, { app_ids }, options);
     const envs = new Map<number, Env[]>(app_ids.map((id) => [id, []]));
     for (const { app_id, ...env } of rows) envs.get(app_id)?.push(env);
     return apps.map(({ created_at, ...app }) => ({ ...app, envs: envs.get(app.id) ?? [], created_at }));

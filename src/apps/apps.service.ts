@@ -20,6 +20,10 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
+    /** The only consumer whose data is shown (docs/contract.md#key-scopes); undefined: all data. */
+    readonly consumerId: number | undefined,
+    /** Its identifier; null: all data. */
+    readonly consumer: string | null,
   ) {}
   /** Makes the type nominal: no object literal is assignable. */
   get checked() {
@@ -38,41 +42,52 @@ export class AppsService {
    * (docs/contract.md#excluded-endpoints).
    */
   private readonly scopes: CachedLookup<number[] | null>;
+  /** IDs of consumers by app and identifier, for keys of one consumer. */
+  private readonly consumerIds: CachedLookup<number>;
 
   constructor(
     private readonly repository: AppsRepository,
     { cacheTtlMs }: Config,
   ) {
     this.scopes = new CachedLookup(cacheTtlMs);
+    this.consumerIds = new CachedLookup(cacheTtlMs);
   }
 
-  list({ teamId }: Account): Promise<AppList | StreamableFile> {
-    return streamList(this.repository.list(teamId), APPS_PER_READ);
+  list({ teamId, scopes }: Account): Promise<AppList | StreamableFile> {
+    return streamList(this.repository.list(teamId, scopes), APPS_PER_READ);
   }
 
-  /** All apps of the team at once, by ID. */
-  async listAll({ teamId }: Account): Promise<App[]> {
+  /** All apps that the account may read at once, by ID. */
+  async listAll({ teamId, scopes }: Account): Promise<App[]> {
     const apps: App[] = [];
-    for await (const read of this.repository.list(teamId)) apps.push(...read);
+    for await (const read of this.repository.list(teamId, scopes)) apps.push(...read);
     return apps;
   }
 
   /**
-   * The scope for reading an app's data; the same 404 if the app does not exist or is another team's.
+   * The scope for reading an app's data; the same 404 if the app does not exist, is another team's or is none of the key's.
    *
    * @param read the requested data, for the log line of the request
    */
   async require(
-    { teamId }: Account,
+    { teamId, scopes: { appIds, consumer } }: Account,
     appId: number,
     read: Omit<RequestLogFields, 'app_id'> = {},
   ): Promise<AppScope> {
-    const lookup = this.scopes.find(`${teamId}/${appId}`, () => this.repository.findExcluded(teamId, appId));
+    if (appIds.length > 0 && !appIds.includes(appId)) throw appNotFound();
+    const lookup = Promise.all([
+      this.scopes.find(`${teamId}/${appId}`, () => this.repository.findExcluded(teamId, appId)),
+      consumer === null
+        ? undefined
+        : this.consumerIds.find(`${appId}/${consumer}`, () =>
+            this.repository.findConsumerId(appId, consumer),
+          ),
+    ]);
     // Others may wait for the same lookup: it goes on when this caller leaves.
     const context = RequestContext.current;
-    const excluded = await raceAbort(context?.signal, lookup);
+    const [excluded, consumerId] = await raceAbort(context?.signal, lookup);
     if (!excluded) throw appNotFound();
     if (context) Object.assign(context.logFields, { app_id: appId, ...read });
-    return new CheckedAppScope(teamId, appId, excluded);
+    return new CheckedAppScope(teamId, appId, excluded, consumerId, consumer);
   }
 }

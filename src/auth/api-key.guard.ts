@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import type { Account } from '../common/account.js';
+import type { Account, KeyScopes } from '../common/account.js';
 import { ACCEPTS_BEARER } from '../common/accepts-bearer.decorator.js';
 import { PUBLIC } from '../common/public.decorator.js';
 import { invalidApiKey, notAuthenticated } from '../http/api-error.js';
@@ -47,13 +47,29 @@ export class ApiKeyGuard implements CanActivate {
     );
     if (!row) throw invalidApiKey();
     const { team_id: teamId, team_name: teamName, plan, identifier: keyIdentifier } = row;
-    return { teamId, teamName, plan, keyIdentifier };
+    return { teamId, teamName, plan, keyIdentifier, scopes: readScopes(row) };
   }
 }
 
 function isValid(row: ApiKeyRow, key: string): boolean {
   const current = !row.revoked && (row.expires_at_ms === null || row.expires_at_ms > Date.now());
   return matchesHash(key, row.key_sha256) && current;
+}
+
+function readScopes({
+  app_ids: appIds,
+  operations,
+  has_bodies: hasBodies,
+  consumer,
+  requests_per_minute,
+}: ApiKeyRow): KeyScopes {
+  return {
+    appIds,
+    operations,
+    hasBodies,
+    consumer: consumer === '' ? null : consumer,
+    requestsPerMinute: requests_per_minute === 0 ? null : requests_per_minute,
+  };
 }
 
 /** The credentials of the scheme `Bearer` (RFC 6750); empty without them. */

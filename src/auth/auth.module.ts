@@ -4,8 +4,9 @@ import { RateLimitGuard } from '../rate-limit/rate-limit.guard.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyRepository } from './api-key.repository.js';
+import { OperationGuard } from './operation.guard.js';
 
-/** Registers the guards in the contract's order: the key first, then the rate limit. */
+/** Registers the guards in the contract's order: the key, the rate limit, the operation. */
 @Global()
 @Module({
   imports: [RateLimitModule],
@@ -13,6 +14,7 @@ import { ApiKeyRepository } from './api-key.repository.js';
     ApiKeyRepository,
     { provide: APP_GUARD, useClass: ApiKeyGuard },
     { provide: APP_GUARD, useExisting: RateLimitGuard },
+    { provide: APP_GUARD, useClass: OperationGuard },
   ],
   exports: [ApiKeyRepository],
 })

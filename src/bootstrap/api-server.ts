@@ -44,7 +44,8 @@ export async function startServer(logs: LogDestination = 'stdout'): Promise<Runn
   logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
   if (logs === 'stdout')
     printForPeople(
-      `The API is at ${url}/v1${config.docs ? `, its reference at ${url}/docs` : ''}. Ctrl+C stops it.`,
+      `The API is at ${url}/v1${config.docs ? `, its reference at ${url}/docs` : ''}` +
+        `${config.dashboard ? `, the dashboard at ${url}` : ''}. Ctrl+C stops it.`,
     );
   void reportMissingKey(app, logger);
   return {

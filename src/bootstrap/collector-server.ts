@@ -6,8 +6,10 @@ import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { BatchCommitter } from '../collector/batches/batch-committer.js';
 import { CollectorModule } from '../collector/collector.module.js';
 import { refusePipelined } from '../collector/pipelining.middleware.js';
+import { limitReceiveTime } from '../collector/receive-timeout.middleware.js';
 import { LocalCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
+import { HttpAdapter } from '../http/http.adapter.js';
 import { listen } from '../http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
@@ -47,9 +49,10 @@ export async function startCollectorOn(
   const coordinator = local ?? RedisCoordinator.create(config) ?? new LocalCoordinator();
   const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
   const module = CollectorModule.on({ config, store, monitor, coordinator, telemetry });
-  const app = await createApp(module, logger);
+  // `limitReceiveTime` is the limit here.
+  const app = await createApp(module, logger, new HttpAdapter(0));
   const drain = setUpHttp(app, config, logger);
-  app.use(refusePipelined);
+  app.use(limitReceiveTime(app.getHttpServer()), refusePipelined);
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);

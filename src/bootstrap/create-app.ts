@@ -6,8 +6,12 @@ import { PinoLogger } from '../observability/logger.js';
 import { HttpAdapter } from '../http/http.adapter.js';
 
 /** Creates an application without setup: on our HTTP server, without body parsing, logging through `logger`. */
-export async function createApp(module: object, logger: Logger): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(module, new HttpAdapter(), {
+export async function createApp(
+  module: object,
+  logger: Logger,
+  adapter = new HttpAdapter(),
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
     bodyParser: false,
     abortOnError: false,
     // The caller reports a failed start in one line, instead of the framework's stack trace.

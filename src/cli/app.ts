@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
+import { Config } from '../config/config.js';
 import { runAudited } from './audit.js';
+import { confirm } from './confirm.js';
 import { count, examples, id } from './options.js';
-import { printResult, printResults } from './output.js';
+import { printMessage, printResult, printResults } from './output.js';
 import { withStore } from './with-store.js';
 
 interface LimitOptions {
@@ -100,6 +102,24 @@ export function appCommand(program: Command): void {
     .action(({ app: appId, name }: { app: number; name: string }) =>
       runAudited('app.rename', { app_id: appId }, async () => {
         printResult(await withStore((store) => new AdminService(store).renameApp(appId, name)));
+        return {};
+      }),
+    );
+  app
+    .command('delete')
+    .description('delete an app and all its data; stop imports into it before')
+    .requiredOption('--app <id>', 'app ID', id)
+    .option('--yes', 'do not ask', false)
+    .addHelpText('after', examples('app delete --app 3', 'app delete --app 3 --yes'))
+    .action(({ app: appId, yes }: { app: number; yes: boolean }) =>
+      runAudited('app.delete', { app_id: appId }, async () => {
+        await confirm(`Delete app ${appId} and all its data?`, yes);
+        const deleted = await withStore((store, { isShared }) => {
+          const isOpenElsewhere = isShared || new Config().clickhouse.url !== undefined;
+          if (isOpenElsewhere) printMessage('Waiting 15 seconds until no collector writes data of the app.');
+          return new AdminService(store).deleteApp(appId, isOpenElsewhere);
+        });
+        printResult(deleted);
         return {};
       }),
     );

@@ -2,15 +2,16 @@ import { createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import { AdminError, AdminService } from '../admin/admin.service.js';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { AppsService } from '../apps/apps.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { ALL_SCOPES } from '../common/account.js';
 import { readFilter } from '../common/filters/filter.js';
 import { type BrokenFile, findBreak } from '../common/formats/broken-file.js';
-import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
+import type { FileFormat } from '../common/formats/file-format.js';
 import { createJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
@@ -27,13 +28,11 @@ import {
 } from '../request-logs/export/export.input.js';
 import { ExportRepository } from '../request-logs/export/export.repository.js';
 import { refusedParts } from '../validation/json-list.js';
-import { type AuditTarget, runAudited } from './audit.js';
+import type { AuditTarget } from './audit.js';
 import { ImportProgress } from './import-progress.js';
-import { id, time } from './options.js';
 import { printResult } from './output.js';
-import { withStore } from './with-store.js';
 
-interface ExportCommandOptions {
+export interface ExportOptions {
   app: number;
   format: FileFormat;
   /** Milliseconds since the epoch. */
@@ -45,46 +44,18 @@ interface ExportCommandOptions {
   resume?: string;
 }
 
-const EXAMPLES = `
-Examples:
-  request-analytics export --app 1 --output requests.ndjson
-  request-analytics export --app 1 --since 2026-11-19 --until 2026-11-20 --format parquet --output day.parquet
-  request-analytics export --app 1 --filter 'status_code gte 500' --filter 'path like /v1/%' | jq .url
-  request-analytics export --app 1 --resume requests.ndjson
-
-A filter is a field, an operator and a value: 'status_code in 500,503', 'consumer_id is_null', 'request_headers[accept] eq */*'.
-NDJSON without --fields has all that is kept of a request, and 'import' takes it.`;
-
-export function exportCommand(program: Command): void {
-  program
-    .command('export')
-    .description('write the request logs of an app to a file, oldest first')
-    .requiredOption('--app <id>', 'app ID', id)
-    .addOption(new Option('--format <format>', 'format of the file').choices(FILE_FORMATS).default('ndjson'))
-    .option('--since <iso>', 'start of the window; all that is kept when not given', time)
-    .option('--until <iso>', 'end of the window, exclusive; now when not given', time)
-    .option('--filter <filter>', 'only requests for which it holds; can be repeated', addFilter, [])
-    .option('--fields <names>', 'fields of a row, separated by commas', fieldNames)
-    .option('--output <file>', 'where to write; standard output when not given')
-    .addOption(
-      new Option(
-        '--resume <file>',
-        'continue a file of NDJSON or CSV that broke off, with the same options',
-      ).conflicts('output'),
-    )
-    .addHelpText('after', EXAMPLES)
-    .action((options: ExportCommandOptions) =>
-      runAudited('export', { app_id: options.app, format: options.format }, () =>
-        withStore((store) => run(store, options)),
-      ),
-    );
-}
-
-async function run(store: ClickHouse, options: ExportCommandOptions): Promise<AuditTarget> {
+/** Writes the request logs of an app, as the options say. */
+export async function exportRequestLogs(store: ClickHouse, options: ExportOptions): Promise<AuditTarget> {
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
   const broken = resume === undefined ? undefined : await openBroken(resume, format);
   const { team_id } = await new AdminService(store).requireApp(app);
-  const account = { teamId: team_id, teamName: '', plan: 'premium', keyIdentifier: '' } as const;
+  const account = {
+    teamId: team_id,
+    teamName: '',
+    plan: 'premium',
+    keyIdentifier: '',
+    scopes: ALL_SCOPES,
+  } as const;
   const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
   const now = Date.now();
   const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
@@ -93,7 +64,7 @@ async function run(store: ClickHouse, options: ExportCommandOptions): Promise<Au
     fields: fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS),
     filters,
     window,
-    excludedEndpointIds: scope.excludedEndpointIds,
+    scope,
   };
   const joiner = createJoiner(format);
   const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
@@ -151,7 +122,8 @@ async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerat
 
 const FILTER = /^\s*(\w+)(?:\[([^\]]+)\])?\s+(\w+)(?:\s([^]*))?$/;
 
-function addFilter(text: string, filters: readonly ExportFilter[]): ExportFilter[] {
+/** @throws InvalidArgumentError */
+export function parseFilter(text: string): ExportFilter {
   const [, field = '', key, op = '', value] = FILTER.exec(text) ?? [];
   const isNumber =
     field !== 'timestamp' &&
@@ -167,10 +139,11 @@ function addFilter(text: string, filters: readonly ExportFilter[]): ExportFilter
   const read = readFilter(EXPORT_FILTERS, filter);
   const [refused] = refusedParts(read, [], filter);
   if (refused) throw new InvalidArgumentError(`${refused.path.join('.')}: ${refused.refusal.msg}.`);
-  return [...filters, read as ExportFilter];
+  return read as ExportFilter;
 }
 
-function fieldNames(text: string): ExportField[] {
+/** @throws InvalidArgumentError */
+export function parseFields(text: string): ExportField[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(EXPORT_FIELDS as readonly string[]).includes(name));
   if (unknown !== undefined) throw new InvalidArgumentError(`There is no field ${unknown}.`);

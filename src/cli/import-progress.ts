@@ -3,7 +3,7 @@ import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
-/** Progress of an import or an export on standard error: a bar on a terminal, otherwise a line at intervals. */
+/** Progress of an import, an export, a backup or a restore on standard error: a bar on a terminal, otherwise a line at intervals. */
 export class ImportProgress {
   private readonly bar?: SingleBar;
   private lastPrintedAt = Date.now();
@@ -13,16 +13,18 @@ export class ImportProgress {
   /**
    * @param totalBytes size of the source, or of the measure of the progress; null when it is not known.
    * @param done what is said of lines
+   * @param unit what is counted, other than lines
    */
   constructor(
     private readonly totalBytes: number | null,
     private readonly done = 'read',
+    private readonly unit = 'lines',
   ) {
     if (totalBytes === null || !process.stderr.isTTY) return;
     this.bar = new SingleBar(
       {
         stream: process.stderr,
-        format: '{bar} {percentage}% | {lines} lines | {eta_formatted} left',
+        format: `{bar} {percentage}% | {lines} ${unit} | {eta_formatted} left`,
         hideCursor: true,
       },
       Presets.shades_classic,
@@ -37,7 +39,7 @@ export class ImportProgress {
     if (this.bar || Date.now() - this.lastPrintedAt < LINE_EVERY_MS) return;
     this.lastPrintedAt = Date.now();
     const share = this.totalBytes ? ` (${Math.floor((100 * bytesRead) / this.totalBytes)}%)` : '';
-    printMessage(`${lines} lines ${this.done}${share}`);
+    printMessage(`${lines} ${this.unit} ${this.done}${share}`);
   }
 
   /** What follows is progress of another file. */

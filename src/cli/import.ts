@@ -14,11 +14,13 @@ import {
   Importer,
   latestTimestamp,
 } from '../ingestion/files/importer.js';
+import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
 import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import { type SourceFile, findSourceFiles } from '../ingestion/files/source-files.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { ImportProgress } from './import-progress.js';
@@ -116,11 +118,16 @@ function run(paths: readonly string[], options: ImportCommandOptions): Promise<A
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store, { coordinator, isShared }) => {
     await new AdminService(store).requireApp(options.app);
-    const writer = RequestsWriter.create(store, coordinator, new Config().nameLimits);
+    const { nameLimits, redaction } = new Config();
+    const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
     for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
-    const { read, imported, duplicates, rejected, logged } = await importPaths(paths, options, writer);
+    const { read, imported, duplicates, rejected, logged } = await importPaths(
+      paths,
+      options,
+      writer,
+    ).finally(() => writer.close());
     return { read, imported, duplicates, rejected, logged };
   });
 }
@@ -278,8 +285,9 @@ function sumBytes(files: readonly SourceFile[]): number | null {
 /** Prints the messages about an import, in addition to its numbers. */
 function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
-  for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
-    const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}`;
+  for (const { reason, count: lines, first, file } of rejections.slice(0, REASONS_SHOWN)) {
+    const place = file === undefined ? '' : ` of ${file}`;
+    const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}${place}`;
     if (lines === 1) printMessage(`1 line rejected: ${reason} (line ${numbers})`);
     else printMessage(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
   }
@@ -336,10 +344,7 @@ function env(value: string): string {
 }
 
 function source(value: string): string {
-  if (!/^[A-Za-z0-9._/:-]{1,64}$/.test(value))
-    throw new InvalidArgumentError(
-      'It must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons.',
-    );
+  if (value === '' || !isSource(value)) throw new InvalidArgumentError(`It ${SOURCE_RULE}.`);
   return value;
 }
 

@@ -15,6 +15,11 @@ export function count(value: string): number {
   return Number(value);
 }
 
+/** Such numbers separated by commas, each once. */
+export function ids(value: string): number[] {
+  return [...new Set(value.split(',').map((item) => id(item.trim())))];
+}
+
 /** Text for the end of a command's help. */
 export function examples(...commands: readonly string[]): string {
   return `\nExamples:\n${commands.map((one) => `  request-analytics ${one}`).join('\n')}`;

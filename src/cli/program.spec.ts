@@ -81,6 +81,17 @@ describe('the command line', () => {
       expect([code, err]).toEqual([1, expect.stringMatching(/^error: option '--expires .*must be/)]);
     },
   );
+
+  it.each([
+    [['--apps', '1,x'], /--apps .*whole number/],
+    [['--apps', ''], /--apps .*whole number/],
+    [['--operations', 'getTraffic,getNothing'], /There is no operation getNothing\. There are getTeam, /],
+    [['--operations', ''], /There is no operation/],
+    [['--requests-per-minute', '0'], /whole number/],
+  ])('refuses a key with the scopes %j', (scopes, message) => {
+    const { code, err } = run('key', 'create', '--team', '1', ...scopes);
+    expect([code, err]).toEqual([1, expect.stringMatching(message)]);
+  });
 });
 
 describe('completion', () => {

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { appCommand } from './app.js';
+import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
+import { doctorCommand } from './doctor.js';
 import { endpointCommand } from './endpoint.js';
-import { exportCommand } from './export.js';
+import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
 import { keyCommand } from './key.js';
 import { mcpCommand } from './mcp.js';
@@ -21,7 +23,8 @@ import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
-  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 78 invalid configuration; 130 or 143 an import was stopped.';
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
+  '130 or 143 an import was stopped.';
 
 const COMMANDS = [
   migrateCommand,
@@ -33,7 +36,10 @@ const COMMANDS = [
   endpointCommand,
   importCommand,
   exportCommand,
+  backupCommand,
+  restoreCommand,
   statusCommand,
+  doctorCommand,
   verifyCommand,
   serveCommand,
   collectorCommand,

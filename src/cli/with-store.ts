@@ -4,7 +4,6 @@ import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
-import { RedisCoordinator } from '../redis/redis-coordinator.js';
 
 /** The store of a command. */
 interface CommandStore {
@@ -36,6 +35,7 @@ export async function withStore<Result>(
 
 async function open(config: Config): Promise<CommandStore> {
   if (config.clickhouse.url !== undefined) {
+    const { RedisCoordinator } = await import('../redis/redis-coordinator.js');
     const redis = RedisCoordinator.create(config);
     const store = await ClickHouse.open(config);
     return { store, coordinator: redis ?? new LocalCoordinator(), isShared: redis !== null };

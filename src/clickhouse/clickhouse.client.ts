@@ -216,10 +216,8 @@ export class ClickHouse {
     switch (format) {
       case 'ndjson':
         return read(new ResultFrame('text'), jsonLine ?? `formatRowNoNewline('JSONEachRow', ${names})`);
-      case 'csv': {
-        const rows = await read(new ResultFrame('crlf'), `formatRowNoNewline('CSV', ${names})`);
-        return Buffer.concat([Buffer.from(`${columns.join()}\r\n`), rows]);
-      }
+      case 'csv':
+        return read(new ResultFrame('crlf', columns), `formatRowNoNewline('CSV', ${names})`);
       case 'arrow':
       case 'parquet': {
         const [first = '', ...others] = columns;

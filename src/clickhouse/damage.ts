@@ -58,12 +58,16 @@ export interface TableCheck {
 
 /**
  * Reads each table with data and compares it with its checksums; with a server, on the node that executes the queries. Also
- * returns missing tables, except those of migrations that were not applied yet.
+ * returns missing tables.
  *
+ * @param expected tables that should be there; left out: those of the applied migrations
  * @throws MigrationError if the store has no schema; StoreUnavailable if it cannot be queried.
  */
-export async function* checkTables(store: ClickHouse): AsyncGenerator<TableCheck> {
-  const known = await findDamage(store, await listAppliedTables(store));
+export async function* checkTables(
+  store: ClickHouse,
+  expected?: readonly string[],
+): AsyncGenerator<TableCheck> {
+  const known = await findDamage(store, expected ?? (await listAppliedTables(store)));
   const present = await store.rows<{ name: string }>('store.data_tables', TABLES_WITH_DATA);
   const names = new Set([...present.map(({ name }) => name), ...known.map(({ table }) => table)]);
   const isPresent = new Set(present.map(({ name }) => name));

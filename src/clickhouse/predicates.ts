@@ -99,6 +99,25 @@ export function statusIn(status: string | undefined): Predicate | undefined {
   return { sql: `(${anyOf.join(' OR ')})`, params: { codes, classes } };
 }
 
+/** What may be read of an app's requests. */
+export interface RequestScope {
+  readonly excludedEndpointIds: readonly number[];
+  /** Only requests of this consumer; undefined: all. */
+  readonly consumerId?: number | undefined;
+}
+
+/** Matches rows of requests in a scope (docs/contract.md#excluded-endpoints, docs/contract.md#key-scopes). */
+export function inScope({ excludedEndpointIds, consumerId }: RequestScope): (Predicate | undefined)[] {
+  return [notExcluded(excludedEndpointIds), ofScopeConsumer(consumerId, 'consumer_id')];
+}
+
+/** Matches rows of the only consumer of a scope; all rows if the scope has all consumers. */
+export function ofScopeConsumer(consumerId: number | undefined, column: string): Predicate | undefined {
+  return consumerId === undefined
+    ? undefined
+    : { sql: `${column} = {scope_consumer_id:Int64}`, params: { scope_consumer_id: consumerId } };
+}
+
 /** Endpoints marked as excluded are left out (docs/contract.md#excluded-endpoints). */
 export function notExcluded(excluded: readonly number[]): Predicate | undefined {
   return excluded.length === 0

@@ -38,7 +38,11 @@ export interface Frame {
 export class ResultFrame implements Frame {
   private readonly nonce = randomUUID();
 
-  constructor(private readonly format: ResultFormat) {}
+  /** @param header names of columns, each an identifier, for a first line of CSV */
+  constructor(
+    private readonly format: ResultFormat,
+    private readonly header: readonly string[] = [],
+  ) {}
 
   /** The name of the engine's output format. */
   get formatName() {
@@ -48,13 +52,14 @@ export class ResultFrame implements Frame {
   /** The settings of the statement that write the frame. */
   get settings(): string {
     const { escapingRule, before, after } = FORMATS[this.format];
+    const header = this.header.length === 0 ? '' : `${this.header.join()}${after}`;
     return [
       `format_custom_escaping_rule = '${escapingRule}'`,
       `format_custom_field_delimiter = ','`,
       `format_custom_row_before_delimiter = '${before}'`,
       `format_custom_row_after_delimiter = '${after}'`,
       `format_custom_row_between_delimiter = ''`,
-      `format_custom_result_before_delimiter = '${this.nonce}\\n'`,
+      `format_custom_result_before_delimiter = '${this.nonce}\\n${header}'`,
       `format_custom_result_after_delimiter = '${this.nonce}'`,
     ].join(', ');
   }

@@ -7,7 +7,9 @@ import { FallbackModule } from '../http/fallback.module.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { KnownRequests } from '../ingestion/known-requests.js';
 import { NameRegistry } from '../ingestion/names/name-registry.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestClaims } from '../ingestion/request-claims.js';
+import { RequestsWriter } from '../ingestion/requests.writer.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
@@ -22,7 +24,10 @@ import { CollectorController } from './collector.controller.js';
 import { CollectorService } from './collector.service.js';
 import { MessageIntake } from './message-intake.js';
 import { OtlpController } from './otlp/otlp.controller.js';
-import { OtlpService, TOKEN_FAILURES } from './otlp/otlp.service.js';
+import { OtlpService } from './otlp/otlp.service.js';
+import { RequestsController } from './requests/requests.controller.js';
+import { RequestsService } from './requests/requests.service.js';
+import { TOKEN_FAILURES, TokenAuthentication } from './token-authentication.js';
 import { WriteTokens } from './write-tokens.js';
 
 /** Dependencies of the collector; the caller closes them. */
@@ -52,16 +57,24 @@ export class CollectorModule {
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
+      { provide: BatchLog, useValue: new BatchLog(store, coordinator) },
+      { provide: Redactor, useValue: new Redactor(config.redaction) },
     ];
     const committer = {
       provide: BatchCommitter,
-      inject: [ClientApps, NameRegistry, RequestClaims],
-      useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims) => {
+      inject: [ClientApps, NameRegistry, RequestClaims, BatchLog],
+      useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims, log: BatchLog) => {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
         const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
         const locks = new MessageLocks(coordinator);
-        return new BatchCommitter(new BatchLog(store), builder, instances, locks, claims, telemetry);
+        return new BatchCommitter(log, builder, instances, locks, claims, telemetry);
       },
+    };
+    const writer = {
+      provide: RequestsWriter,
+      inject: [NameRegistry, RequestClaims, Redactor, BatchLog],
+      useFactory: (names: NameRegistry, claims: RequestClaims, redactor: Redactor, log: BatchLog) =>
+        new RequestsWriter(store, names, claims, redactor, log),
     };
     const failedAuth = {
       provide: FailedAuthLimiter,
@@ -87,15 +100,18 @@ export class CollectorModule {
         HealthModule,
         FallbackModule,
       ],
-      controllers: [CollectorController, OtlpController],
+      controllers: [CollectorController, OtlpController, RequestsController],
       providers: [
         ClientApps,
         WriteTokens,
         MessageIntake,
         CollectorService,
         OtlpService,
+        RequestsService,
+        TokenAuthentication,
         ...ingestion,
         committer,
+        writer,
         failedAuth,
         tokenFailures,
       ],

@@ -5,12 +5,14 @@ import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
+import { Redactor } from '../ingestion/redaction/redactor.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import type { ClientApp } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { classifyOutcome } from './message-outcome.js';
+import { redactMessage } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { readBody } from './request-body.js';
@@ -62,6 +64,7 @@ export class MessageIntake {
     private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
     { collector }: Config,
+    private readonly redactor: Redactor,
     private readonly telemetry: Telemetry,
   ) {
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
@@ -91,23 +94,37 @@ export class MessageIntake {
    *
    * @throws ApiError if it is rejected, or cannot be stored now
    */
-  async receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+  receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+    return this.accept(app, body, async (reservation) => {
+      const weighed = await this.readMessages(app, request, body, reservation);
+      await this.commitAll(app, weighed);
+      const messages = weighed.map(({ message }) => message);
+      for (const { env, rejected } of messages)
+        this.rejections.reportRejected({ app_id: app.id, env, kind: body.kind }, rejected);
+      return messages;
+    });
+  }
+
+  /**
+   * Does the work for a body within the limits of its app, and reports why it was rejected.
+   *
+   * @throws ApiError if the app is disabled or sends too many, or what `work` throws
+   */
+  async accept<T>(
+    app: ClientApp,
+    { kind, env }: Pick<BodyKind, 'kind' | 'env'>,
+    work: (reservation: Reservation) => Promise<T>,
+  ): Promise<T> {
     if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
     await this.admit(app);
     const reservation = this.budget.open(app.id);
-    const { kind } = body;
     try {
-      const weighed = await this.readMessages(app, request, body, reservation);
-      await this.commitAll(app, weighed);
-      const messages = weighed.map(({ message }) => message);
-      for (const { env, rejected } of messages)
-        this.rejections.reportRejected({ app_id: app.id, env, kind }, rejected);
-      return messages;
+      return await work(reservation);
     } catch (error) {
       if (error instanceof ApiError && REJECTED.has(error.getStatus()))
-        this.rejections.reportMessage({ app_id: app.id, env: body.env, kind }, error.detail);
+        this.rejections.reportMessage({ app_id: app.id, env, kind }, error.detail);
       throw error;
     } finally {
       reservation.release();
@@ -145,7 +162,12 @@ export class MessageIntake {
     const body = await readBody(request, maxBytes, reserve);
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
     if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
-    const messages = await this.parseInTurn(app, async () => parse(body, reserve));
+    const messages = await this.parseInTurn(app, async () => {
+      const redacted: Message[] = [];
+      for (const message of await parse(body, reserve))
+        redacted.push(await redactMessage(message, this.redactor));
+      return redacted;
+    });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
     reserve(weighed.reduce((sum, { weight }) => sum + weight, 0));
     return weighed;

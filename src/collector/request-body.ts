@@ -5,6 +5,18 @@ import { isTruncated } from '../http/client-error.js';
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
 
+/**
+ * Whether a body is compressed.
+ *
+ * @throws ApiError 415 for an encoding that is not gzip
+ */
+export function usesGzip({ headers }: IncomingMessage): boolean {
+  const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
+  if (encoding !== 'gzip' && encoding !== 'identity' && encoding !== '')
+    throw new ApiError(415, 'Content-Encoding must be gzip, or left out', { 'Accept-Encoding': 'gzip' });
+  return encoding === 'gzip';
+}
+
 /** The minimum average rate of a body, and the longest pause. */
 const LEAST_BYTES_PER_SECOND = 10_000;
 const GRACE_MS = 5_000;
@@ -68,5 +80,55 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
   });
   return read.finally(() => {
     clearInterval(check);
+  });
+}
+
+/**
+ * The bytes of a body as they arrive. Only time in which the caller waits for them counts as the sender's.
+ *
+ * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body breaks off
+ */
+export async function* streamBody(
+  request: IncomingMessage,
+  max: number,
+): AsyncGenerator<Buffer, void, undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
+  const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
+  const brokenOff = new Promise<never>((_, reject) => {
+    const breakOff = () => {
+      reject(new ApiError(400, 'Bad Request'));
+    };
+    for (const event of ['aborted', 'error']) request.once(event, breakOff);
+    if (isTruncated(request)) breakOff();
+  });
+  let [received, waitedMs] = [0, 0];
+  try {
+    for (;;) {
+      const leftMs = GRACE_MS + (received / LEAST_BYTES_PER_SECOND) * 1_000 - waitedMs;
+      const startedAt = performance.now();
+      const next = await raceTimeout(Promise.race([chunks.next(), brokenOff]), Math.min(GRACE_MS, leftMs));
+      waitedMs += performance.now() - startedAt;
+      if (next.done === true) return;
+      received += next.value.length;
+      if (received > max) throw payloadTooLarge();
+      yield next.value;
+    }
+  } finally {
+    brokenOff.catch(() => undefined);
+    // See `readBody`.
+    request.resume();
+  }
+}
+
+/** @throws ApiError 408 after `ms` milliseconds */
+function raceTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(requestTimeout());
+    }, ms);
+  });
+  return Promise.race([work, timeout]).finally(() => {
+    clearTimeout(timer);
   });
 }

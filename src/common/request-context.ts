@@ -30,10 +30,12 @@ export class RequestContext {
    * @param signal aborts with `ClientDisconnected` when the client disconnects, with `QueryTimedOut` when the response takes
    *   too long; without one the work goes on
    * @param span new spans are its children; without one none begin
+   * @param requestId of the response's `X-Request-Id`
    */
   constructor(
     public signal?: AbortSignal,
     readonly span?: ActiveSpan,
+    readonly requestId?: string,
   ) {}
 
   /** That of the running code; undefined outside of a unit of work. */

@@ -18,6 +18,21 @@ export interface WriterCoordinator {
   acquireLocks(keys: readonly string[], owner: string, ms: number): Promise<boolean>;
   /** Releases those locks that the owner has. */
   releaseLocks(keys: readonly string[], owner: string): Promise<void>;
+  /**
+   * Begins a write for that many milliseconds, or extends it.
+   *
+   * @returns false if writes are paused and this one has not begun yet
+   */
+  beginWrite(owner: string, ms: number): Promise<boolean>;
+  endWrite(owner: string): Promise<void>;
+  /**
+   * Lets no write begin for that many milliseconds, or extends the pause.
+   *
+   * @returns how many writes have begun and not ended; -1 if another owner pauses writes
+   */
+  pauseWrites(owner: string, ms: number): Promise<number>;
+  /** Ends the pause, if it is that owner's. */
+  resumeWrites(owner: string): Promise<void>;
   close(): void;
 }
 
@@ -37,6 +52,9 @@ export class LocalCoordinator implements WriterCoordinator {
   private readonly lastIds = new Map<string, number>();
   private readonly ids = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
   private readonly locks = new Map<string, Lock>();
+  /** By owner, when the write expires. */
+  private readonly writes = new Map<string, number>();
+  private pause?: Lock;
   private sweptAt = performance.now();
 
   allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]> {
@@ -57,9 +75,36 @@ export class LocalCoordinator implements WriterCoordinator {
     return Promise.resolve();
   }
 
-  /** Releases all locks of an owner. */
+  beginWrite(owner: string, ms: number): Promise<boolean> {
+    const now = performance.now();
+    if (!this.writes.has(owner) && this.pause && this.pause.expiresAt > now) return Promise.resolve(false);
+    this.writes.set(owner, now + ms);
+    return Promise.resolve(true);
+  }
+
+  endWrite(owner: string): Promise<void> {
+    this.writes.delete(owner);
+    return Promise.resolve();
+  }
+
+  pauseWrites(owner: string, ms: number): Promise<number> {
+    const now = performance.now();
+    if (this.pause && this.pause.owner !== owner && this.pause.expiresAt > now) return Promise.resolve(-1);
+    this.pause = { owner, expiresAt: now + ms };
+    for (const [writer, expiresAt] of this.writes) if (expiresAt <= now) this.writes.delete(writer);
+    return Promise.resolve(this.writes.size);
+  }
+
+  resumeWrites(owner: string): Promise<void> {
+    if (this.pause?.owner === owner) this.pause = undefined;
+    return Promise.resolve();
+  }
+
+  /** Releases all locks of an owner, and ends its write and its pause. */
   releaseAll(owner: string): void {
     for (const [key, lock] of this.locks) if (lock.owner === owner) this.locks.delete(key);
+    this.writes.delete(owner);
+    if (this.pause?.owner === owner) this.pause = undefined;
   }
 
   close(): void {

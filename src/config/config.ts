@@ -3,6 +3,9 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
+import { type JsonPathStep, parseJsonPath } from '../ingestion/redaction/json-path.js';
+import type { RedactionOptions } from '../ingestion/redaction/redactor.js';
+import { SECRET_FORMS, type SecretForm } from '../ingestion/redaction/secret-texts.js';
 import { type TracingConfig, parseTracing } from './tracing.config.js';
 
 /** The configuration is invalid; `message` is one line that names each variable and the reason. */
@@ -82,6 +85,33 @@ const apiKey = makeValidator<string>((input) => {
   return input;
 });
 
+/** Names separated by commas: of headers, parameters or members. */
+const names = makeValidator<readonly string[]>((input) => {
+  const items = input.split(',').map((item) => item.trim());
+  if (items.every((item) => /[\p{L}\p{N}]/u.test(item) && item.length <= MAX_REDACTED_NAME)) return items;
+  throw new EnvError(
+    `must be names separated by commas, each with a letter or digit and at most ${MAX_REDACTED_NAME} characters`,
+  );
+});
+const MAX_REDACTED_NAME = 128;
+
+const jsonPaths = makeValidator<readonly JsonPathStep[]>((input) =>
+  input.split(',').map((item) => {
+    const path = parseJsonPath(item.trim());
+    if (!path) throw new EnvError('must be JSON paths such as $.user.ssn, $.cards[*].number or $..iban');
+    return path;
+  }),
+);
+
+const secretForms = makeValidator<readonly SecretForm[]>((input) => {
+  if (input === 'none') return [];
+  return input.split(',').map((item) => {
+    const form = SECRET_FORMS.find((name) => name === item.trim());
+    if (!form) throw new EnvError(`must be none, or some of ${SECRET_FORMS.join(', ')}, separated by commas`);
+    return form;
+  });
+});
+
 const MIN_SECRET_LENGTH = 32;
 
 const secret = makeValidator<string>((input) => {
@@ -118,12 +148,19 @@ const SPECS = {
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
+  COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
   MAX_CONSUMER_GROUPS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.consumerGroups }),
   MAX_ENVIRONMENTS_PER_APP: whole(1, 100_000)({ default: DEFAULT_LIMITS.environments }),
+  REDACTION: str({ choices: ['on', 'off'], default: 'on' }),
+  REDACT_HEADERS: names({ default: [] }),
+  REDACT_QUERY_PARAMETERS: names({ default: [] }),
+  REDACT_JSON_PATHS: jsonPaths({ default: [] }),
+  REDACT_FORMS: secretForms({ default: SECRET_FORMS }),
+  REDACT_EXCEPT: names({ default: [] }),
   TRUST_PROXY: trustProxy({ default: false }),
   TOKEN_SECRET: secret({ default: '' }),
   CACHE_TTL_MS: whole(0, 9_000)({ default: 5_000 }),
@@ -132,6 +169,7 @@ const SPECS = {
     default: 'info',
   }),
   AUDIT_LOG: str({ default: undefined }),
+  AUDIT_READS: str({ choices: ['on', 'off'], default: 'off' }),
   COUNTRY_DATABASE: readableFile({ default: undefined }),
   DEMO_API_KEY: apiKey({ default: undefined }),
   SHUTDOWN_DELAY_MS: whole(0, 600_000)({ default: 0 }),
@@ -288,6 +326,8 @@ export class Config {
       maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
       /** Largest OTLP body, compressed or decompressed. */
       maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+      /** Largest body of `/v1/requests`, compressed or decompressed. */
+      maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
       /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
       spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
       /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
@@ -301,6 +341,17 @@ export class Config {
       consumers: this.env.MAX_CONSUMERS_PER_APP,
       consumerGroups: this.env.MAX_CONSUMER_GROUPS_PER_APP,
       environments: this.env.MAX_ENVIRONMENTS_PER_APP,
+    };
+  }
+  /** What is masked before it is stored; null: nothing. */
+  get redaction(): RedactionOptions | null {
+    if (this.env.REDACTION === 'off') return null;
+    return {
+      headers: this.env.REDACT_HEADERS,
+      queryParameters: this.env.REDACT_QUERY_PARAMETERS,
+      jsonPaths: this.env.REDACT_JSON_PATHS,
+      forms: this.env.REDACT_FORMS,
+      exceptions: this.env.REDACT_EXCEPT,
     };
   }
   /** Express's `trust proxy`: the proxies whose `X-Forwarded-For` is trusted. */
@@ -322,9 +373,13 @@ export class Config {
   get logLevel() {
     return this.env.LOG_LEVEL;
   }
-  /** File to which commands append their audit lines; undefined: standard error. */
+  /** File to which audit lines are appended; undefined: standard error. */
   get auditLog() {
     return this.env.AUDIT_LOG;
+  }
+  /** Whether each read of headers and bodies of requests is an audit line. */
+  get auditReads(): boolean {
+    return this.env.AUDIT_READS === 'on';
   }
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
   get countryDatabase() {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope, Match } from '../apps/apps.service.js';
-import { type Predicate, and } from '../clickhouse/predicates.js';
+import { type Predicate, and, ofScopeConsumer } from '../clickhouse/predicates.js';
 import type { Consumer } from './consumers.dto.js';
 
 export interface ConsumerQuery {
@@ -45,10 +45,10 @@ LEFT JOIN (
 LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = p.group_id
 ORDER BY p.id DESC`;
 
-const CONSUMERS_WITH_GROUPS = `
+const CONSUMERS_WITH_GROUPS = (filter = '') => `
 FROM consumers_v1 AS c FINAL
 LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = c.group_id
-WHERE c.app_id = {app_id:UInt32}`;
+WHERE c.app_id = {app_id:UInt32}${filter}`;
 const MATCH = `multiIf(
   c.identifier = {text:String}, 'exact',
   lowerUTF8(c.name) = lowerUTF8({text:String}) OR toString(c.id) = {text:String}, 'exact',
@@ -60,15 +60,15 @@ const MATCH = `multiIf(
 /** Longer texts are compared by their beginnings: the time is the product of both lengths. */
 const SIMILARITY = (column: string) =>
   `jaroWinklerSimilarity(lower(substring(${column}, 1, 100)), lower(substring({text:String}, 1, 100)))`;
-const SEARCH = `
+const SEARCH = (filter: string) => `
 SELECT c.id AS id, c.identifier AS identifier, c.name AS name, g.name AS group_name, ${MATCH} AS match
-${CONSUMERS_WITH_GROUPS}
+${CONSUMERS_WITH_GROUPS(filter)}
 ORDER BY c.identifier = {text:String} DESC, match = 'exact' DESC, match = 'contains' DESC,
   if(match = 'similar', greatest(${SIMILARITY('c.identifier')}, ${SIMILARITY('c.name')}), 1) DESC, c.id DESC
 LIMIT {limit:UInt32}`;
-const FIND = `
+const FIND = (filter: string) => `
 SELECT c.id AS id, c.identifier AS identifier, c.name AS name, g.name AS group_name
-${CONSUMERS_WITH_GROUPS} AND c.id IN {ids:Array(UInt32)}`;
+${CONSUMERS_WITH_GROUPS(filter)} AND c.id IN {ids:Array(UInt32)}`;
 
 const ACTIVE_SINCE = `id IN (
     SELECT consumer_id FROM consumer_activity_v1
@@ -83,7 +83,11 @@ export class ConsumersRepository {
 
   /** Consumers by ID, descending. */
   async page(scope: AppScope, { requestsSince, before, limit }: ConsumerQuery): Promise<Consumer[]> {
-    const { sql, params } = and(below(before), activeSince(requestsSince));
+    const { sql, params } = and(
+      below(before),
+      activeSince(requestsSince),
+      ofScopeConsumer(scope.consumerId, 'id'),
+    );
     const rows = await this.store.rows<ConsumerRow>(scope, 'consumers.page', PAGE(sql), { ...params, limit });
     return rows.map(({ id, identifier, name, group_id, group_name, created_at, last_request_at }) => {
       const group = group_id === 0 ? null : { id: group_id, name: group_name };
@@ -93,12 +97,14 @@ export class ConsumersRepository {
 
   /** The consumers whose identifier, name, ID or group are most like a text; all of them match an empty one. */
   search(scope: AppScope, text: string, limit: number): Promise<(NamedConsumer & { match: Match })[]> {
-    return this.store.rows(scope, 'consumers.search', SEARCH, { text, limit });
+    const { sql, params } = and(ofScopeConsumer(scope.consumerId, 'c.id'));
+    return this.store.rows(scope, 'consumers.search', SEARCH(sql), { ...params, text, limit });
   }
 
   /** The consumers with these IDs, in any order; IDs that do not exist are left out. */
   find(scope: AppScope, ids: readonly number[]): Promise<NamedConsumer[]> {
-    return this.store.rows(scope, 'consumers.find', FIND, { ids });
+    const { sql, params } = and(ofScopeConsumer(scope.consumerId, 'c.id'));
+    return this.store.rows(scope, 'consumers.find', FIND(sql), { ...params, ids });
   }
 }
 

@@ -1,7 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope, Match } from '../apps/apps.service.js';
-import { type Predicate, and, methodIn, pathMatches } from '../clickhouse/predicates.js';
+import {
+  type Predicate,
+  and,
+  envIs,
+  methodIn,
+  ofScopeConsumer,
+  pathMatches,
+} from '../clickhouse/predicates.js';
 import type { Endpoint } from './endpoints.dto.js';
 
 export interface EndpointFilter {
@@ -26,10 +33,10 @@ const MATCH = `multiIf(
   'similar'
 )`;
 /** Longer texts are compared by their beginnings: the time is the product of both lengths. */
-const SEARCH = `
+const SEARCH = (filter: string) => `
 SELECT id, method, path, ${MATCH} AS match
 FROM endpoints_v1 FINAL
-WHERE app_id = {app_id:UInt32}
+WHERE app_id = {app_id:UInt32}${filter}
 ORDER BY match = 'exact' DESC, match = 'contains' DESC,
   if(match = 'similar', jaroWinklerSimilarity(lower(substring(path, 1, 100)), lower(substring({text:String}, 1, 100))), 1) DESC,
   path, method, id
@@ -42,6 +49,12 @@ const SEEN_IN = `id IN (
     WHERE app_id = {app_id:UInt32} AND app_env_id = {app_env_id:Int64}
   )`;
 
+/** The endpoints of a consumer's requests, in an environment if one is given. */
+const REQUESTED = (filter: string) => `id IN (
+    SELECT endpoint_id FROM counts_per_15m_by_consumer_v1
+    WHERE app_id = {app_id:UInt32}${filter}
+  )`;
+
 @Injectable()
 export class EndpointsRepository {
   constructor(private readonly store: AppScopedStore) {}
@@ -51,9 +64,10 @@ export class EndpointsRepository {
    */
   async *list(scope: AppScope, { app_env_id, method, path }: EndpointFilter): AsyncGenerator<Endpoint[]> {
     const seenIn = app_env_id === undefined ? undefined : { sql: SEEN_IN, params: { app_env_id } };
+    const requested = requestedBy(scope, app_env_id);
     let after: Endpoint | undefined;
     do {
-      const { sql, params } = and(seenIn, methodIn(method), pathMatches(path), behind(after));
+      const { sql, params } = and(seenIn, requested, methodIn(method), pathMatches(path), behind(after));
       const rows = await this.store.rows<Endpoint>(scope, 'endpoints.list', LIST(sql), params);
       yield rows;
       after = rows[ENDPOINTS_PER_READ - 1];
@@ -62,8 +76,16 @@ export class EndpointsRepository {
 
   /** The endpoints whose path, or method and path, are most like a text; all of them match an empty one. */
   search(scope: AppScope, text: string, limit: number): Promise<(Endpoint & { match: Match })[]> {
-    return this.store.rows(scope, 'endpoints.search', SEARCH, { text, limit });
+    const { sql, params } = and(requestedBy(scope));
+    return this.store.rows(scope, 'endpoints.search', SEARCH(sql), { ...params, text, limit });
   }
+}
+
+/** Matches the endpoints that the only consumer of a scope requested; all endpoints if the scope has all consumers. */
+function requestedBy({ consumerId }: AppScope, app_env_id?: number): Predicate | undefined {
+  if (consumerId === undefined) return undefined;
+  const { sql, params } = and(ofScopeConsumer(consumerId, 'consumer_id'), envIs(app_env_id));
+  return { sql: REQUESTED(sql), params };
 }
 
 function behind(after: Endpoint | undefined): Predicate | undefined {

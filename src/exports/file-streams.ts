@@ -9,7 +9,8 @@ import { Config } from '../config/config.js';
 import { queryTimedOut, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import type { ExportOutcome } from '../observability/metrics/metrics.js';
 import { Telemetry } from '../observability/telemetry.js';
-import { ValidationException, createIssue, valueError } from '../validation/issues.js';
+import { createIssue, valueError } from '../validation/issues.js';
+import { ValidationException } from '../validation/validation.exception.js';
 import { ExportLimitExceeded } from './row-pages.js';
 
 /** Public clients wait 15 s for the headers. */

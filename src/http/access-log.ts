@@ -19,7 +19,8 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
   return (request: Request, response: Response, next: NextFunction) => {
     const startedAt = performance.now();
     const span = tracing?.request(request.method, request.headers);
-    const context = new RequestContext(undefined, span?.active);
+    const requestId = String(response.getHeader('X-Request-Id'));
+    const context = new RequestContext(undefined, span?.active, requestId);
     response.once('close', () => {
       const durationMs = performance.now() - startedAt;
       const isClientClosed = !response.writableFinished;

@@ -16,7 +16,7 @@ import {
   queryTimedOut,
   serviceUnavailable,
 } from './api-error.js';
-import { ValidationException } from '../validation/issues.js';
+import { ValidationException } from '../validation/validation.exception.js';
 
 /** Media type of problem details (RFC 9457). */
 export const PROBLEM = 'application/problem+json';

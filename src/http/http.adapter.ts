@@ -13,13 +13,15 @@ import { startZstd } from './zstd.js';
 
 /** Connections per port; far below the usual limit of open files. */
 const MAX_CONNECTIONS = 5_000;
+const HEADERS_WITHIN_MS = 30_000;
 
 /**
  * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12 KiB when
  * percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to malformed HTTP in our format.
  */
 export class HttpAdapter extends ExpressAdapter {
-  constructor() {
+  /** @param requestTimeout within which a request must arrive, in milliseconds; 0: no limit */
+  constructor(private readonly requestTimeout = HEADERS_WITHIN_MS) {
     const instance = express();
     // Set first, because Express creates its router on first use with the settings at that time.
     instance.enable('case sensitive routing');
@@ -52,7 +54,13 @@ export class HttpAdapter extends ExpressAdapter {
 
   override initHttpServer() {
     const server = createServer(
-      { maxHeaderSize: 65_536, keepAliveTimeout: 65_000, requestTimeout: 30_000, requireHostHeader: false },
+      {
+        maxHeaderSize: 65_536,
+        keepAliveTimeout: 65_000,
+        headersTimeout: HEADERS_WITHIN_MS,
+        requestTimeout: this.requestTimeout,
+        requireHostHeader: false,
+      },
       this.getInstance<RequestListener>(),
     );
     server.maxConnections = MAX_CONNECTIONS;

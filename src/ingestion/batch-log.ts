@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
+import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
+import { WriteGate } from './write-gate.js';
 
 /** The tables that batches are inserted into: landing tables, and tables without views. */
 const INGEST_TABLES = [
@@ -114,7 +116,15 @@ export class BatchLog {
   /** Applied batches that are not marked yet. */
   private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
 
-  constructor(private readonly store: ClickHouse) {}
+  private readonly gate: WriteGate;
+
+  /** @param coordinator shared with the other writers of the store; left out if there are none */
+  constructor(
+    private readonly store: ClickHouse,
+    coordinator: WriterCoordinator = new LocalCoordinator(),
+  ) {
+    this.gate = new WriteGate(coordinator);
+  }
 
   /** Returns the messages that the log does not have, after applying their unapplied batches. */
   async filterUnseen<M extends MessageKey>(messages: readonly M[]): Promise<SortedMessages<M>> {
@@ -151,6 +161,18 @@ export class BatchLog {
     const refused = await this.applyAgain(states);
     await this.markApplied();
     return { completed: states.length - refused.size, refused };
+  }
+
+  /**
+   * Appends the batch and applies it.
+   *
+   * @throws StoreUnavailable if writes are paused for too long
+   */
+  write(batch: Batch): Promise<void> {
+    return this.gate.run(async () => {
+      await this.append(batch);
+      await this.apply(batch);
+    });
   }
 
   /** Appends the batch and the marks of earlier ones. */
@@ -203,7 +225,7 @@ export class BatchLog {
     for (const state of states) {
       if (state.is_applied === 1 || this.unmarked.has(state.batch_id)) continue;
       try {
-        await this.applyFromLog(state);
+        await this.gate.run(() => this.applyFromLog(state));
       } catch (error) {
         if (isOutcomeUnknown(error)) throw error;
         refused.set(state.batch_id, error);

@@ -5,6 +5,7 @@ import { BatchLog, type Recovery } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
 import { NameRegistry, type WithIds } from './names/name-registry.js';
+import { Redactor } from './redaction/redactor.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
@@ -15,15 +16,16 @@ const WAIT_FOR_CLAIMS_MS = 75_000;
 
 /** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
 export class RequestsWriter {
-  private readonly log: BatchLog;
   private readonly known: KnownRequests;
 
+  /** @param log its owner marks applied batches, now and then */
   constructor(
     private readonly store: ClickHouse,
     private readonly names: NameRegistry,
     private readonly claims: RequestClaims,
+    private readonly redactor = Redactor.standard,
+    private readonly log = new BatchLog(store),
   ) {
-    this.log = new BatchLog(store);
     this.known = new KnownRequests(store);
   }
 
@@ -32,14 +34,22 @@ export class RequestsWriter {
    *
    * @param coordinator shared with the other writers of the store; left out if there are none
    * @param limits on names for apps without their own limits
+   * @param redactor by default, it masks credentials
    */
   static create(
     store: ClickHouse,
     coordinator: WriterCoordinator = new LocalCoordinator(),
     limits = DEFAULT_LIMITS,
+    redactor = Redactor.standard,
   ): RequestsWriter {
     const names = NameRegistry.create(store, coordinator, limits);
-    return new RequestsWriter(store, names, new RequestClaims(coordinator));
+    return new RequestsWriter(
+      store,
+      names,
+      new RequestClaims(coordinator),
+      redactor,
+      new BatchLog(store, coordinator),
+    );
   }
 
   /**
@@ -58,7 +68,9 @@ export class RequestsWriter {
   ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
-      const unknown = (await this.known.filterUnknown(requests)).map(({ record }) => record);
+      const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
+        this.redactor.redactRequest(record),
+      );
       return unknown.length > 0 ? this.writeUnknown(appId, unknown, onNamed) : [];
     });
   }
@@ -116,8 +128,7 @@ export class RequestsWriter {
       messages: [],
       pieces: [...pieces],
     };
-    await this.log.append(batch);
-    await this.log.apply(batch);
+    await this.log.write(batch);
     return resolved;
   }
 }

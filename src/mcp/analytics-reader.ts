@@ -4,8 +4,9 @@ import { AppMetricsService } from '../app-metrics/app-metrics.service.js';
 import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
 import { QueryMetricsInput } from '../app-metrics/app-metrics.input.js';
 import type { App } from '../apps/apps.dto.js';
-import { type AppScope, AppsService, type Match } from '../apps/apps.service.js';
-import type { Account } from '../common/account.js';
+import { AppsService, type Match } from '../apps/apps.service.js';
+import { requireOperation } from '../auth/operation.guard.js';
+import type { Account, OperationId } from '../common/account.js';
 import type { FileResponse } from '../common/formats/file-response.js';
 import { parseExact } from '../common/json/exact-json.js';
 import { ConsumersRepository, type NamedConsumer } from '../consumers/consumers.repository.js';
@@ -71,7 +72,8 @@ export class AnalyticsReader {
     private readonly exports: ExportService,
   ) {}
 
-  listApps(account: Account): Promise<App[]> {
+  async listApps(account: Account): Promise<App[]> {
+    requireOperation(account, 'listApps');
     return this.apps.listAll(account);
   }
 
@@ -81,7 +83,8 @@ export class AnalyticsReader {
     name: string,
     limit: number,
   ): Promise<(Endpoint & { match: Match })[]> {
-    return this.endpoints.search(await this.require(account, appId), name, limit);
+    requireOperation(account, 'listEndpoints');
+    return this.endpoints.search(await this.apps.require(account, appId), name, limit);
   }
 
   async searchConsumers(
@@ -90,19 +93,21 @@ export class AnalyticsReader {
     name: string,
     limit: number,
   ): Promise<(NamedConsumer & { match: Match })[]> {
-    return this.consumers.search(await this.require(account, appId), name, limit);
+    requireOperation(account, 'listConsumers');
+    return this.consumers.search(await this.apps.require(account, appId), name, limit);
   }
 
   /** Identifiers of consumers by ID; IDs that do not exist are left out. */
   async findConsumers(account: Account, appId: number, ids: readonly number[]): Promise<Map<number, string>> {
     if (ids.length === 0) return new Map();
-    const found = await this.consumers.find(await this.require(account, appId), ids);
+    requireOperation(account, 'listConsumers');
+    const found = await this.consumers.find(await this.apps.require(account, appId), ids);
     return new Map(found.map(({ id, identifier }) => [id, identifier]));
   }
 
   /** @throws ValidationException for a result of more than 100,000 rows, and what the operation throws */
   async queryMetrics(account: Account, appId: number, body: MetricsBody): Promise<MetricsValues[]> {
-    const input = await this.readInput(QueryMetricsInput, account, appId, { body });
+    const input = await this.readInput('queryMetrics', QueryMetricsInput, account, appId, { body });
     return parseLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', MAX_METRICS_ROWS));
   }
 
@@ -118,7 +123,7 @@ export class AnalyticsReader {
     query: Readonly<Record<string, string>>,
     after?: RequestPosition,
   ): Promise<Page<RequestLog>> {
-    const input = await this.readInput(ListRequestLogsInput, account, appId, { query });
+    const input = await this.readInput('getRequestLogs', ListRequestLogsInput, account, appId, { query });
     const { requestedWindow } = input.cursor;
     const [start, end] = requestedWindow;
     if (after && start !== null && end !== null)
@@ -132,24 +137,28 @@ export class AnalyticsReader {
 
   /** Request logs, oldest first, with the filters and fields of Export Request Logs. */
   async exportRequestLogs(account: Account, appId: number, body: object): Promise<ExportedRequestLog[]> {
-    const input = await this.readInput(ExportRequestLogsInput, account, appId, { body });
+    const input = await this.readInput('exportRequestLogs', ExportRequestLogsInput, account, appId, { body });
     return parseLines<ExportedRequestLog>(await this.exports.export(account, input, 'ndjson'));
   }
 
   async getRequestDetails(account: Account, appId: number, requestUuid: string): Promise<RequestDetails> {
     const path = { request_uuid: requestUuid };
     const query = { include_consumer_id: 'true' };
-    const input = await this.readInput(GetRequestDetailsInput, account, appId, { path, query });
+    const input = await this.readInput('getRequestDetails', GetRequestDetailsInput, account, appId, {
+      path,
+      query,
+    });
     const { body } = await this.requestLogs.get(account, input);
     return parseExact(body.toString()) as RequestDetails;
   }
 
-  private require(account: Account, appId: number): Promise<AppScope> {
-    return this.apps.require(account, appId);
-  }
-
-  /** The input of an operation as its route would read it. */
+  /**
+   * The input of an operation as its route would read it.
+   *
+   * @throws ApiError 403 if the key's scopes leave out the operation
+   */
   private async readInput<Input extends object>(
+    operation: OperationId,
     inputClass: Type<Input>,
     account: Account,
     appId: number,
@@ -159,6 +168,7 @@ export class AnalyticsReader {
       body,
     }: { path?: Record<string, string>; query?: Readonly<Record<string, string>>; body?: object },
   ): Promise<Input> {
+    requireOperation(account, operation);
     const raw = {
       path: escapeValues({ app_id: String(appId), ...path }),
       query: escapeValues(query),

@@ -29,7 +29,8 @@ export function describeForAgents({
 
 ## Access
 
-Every request needs the header \`Api-Key\`. A key belongs to one team and reads all apps of that team, and nothing else. A key
+Every request needs the header \`Api-Key\`. A key belongs to one team and reads all apps of that team, and nothing else. Scopes can
+narrow a key; then the response to the rest is 403 or 404, or has less in it. A key
 may make ${rateLimitPerMinute} requests in 60 seconds; beyond that the response is 429 with \`Retry-After\`.
 ${mcp ? MCP : ''}
 ## HTTP

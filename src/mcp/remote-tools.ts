@@ -11,7 +11,7 @@ const MAX_DETAIL = 300;
 /** What to do about a response of the service, by its status. */
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'API_KEY is wrong, expired or revoked.',
-  403: "The key's team has no access to the API.",
+  403: "The key's team has no access to the API, or the key's scopes leave it out.",
   404: 'There is no /mcp at API_URL: the address is wrong, or the service has MCP=off.',
 };
 

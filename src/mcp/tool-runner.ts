@@ -4,7 +4,7 @@ import { ClientDisconnected } from '../http/abort-signal.middleware.js';
 import type { Account } from '../common/account.js';
 import { RequestContext } from '../common/request-context.js';
 import { ApiExceptionFilter } from '../http/exception.filter.js';
-import { ValidationException } from '../validation/issues.js';
+import { ValidationException } from '../validation/validation.exception.js';
 import { AnalyticsReader } from './analytics-reader.js';
 import { explainChange } from './explain-change.tool.js';
 import { find } from './find.tool.js';

@@ -1,11 +1,12 @@
 import type { Config } from '../config/config.js';
-import { Metrics } from './metrics/metrics.js';
-import { MetricsServer } from './metrics/metrics.server.js';
-import { Tracing } from './tracing.js';
+import type { TracingConfig } from '../config/tracing.config.js';
+import type { Metrics } from './metrics/metrics.js';
+import type { MetricsServer } from './metrics/metrics.server.js';
+import type { Tracing } from './tracing.js';
 
 /**
  * Metrics and traces of a process. Both are null unless configured. There is one instance per process, also with several
- * applications.
+ * applications. Only a process with metrics or traces loads their code: commands have neither.
  */
 export class Telemetry {
   static readonly none = new Telemetry(null, null);
@@ -18,9 +19,8 @@ export class Telemetry {
 
   /** @throws Error if the port of the metrics is not available */
   static async open({ metricsPort, host, tracing }: Config): Promise<Telemetry> {
-    const metrics = metricsPort === undefined ? null : new Metrics();
-    const server = metrics && (await MetricsServer.listen(metrics, metricsPort ?? 0, host));
-    return new Telemetry(metrics, tracing && (await Tracing.start(tracing)), server ?? undefined);
+    const served = metricsPort === undefined ? undefined : await serveMetrics(metricsPort, host);
+    return new Telemetry(served?.metrics ?? null, tracing && (await startTracing(tracing)), served?.server);
   }
 
   /** Call after everything else has stopped: exports the last spans. */
@@ -28,4 +28,16 @@ export class Telemetry {
     await Promise.all([this.tracing?.close(), this.server?.close()]);
     this.metrics?.close();
   }
+}
+
+async function serveMetrics(port: number, host: string) {
+  const { Metrics } = await import('./metrics/metrics.js');
+  const { MetricsServer } = await import('./metrics/metrics.server.js');
+  const metrics = new Metrics();
+  return { metrics, server: await MetricsServer.listen(metrics, port, host) };
+}
+
+async function startTracing(config: TracingConfig): Promise<Tracing> {
+  const { Tracing } = await import('./tracing.js');
+  return Tracing.start(config);
 }

@@ -6,6 +6,7 @@ import {
   internalServerError,
   invalidApiKey,
   notAuthenticated,
+  notInScope,
   premiumRequired,
   queryTimedOut,
   rateLimitExceeded,
@@ -36,9 +37,9 @@ const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseO
   403: [
     'Forbidden',
     {
-      description: "The team's plan is not premium",
+      description: "The team's plan is not premium, or the key's scopes leave out what was asked for",
       headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: errorContent({ plan: premiumRequired() }),
+      content: errorContent({ plan: premiumRequired(), scope: notInScope('getTraffic') }),
     },
   ],
   404: [

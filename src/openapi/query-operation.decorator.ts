@@ -8,13 +8,15 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { type FileFormat, MEDIA_TYPES } from '../common/formats/file-format.js';
+import { IsOperation } from '../auth/operation.guard.js';
+import type { OperationId } from '../common/account.js';
 import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
 export interface QueryOperationOptions {
   /** `operationId`: the method's name in generated clients. */
-  id: string;
+  id: OperationId;
   tag: string;
   summary: string;
   description: string;
@@ -57,6 +59,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
   return applyDecorators(
     Post(path),
     HttpCode(200),
+    IsOperation(id),
     ApiTags(tag),
     ApiSecurity(API_KEY_SCHEME),
     ApiOperation({ operationId: id, summary, description }),

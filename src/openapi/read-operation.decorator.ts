@@ -1,5 +1,7 @@
 import { Get, type Type, applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import { IsOperation } from '../auth/operation.guard.js';
+import type { OperationId } from '../common/account.js';
 import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 
@@ -8,7 +10,7 @@ export const API_KEY_SCHEME = 'ApiKey';
 
 export interface ReadOperationOptions {
   /** `operationId`: the method's name in generated clients. */
-  id: string;
+  id: OperationId;
   tag: string;
   summary: string;
   description: string;
@@ -31,6 +33,7 @@ export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
   const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
   return applyDecorators(
     Get(path),
+    IsOperation(id),
     ApiTags(tag),
     ApiSecurity(API_KEY_SCHEME),
     ApiOperation({ operationId: id, summary, description }),

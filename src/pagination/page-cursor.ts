@@ -61,7 +61,9 @@ export class CursorResolver extends InputValidator {
     if (input.next_token === undefined) return undefined;
     await this.tokens.ensureSecret();
     const content = this.tokens.verify(input.next_token);
-    const fingerprint = { ...input.fingerprint, teamId: context.account.teamId, appId: input.app_id };
+    const { teamId, scopes } = context.account;
+    const { consumer } = scopes;
+    const fingerprint = { ...input.fingerprint, teamId, appId: input.app_id, consumer };
     // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is enough.
     if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
       return content;

@@ -9,12 +9,14 @@ export interface QueryFingerprint {
   operation: 'consumers' | 'request-logs' | 'traffic';
   teamId: number;
   appId: number;
+  /** The only consumer that the key sees; undefined or null: all. */
+  consumer?: string | null;
   /** The filters in a normalized form. */
   filters: readonly (string | number | null)[];
 }
 
 /** The fingerprint of an input's query, without the team and the app. */
-export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId'>;
+export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId' | 'consumer'>;
 
 /** What a token carries. Everything in it is signed; nothing in it is secret. */
 export interface TokenContent {
@@ -62,11 +64,11 @@ export class PageTokens implements OnModuleInit {
   /** The token of the next page of a query on an app. */
   async signNext(
     input: InputFingerprint,
-    { teamId, appId }: Pick<QueryFingerprint, 'teamId' | 'appId'>,
+    { teamId, appId, consumer }: Pick<QueryFingerprint, 'teamId' | 'appId' | 'consumer'>,
     content: TokenContent,
   ): Promise<string> {
     await this.ensureSecret();
-    return this.sign({ ...input, teamId, appId }, content);
+    return this.sign({ ...input, teamId, appId, consumer }, content);
   }
 
   sign(fingerprint: QueryFingerprint, content: TokenContent): string {
@@ -106,7 +108,7 @@ export class PageTokens implements OnModuleInit {
   }
 }
 
-function digest({ operation, teamId, appId, filters }: QueryFingerprint): string {
-  const text = JSON.stringify([operation, teamId, appId, filters]);
+function digest({ operation, teamId, appId, consumer, filters }: QueryFingerprint): string {
+  const text = JSON.stringify([operation, teamId, appId, filters, ...(consumer == null ? [] : [consumer])]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 22);
 }

@@ -34,9 +34,10 @@ export class RateLimitGuard extends ThrottlerGuard {
   }
 
   protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
-    const { context, limit, ttl, getTracker, generateKey, throttler } = request;
+    const { context, ttl, getTracker, generateKey, throttler } = request;
     const http = context.switchToHttp();
     const incoming = http.getRequest<Request>();
+    const limit = incoming.account?.scopes.requestsPerMinute ?? request.limit;
     const tracker = await getTracker(incoming, context);
     const key = generateKey(context, tracker, throttler.name ?? '');
     const { window, isBlocked, timeToExpire, timeToBlockExpire } = await this.storageService.increment(

@@ -8,12 +8,13 @@ import { FallbackCounter } from './fallback.counter.js';
 import { MemoryCounter } from './memory.counter.js';
 import { OperationLimiter } from './operation-limiter.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
-import { RedisCounter } from './redis.counter.js';
 import { WINDOW_MS, WindowCounter } from './window.counter.js';
 
-function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): WindowCounter {
+async function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): Promise<WindowCounter> {
   const memory = new MemoryCounter();
   if (redisUrl === undefined) return memory;
+  // Most installations have no Redis and do not load its client.
+  const { RedisCounter } = await import('./redis.counter.js');
   const redis = new RedisCounter(redisUrl, WINDOW_MS, telemetry.tracing);
   const counter = new FallbackCounter(redis, memory);
   telemetry.metrics?.registerFallbackGauge(() => counter.state === 'fallback');

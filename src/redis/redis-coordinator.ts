@@ -15,6 +15,8 @@ declare module 'ioredis' {
     /** `keysOwnerAndMs`: the keys, the owner, and how long the locks last in milliseconds. */
     acquireLocks(count: number, ...keysOwnerAndMs: (string | number)[]): Result<number, Context>;
     releaseLocks(count: number, ...keysAndOwner: string[]): Result<number, Context>;
+    beginWrite(writesKey: string, pauseKey: string, owner: string, ms: number): Result<number, Context>;
+    pauseWrites(writesKey: string, pauseKey: string, owner: string, ms: number): Result<number, Context>;
   }
 }
 
@@ -76,10 +78,33 @@ for _, key in ipairs(KEYS) do
 end
 return 1`;
 
+/** Writes are members of a sorted set, by the time at which they expire, in milliseconds of the clock of Redis. */
+const NOW = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+const BEGIN_WRITE = `${NOW}
+if redis.call('EXISTS', KEYS[2]) == 1 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+  return 0
+end
+redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
+return 1`;
+
+const PAUSE_WRITES = `${NOW}
+local holder = redis.call('GET', KEYS[2])
+if holder and holder ~= ARGV[1] then
+  return -1
+end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+return redis.call('ZCARD', KEYS[1])`;
+
 const SCRIPTS = {
   allocateId: { lua: ALLOCATE_ID, numberOfKeys: 2 },
   acquireLocks: { lua: ACQUIRE_LOCKS },
   releaseLocks: { lua: RELEASE_LOCKS },
+  beginWrite: { lua: BEGIN_WRITE, numberOfKeys: 2 },
+  pauseWrites: { lua: PAUSE_WRITES, numberOfKeys: 2 },
 };
 
 /** The Redis that coordinates processes that write to one store. If it is unavailable, so are writes: 503. */
@@ -143,8 +168,32 @@ export class RedisCoordinator implements WriterCoordinator {
     }
   }
 
+  async beginWrite(owner: string, ms: number): Promise<boolean> {
+    return (await this.call((redis) => redis.beginWrite(this.writesKey, this.pauseKey, owner, ms))) === 1;
+  }
+
+  async endWrite(owner: string): Promise<void> {
+    await this.call((redis) => redis.zrem(this.writesKey, owner));
+  }
+
+  pauseWrites(owner: string, ms: number): Promise<number> {
+    return this.call((redis) => redis.pauseWrites(this.writesKey, this.pauseKey, owner, ms));
+  }
+
+  async resumeWrites(owner: string): Promise<void> {
+    await this.call((redis) => redis.releaseLocks(1, this.pauseKey, owner));
+  }
+
   close() {
     this.redis.disconnect();
+  }
+
+  private get writesKey(): string {
+    return `${this.prefix}writes`;
+  }
+
+  private get pauseKey(): string {
+    return `${this.prefix}writes:pause`;
   }
 
   /** @throws StoreUnavailable if Redis does not respond, or responds with an error */

@@ -35,7 +35,10 @@ export function columnPredicates(filter: RequestLogFilter): (Predicate | undefin
  * All terms are in one condition, because then the engine intersects the rows of the terms. Several conditions are
  * intersected by granule (43 ms and 240, for one row in 16,000).
  */
-export function termIndexPredicates(appId: number, filter: RequestLogFilter): (Predicate | undefined)[] {
+export function termIndexPredicates(
+  { appId, consumerId }: { appId: number; consumerId?: number | undefined },
+  filter: RequestLogFilter,
+): (Predicate | undefined)[] {
   const { codes, classes } = parseStatuses(filter.status_code);
   const appTerms = (kind: string, values: readonly (string | number)[]) =>
     values.map((value) => `${appId}${kind}${value}`);
@@ -43,7 +46,7 @@ export function termIndexPredicates(appId: number, filter: RequestLogFilter): (P
   const statuses = [...appTerms('s', codes), ...appTerms('x', classes)];
   const all = [
     ...appTerms('v', toArray(filter.app_env_id)),
-    ...appTerms('c', toArray(filter.consumer_id)),
+    ...appTerms('c', [...toArray(filter.consumer_id), ...toArray(consumerId)]),
     ...[methods, statuses].filter(({ length }) => length === 1).flat(),
   ];
   return [

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
 import { ExportsModule } from '../exports/exports.module.js';
+import { ReadAudit } from '../observability/read-audit.js';
 import { ExportController } from './export/export.controller.js';
 import { ExportRepository } from './export/export.repository.js';
 import { ExportService } from './export/export.service.js';
@@ -20,6 +21,7 @@ import { RequestTraceRepository } from './request-trace.repository.js';
     LogRateEstimator,
     ExportService,
     ExportRepository,
+    ReadAudit,
   ],
   exports: [RequestLogsService, ExportService],
 })

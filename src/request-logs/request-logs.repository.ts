@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { JsonLines } from '../clickhouse/json-lines.js';
-import { and, notExcluded } from '../clickhouse/predicates.js';
+import { and, inScope } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
 import type { ScanStep } from './backward-scan.js';
@@ -105,7 +105,7 @@ export class RequestLogsRepository {
     retainedFrom: number,
     withConsumerId = false,
   ): Promise<Buffer | null> {
-    const { sql, params } = and(notExcluded(scope.excludedEndpointIds));
+    const { sql, params } = and(...inScope(scope));
     const values = {
       ...params,
       request_uuid,
@@ -140,8 +140,8 @@ export class RequestLogsRepository {
         sql: AFTER,
         params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid },
       },
-      ...(useTermIndex ? termIndexPredicates(scope.appId, filter) : columnPredicates(filter)),
-      notExcluded(scope.excludedEndpointIds),
+      ...(useTermIndex ? termIndexPredicates(scope, filter) : columnPredicates(filter)),
+      ...inScope(scope),
     );
     const values = { ...params, start, end, limit };
     return this.store.jsonLines(scope, name, `${select}${sql}${ORDER}`, values, {

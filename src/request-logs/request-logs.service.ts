@@ -7,10 +7,12 @@ import { logsRetainedFrom } from '../common/time/retention.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
 import { JsonResponse } from '../http/json-response.js';
+import { ReadAudit } from '../observability/read-audit.js';
 import { type WindowCursor, endsInPast } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
+import { hideBodies } from './captured-fields.js';
 import { LogRateEstimator } from './log-rate-estimator.js';
 import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
@@ -20,7 +22,7 @@ import {
   type ListRequestLogsInput,
 } from './request-logs.input.js';
 import { MAX_PAGE_BYTES, type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
-import { addTrace, findOpenTrace } from './request-trace.js';
+import { addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
 
 @Injectable()
@@ -31,6 +33,7 @@ export class RequestLogsService {
     private readonly traces: RequestTraceRepository,
     private readonly rateEstimator: LogRateEstimator,
     private readonly tokens: PageTokens,
+    private readonly audit: ReadAudit,
   ) {}
 
   /** A page: records are framed as the engine wrote them. */
@@ -60,12 +63,20 @@ export class RequestLogsService {
       include_consumer_id,
     );
     if (row === null) throw requestLogNotFound();
+    this.audit.write('getRequestDetails', account, { app_id, request_uuid });
+    return new JsonResponse(hideBodies(account, await this.withTrace(scope, request_uuid, row)), true);
+  }
+
+  /** The details with the spans and log records of the request's trace, if it has no captured ones. */
+  private async withTrace(scope: AppScope, requestUuid: string, row: Buffer): Promise<Buffer> {
     const open = findOpenTrace(row);
-    if (!open) return new JsonResponse(row, true);
+    if (!open) return row;
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
-    const logs = await this.traces.findLogs(scope, traceId);
-    return new JsonResponse(addTrace(row, { requestUuid: request_uuid, traceId }, spans, logs), true);
+    const ownSpan = findOwnSpan({ requestUuid, traceId }, spans);
+    // Without a span of its own the whole trace counts as the request's, and clients choose the IDs of their traces.
+    if (!ownSpan && (await this.traces.isShared(scope, traceId))) return row;
+    return addTrace(row, ownSpan, spans, await this.traces.findLogs(scope, traceId));
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

@@ -54,6 +54,12 @@ WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:Stri
 ORDER BY l.timestamp_ns
 LIMIT {limit:UInt32}`;
 
+const OTHERS = `
+SELECT 1 AS found FROM request_logs_v1
+WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64}
+  AND trace_id = toFixedString(unhex({trace_id:String}), 16)
+LIMIT 1`;
+
 /** Spans and log records of the trace of a request. */
 @Injectable()
 export class RequestTraceRepository {
@@ -64,6 +70,13 @@ export class RequestTraceRepository {
     const window = { from: timestamp - BEFORE_MS, to: timestamp + AFTER_MS };
     const params = { trace_id, ...window, limit: MAX_SPANS };
     return this.store.rows<TraceSpan>(scope, 'request_logs.spans', SPANS, params);
+  }
+
+  /** Whether a trace has requests outside of the scope's only consumer; a scope of all consumers shares none. */
+  async isShared(scope: AppScope, trace_id: string): Promise<boolean> {
+    if (scope.consumerId === undefined) return false;
+    const params = { trace_id, scope_consumer_id: scope.consumerId };
+    return (await this.store.rows(scope, 'request_logs.trace_others', OTHERS, params)).length > 0;
   }
 
   findLogs(scope: AppScope, trace_id: string): Promise<TraceLog[]> {

@@ -23,19 +23,26 @@ export function findOpenTrace(details: Buffer): { traceId: string; timestamp: nu
     : { traceId, timestamp: Date.parse(timestamp) };
 }
 
+/** The span that is the request; undefined if a library without spans reported the request. */
+export function findOwnSpan(
+  { requestUuid, traceId }: { requestUuid: string; traceId: string },
+  spans: readonly TraceSpan[],
+): TraceSpan | undefined {
+  return spans.find(
+    ({ kind, span_id }) => kind === 'SERVER' && findRequestUuid(traceId, span_id) === requestUuid,
+  );
+}
+
 /**
  * Adds the spans and log records of the request's trace that belong to the request: those below its span, without other requests
  * to the same app. If the request has no span, the whole trace belongs to it.
  */
 export function addTrace(
   details: Buffer,
-  { requestUuid, traceId }: { requestUuid: string; traceId: string },
+  own: TraceSpan | undefined,
   spans: readonly TraceSpan[],
   logs: readonly TraceLog[],
 ): Buffer {
-  const own = spans.find(
-    ({ kind, span_id }) => kind === 'SERVER' && findRequestUuid(traceId, span_id) === requestUuid,
-  );
   const belonging = own ? findBelow(own, spans) : spans;
   const ids = new Set(belonging.map(({ span_id }) => span_id));
   const isAlone = spans.filter(({ kind }) => kind === 'SERVER').length <= 1;

@@ -8,6 +8,7 @@ import { Config } from '../config/config.js';
 import { type FilePart, FileStreams } from '../exports/file-streams.js';
 import { findHashBound, readPages } from '../exports/row-pages.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
+import { CAPTURED_ATTRIBUTES, refuseBodies } from '../request-logs/captured-fields.js';
 import { createSpanSource } from './span-source.js';
 import { ALWAYS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
@@ -34,6 +35,9 @@ export class TracesService {
     await this.limiter.count('traces', account.keyIdentifier, this.config.tracesLimits);
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;
+    const { hasBodies } = account.scopes;
+    const hidden = new RegExp(CAPTURED_ATTRIBUTES);
+    if (!hasBodies && filters.some(({ key = '' }) => hidden.test(key))) refuseBodies();
     const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
     const query: TracesQuery = {
       format: input.format ?? acceptedFormat,
@@ -43,6 +47,8 @@ export class TracesService {
         from: toNanoseconds(Math.max(window.start, logsRetainedFrom(Date.now()))),
         to: toNanoseconds(Math.min(window.end, END_MS)),
       },
+      consumerId: scope.consumerId,
+      hasBodies,
     };
     return this.streams.respond(account, query.format, input.body, (part) =>
       this.read(scope, query, input, part),

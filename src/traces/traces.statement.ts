@@ -2,6 +2,7 @@ import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
 import type { FilterScalar } from '../common/filters/filter.js';
 import type { FileFormat } from '../common/formats/file-format.js';
+import { CAPTURED_ATTRIBUTES } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
 
 export interface TracesQuery {
@@ -12,6 +13,10 @@ export interface TracesQuery {
   readonly window: { readonly from: bigint; readonly to: bigint };
   /** Bound of the hashes of a sample's rows; undefined for all rows. */
   readonly hashBelow?: bigint | undefined;
+  /** Only traces of this consumer's requests; undefined: all spans. */
+  readonly consumerId: number | undefined;
+  /** Whether attributes with headers and bodies are shown. */
+  readonly hasBodies: boolean;
 }
 
 /** The rows after `after`, up to and including `last`. */
@@ -55,6 +60,35 @@ const COLUMNS: Readonly<Record<SpanField, SpanColumn>> = {
   scope_version: nullIfEmpty('s.scope_version'),
 };
 
+/** Attributes without those that hold headers or bodies; events that have such an attribute are left out. */
+const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
+  attributes: `concat('{', arrayStringConcat(arrayMap(
+    member -> concat(toJSONString(member.1), ':', member.2),
+    arrayFilter(member -> NOT match(member.1, '${CAPTURED_ATTRIBUTES}'), JSONExtractKeysAndValuesRaw(s.attributes))
+  ), ','), '}')`,
+  events: `concat('[', arrayStringConcat(arrayFilter(
+    event -> NOT arrayExists(key -> match(key, '${CAPTURED_ATTRIBUTES}'), JSONExtractKeys(event, 'attributes')),
+    JSONExtractArrayRaw(s.events)
+  ), ','), ']')`,
+};
+
+/**
+ * Traces in which all requests are the consumer's. Clients choose the IDs of their traces, so a trace that has requests of others
+ * as well is not shown.
+ */
+const OF_CONSUMER = `s.trace_id IN (
+      SELECT assumeNotNull(trace_id) FROM request_logs_v1
+      WHERE app_id = {app_id:UInt32} AND consumer_id = {scope_consumer_id:Int64}
+        AND trace_id IS NOT NULL AND trace_id != toFixedString('', 16)
+    )
+    AND s.trace_id NOT IN (
+      SELECT assumeNotNull(trace_id) FROM request_logs_v1
+      WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64} AND trace_id IN (
+        SELECT trace_id FROM request_logs_v1
+        WHERE app_id = {app_id:UInt32} AND consumer_id = {scope_consumer_id:Int64} AND trace_id IS NOT NULL
+      )
+    )`;
+
 const ENVS = `(SELECT (groupArray(id), groupArray(name)) FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}) AS envs`;
 const KEY = (which: 'after' | 'last') =>
   `({${which}_start:Int64}, toFixedString(unhex({${which}_trace:String}), 16), toFixedString(unhex({${which}_span:String}), 8))`;
@@ -95,7 +129,10 @@ export function selectRows(
   limit: number | undefined,
 ): Predicate & { columns: readonly string[]; jsonLine: string } {
   const { sql, params } = choose(query, range, () => true);
-  const shown = query.fields.map((field) => `${COLUMNS[field].shown ?? COLUMNS[field].sql} AS ${field}`);
+  const hidden = query.hasBodies ? {} : WITHOUT_BODIES;
+  const shown = query.fields.map(
+    (field) => `${hidden[field] ?? COLUMNS[field].shown ?? COLUMNS[field].sql} AS ${field}`,
+  );
   const members = query.fields.map((field, index) => {
     const value = COLUMNS[field].isJson ? field : `ifNull(toJSONString(${field}), 'null')`;
     return `'${index === 0 ? '' : ','}"${field}":', ${value}`;
@@ -118,7 +155,7 @@ FROM (
 
 /** The condition for the rows of a range that match the selected filters. */
 function choose(
-  { filters, window, hashBelow }: TracesQuery,
+  { filters, window, hashBelow, consumerId }: TracesQuery,
   { after, last }: SpanRange,
   isSelected: (filter: SpanFilter) => boolean,
 ): Predicate {
@@ -130,6 +167,7 @@ function choose(
     after && { sql: `${place} > ${KEY('after')}`, params: toParams('after', after) },
     last && { sql: `${place} <= ${KEY('last')}`, params: toParams('last', last) },
     ...conditions,
+    consumerId === undefined ? undefined : { sql: OF_CONSUMER, params: { scope_consumer_id: consumerId } },
     hashBelow === undefined
       ? undefined
       : { sql: 'cityHash64(s.trace_id, s.span_id) < {hash_below:UInt64}', params: { hash_below: hashBelow } },

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { and, consumerIs, envIs, notExcluded } from '../clickhouse/predicates.js';
+import { and, consumerIs, envIs, inScope } from '../clickhouse/predicates.js';
 import type { Rollup } from './rollup.js';
 
 export interface TrafficFilter {
@@ -62,13 +62,9 @@ export class TrafficRepository {
   ): Promise<PeriodSums[]> {
     const [from, to] = [bounds[0], bounds.at(-1)];
     if (from === undefined || to === undefined || from >= to) return Promise.resolve([]);
-    const table =
-      filter.consumer_id === undefined ? (`${rollup}_v1` as const) : 'counts_per_15m_by_consumer_v1';
-    const { sql, params } = and(
-      envIs(filter.app_env_id),
-      consumerIs(filter.consumer_id),
-      notExcluded(scope.excludedEndpointIds),
-    );
+    const byConsumer = filter.consumer_id !== undefined || scope.consumerId !== undefined;
+    const table = byConsumer ? 'counts_per_15m_by_consumer_v1' : (`${rollup}_v1` as const);
+    const { sql, params } = and(envIs(filter.app_env_id), consumerIs(filter.consumer_id), ...inScope(scope));
     const values = { ...params, bounds: bounds.slice(0, -1), from, to, limit };
     return this.store.rows(scope, 'traffic.sums', SUM(table, sql), values, { threads: THREADS });
   }

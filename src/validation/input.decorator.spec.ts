@@ -6,7 +6,7 @@ import { Controller, Get, type INestApplication, Injectable, Module } from '@nes
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
 import request from 'supertest';
-import type { Account } from '../common/account.js';
+import { ALL_SCOPES, type Account } from '../common/account.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { normalizeRequestTarget } from '../http/raw-query.js';
 import {
@@ -22,7 +22,13 @@ import { invalidToken, startNotBeforeEnd } from './issues.js';
 import { type CrossFieldValidated, InputValidator, type ValidationContext } from './validation-context.js';
 
 const description = 'For the document';
-const ACCOUNT: Account = { teamId: 7, teamName: 'Team', plan: 'premium', keyIdentifier: 'abcdefg' };
+const ACCOUNT: Account = {
+  teamId: 7,
+  teamName: 'Team',
+  plan: 'premium',
+  keyIdentifier: 'abcdefg',
+  scopes: ALL_SCOPES,
+};
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
 class AppInput {

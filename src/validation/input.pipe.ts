@@ -3,7 +3,8 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
 import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
-import { type ConstraintViolation, type PartRefusals, ValidationException } from './issues.js';
+import type { ConstraintViolation, PartRefusals } from './issues.js';
+import { ValidationException } from './validation.exception.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
 import {
   type CrossFieldValidated,

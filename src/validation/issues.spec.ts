@@ -1,4 +1,5 @@
 import * as issues from './issues.js';
+import { ValidationException } from './validation.exception.js';
 
 const PATTERN = String.raw`^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$`;
 const WORDS = ['hour', 'day', 'week'];
@@ -78,7 +79,7 @@ describe('the validation error body', () => {
 
   it('is a 422 with every issue', () => {
     const issue = issues.createIssue('path', 'app_id', '', issues.notAnInteger);
-    const failure = new issues.ValidationException([issue]);
+    const failure = new ValidationException([issue]);
     expect([failure.getStatus(), failure.getResponse()]).toEqual([422, { detail: [issue] }]);
   });
 });

@@ -1,5 +1,3 @@
-import { HttpException } from '@nestjs/common';
-
 /** Why a value is invalid: one row of the contract's table of validation errors (docs/contract.md#validation). */
 export class ConstraintViolation {
   constructor(
@@ -36,13 +34,6 @@ export interface ValidationIssue {
   /** The value as it was sent: a string, or any JSON value in the body; null if absent. */
   readonly input: unknown;
   readonly ctx?: Readonly<Record<string, unknown>>;
-}
-
-/** A 422 with all validation issues of the request. */
-export class ValidationException extends HttpException {
-  constructor(readonly issues: readonly ValidationIssue[]) {
-    super({ detail: issues }, 422);
-  }
 }
 
 /** The members are in FastAPI's order. */

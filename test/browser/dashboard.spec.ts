@@ -86,7 +86,10 @@ describeWithChromium('the dashboard on the demo', () => {
       await dashboard.inBothThemes(`dashboard-${name}`);
       await page.setViewportSize({ width: 360, height: 740 });
       await dashboard.screenshot(`dashboard-${name}-phone`);
-      expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
+      // The chart is drawn again after the change of the size.
+      await eventually(
+        async () => (await dashboard.evaluate('document.documentElement.scrollWidth')) === 360,
+      );
       // An unknown request is a 404, which browsers write to the console.
       if (name === 'request-unknown') dashboard.complaints.splice(0);
     },

@@ -15,12 +15,13 @@ import { logFile } from './setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 
 /** Longer with `CRASH_KILLS`, as in a nightly run. */
-const FILES = process.env.CRASH_KILLS === undefined ? 120 : 300;
+const IS_LONG = process.env.CRASH_KILLS !== undefined;
+const FILES = IS_LONG ? 300 : 60;
 const SYNCS = 10 * FILES;
 const ITEMS_PER_FILE = 5;
 const SENDERS = 100;
 /** After how many acknowledgements the process is killed. */
-const CRASHES_AT = [2 * FILES, 5 * FILES, 9 * FILES];
+const CRASHES_AT = (IS_LONG ? [2, 5, 9] : [3, 8]).map((share) => share * FILES);
 
 /** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
 const toCount = (index: number) => 1 + (index % 97);

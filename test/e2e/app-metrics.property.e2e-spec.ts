@@ -8,7 +8,7 @@ import { LocalClock } from '../setup/local-clock.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run: each is several requests. */
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 8);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 5);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

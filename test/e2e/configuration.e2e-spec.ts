@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config, ConfigError } from '../../src/config/config.js';
 import { freePort } from '../setup/free-port.js';
 import { ProductProcess } from '../setup/product-process.js';
@@ -36,12 +37,19 @@ const WRONG: Record<string, readonly string[]> = {
   COLLECTOR_MAX_BODY_MB: [...NOT_WHOLE, '0', '257'],
   COLLECTOR_MAX_LOG_FILE_MB: [...NOT_WHOLE, '0', '1025'],
   COLLECTOR_MAX_OTLP_MB: [...NOT_WHOLE, '0', '257'],
+  COLLECTOR_MAX_REQUESTS_MB: [...NOT_WHOLE, '0', '1025'],
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: [...NOT_WHOLE, '3601'],
   COLLECTOR_MAX_IN_FLIGHT_MB: [...NOT_WHOLE, '0', '16385'],
   MAX_ENDPOINTS_PER_APP: [...NOT_WHOLE, '0', '1000001'],
   MAX_CONSUMERS_PER_APP: [...NOT_WHOLE, '0', '10000001'],
   MAX_CONSUMER_GROUPS_PER_APP: [...NOT_WHOLE, '0', '1000001'],
   MAX_ENVIRONMENTS_PER_APP: [...NOT_WHOLE, '0', '100001'],
+  REDACTION: ['yes', 'true', '1'],
+  REDACT_HEADERS: [',', 'a,', '-', 'x'.repeat(129)],
+  REDACT_QUERY_PARAMETERS: [',', 'a,,b', '*'],
+  REDACT_JSON_PATHS: ['$', '$.', '$.a..', 'a[', 'a[b]', '$.a,', 'a b', '$.a[?(@.b)]'],
+  REDACT_FORMS: ['jwt,', 'none,jwt', 'cards', '*'],
+  REDACT_EXCEPT: [',', '_'],
   CORS_ORIGINS: [
     'example.com',
     'https://example.com/',
@@ -82,6 +90,7 @@ const WRONG: Record<string, readonly string[]> = {
   CACHE_TTL_MS: [...NOT_WHOLE, '9001'],
   SHUTDOWN_DELAY_MS: [...NOT_WHOLE, '600001'],
   LOG_LEVEL: ['loud', 'INFO'],
+  AUDIT_READS: ['yes', 'ON', 'true'],
   DOCS: ['yes', 'ON', 'true'],
   DASHBOARD: ['yes', 'ON', 'true'],
   MCP: ['yes', 'ON', 'true'],
@@ -147,6 +156,9 @@ describe('the configuration', () => {
     ['CACHE_TTL_MS', '0'],
     ['CORS_ORIGINS', '*'],
     ['CORS_ORIGINS', 'https://a.example, http://localhost:5173'],
+    ['REDACT_HEADERS', 'X-Customer, x-größe'],
+    ['REDACT_JSON_PATHS', "$.a, b[*].c, $..d, $['a b'][0], $[*], x.*"],
+    ['REDACT_FORMS', 'none'],
     ['PORT', ''],
     ['PUBLIC_PATH', '/analytics'],
     ['PUBLIC_PATH', '/team-1/v2.0/~x_y/...'],
@@ -324,18 +336,22 @@ describeEmbedded('a process with a wrong configuration', () => {
   it('says which variable names a directory that cannot be one', async () => {
     const file = join(place, 'file');
     writeFileSync(file, '');
+    const describeRefusal = (dataDir: string, why: string) =>
+      `Invalid configuration. DATA_DIR: ${dataDir} cannot be used (${why})`;
+    expect(await run('', { DATA_DIR: file })).toEqual({
+      code: 78,
+      out: [],
+      err: [describeRefusal(file, 'EEXIST')],
+    });
     for (const [dataDir, why] of [
-      [file, 'EEXIST'],
       [join(file, 'below'), 'ENOTDIR'],
       // Neither a directory nor a file can be made there, and Node's recursive mkdir tries for ever.
       ['/proc/data', 'ENOENT'],
       ['/proc/a/b', 'ENOENT'],
       ['/proc', 'ENOENT'],
     ] as const)
-      expect(await run('', { DATA_DIR: dataDir })).toEqual({
-        code: 78,
-        out: [],
-        err: [`Invalid configuration. DATA_DIR: ${dataDir} cannot be used (${why})`],
-      });
+      await expect(ClickHouse.open(new Config({ DATA_DIR: dataDir }))).rejects.toThrow(
+        new ConfigError(describeRefusal(dataDir, why)),
+      );
   });
 });

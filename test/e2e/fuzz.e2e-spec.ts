@@ -9,7 +9,8 @@ import { Tenant } from '../setup/tenant.js';
 import type { IssueBody } from '../setup/validation-errors.js';
 
 /** Each run is a request for every operation. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? 50);
+const RUNS = Number(process.env.FUZZ_RUNS ?? 20);
+const IS_LONG = process.env.FUZZ_RUNS !== undefined;
 const SEED = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
 const METHODS = ['GET', 'POST', "O'NEIL", 'A"B', 'A\\B', '{X:STRING}', '%', '_', '--', 'É', '😀'];
 
@@ -112,13 +113,15 @@ describe('a malicious text finds what it literally names, and nothing else', () 
   const byPath = (text: string) =>
     expectFound('path', text, ({ path }) => text === '' || matches(text).test(path));
 
-  it.each(MALICIOUS_INPUTS.map((text) => [JSON.stringify(text), text]))('path: %s', async (_, text) => {
-    await byPath(text);
-    await byPath(`/users/${text}`);
-    await byPath(`*${text}`);
-    await byPath(`${text}*`);
-    await byPath(`*${text}*`);
-  });
+  it.each(MALICIOUS_INPUTS.map((text, index) => [JSON.stringify(text), text, index] as const))(
+    'path: %s',
+    async (_, text, index) => {
+      // In the short form, the texts take turns with the places of the wildcard.
+      const patterns = [`/users/${text}`, `*${text}`, `${text}*`, `*${text}*`];
+      for (const pattern of IS_LONG ? [text, ...patterns] : [text, patterns[index % patterns.length]!])
+        await byPath(pattern);
+    },
+  );
 
   it('path: any of them in any mixture', async () => {
     const usable = texts().filter((text) => !text.includes('\0') && Array.from(text).length <= 1024);

@@ -301,7 +301,9 @@ describeEmbedded('import, as a command', () => {
         ],
       },
     ]);
-    expect(first.err).toContainEqual(expect.stringMatching(/^1 line rejected: line: .* \(line .*\.1:2\)$/));
+    expect(first.err).toContainEqual(
+      expect.stringMatching(/^1 line rejected: line: .* \(line 2 of .*\.1\)$/),
+    );
     expect(count(await run(...args))).toMatchObject({ read: 6, imported: 0, duplicates: 5, rejected: 1 });
   });
 

@@ -293,20 +293,4 @@ describeEmbedded('metrics of a process', () => {
     expect(await service.stop()).toBe(0);
     await expect(sendRaw(service.metricsUrl, '/metrics')).rejects.toThrow('ECONNREFUSED');
   });
-
-  it('keep a process from starting whose port they cannot have, with one line', async () => {
-    const holder = await ProductProcess.start(['serve'], data.env);
-    const other = dataDirectory();
-    const port = new URL(holder.metricsUrl).port;
-    const env = { ...other.env, HOST: '127.0.0.1', PORT: String(await freePort()), METRICS_PORT: port };
-    const { code, out, err } = await ProductProcess.run(['serve'], env);
-    expect([code, out, err]).toEqual([1, [], [expect.stringMatching(/^METRICS_PORT: .*EADDRINUSE/)]]);
-    const same = await ProductProcess.run(['serve'], { ...env, METRICS_PORT: env.PORT });
-    expect([same.code, same.err]).toEqual([
-      78,
-      [expect.stringContaining('METRICS_PORT: must be another port')],
-    ]);
-    await holder.stop();
-    other.remove();
-  });
 });

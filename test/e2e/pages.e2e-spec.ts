@@ -3,7 +3,7 @@ import { TestApp } from '../setup/app.js';
 import { type Query, Tenant } from '../setup/tenant.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run: each is several requests. */
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 10);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 5);
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

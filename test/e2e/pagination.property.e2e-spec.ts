@@ -5,7 +5,7 @@ import { TestApp } from '../setup/app.js';
 import { type ConsumerBody, type LogBody, Tenant, type TrafficBody } from '../setup/tenant.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run: each is several requests. */
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 6);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 4);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -5,7 +5,7 @@ import { LocalClock, expectTraffic } from '../setup/local-clock.js';
 import { Tenant, type TrafficBody } from '../setup/tenant.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run: each is several requests. */
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 15);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 8);
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -20,6 +20,7 @@ const AFTER_MS = 1_000;
 
 const DENIED = `401 ${detail('Invalid API key')}`;
 const NOT_PREMIUM = `403 ${detail('API access requires the Premium plan')}`;
+const NOT_ALLOWED = `403 ${detail('This API key does not allow getTeam')}`;
 const UNAVAILABLE = `503 ${detail('Service temporarily unavailable')}`;
 
 /** What an instance said to a key, and when. */
@@ -89,7 +90,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     }
   }
 
-  it('refuse a key within ten seconds of its revocation, a team of the end of its plan, and for good', async () => {
+  it('refuse a key within ten seconds of its revocation or of its scopes, a team of the end of its plan, and for good', async () => {
     const [team, other] = [
       await admin.createTeam('Acme', 'premium'),
       await admin.createTeam('Other', 'premium'),
@@ -99,11 +100,17 @@ runs('two instances with warm caches, on one store and one Redis', () => {
       expect(await ProductProcess.run(['key', 'revoke', identifier], env)).toMatchObject({ code: 0 });
       return performance.now();
     });
+    const narrowed = await admin.createKey(team.id);
+    const scoped = expectEffect(narrowed.key, NOT_ALLOWED, async () => {
+      const args = ['key', 'set-scopes', narrowed.identifier, '--operations', 'listApps'];
+      expect(await ProductProcess.run(args, env)).toMatchObject({ code: 0 });
+      return performance.now();
+    });
     const unpaid = expectEffect((await admin.createKey(other.id)).key, NOT_PREMIUM, async () => {
       await store.insert('teams_v1', [JSON.stringify({ ...other, plan: 'free' })]);
       return performance.now();
     });
-    await Promise.all([revoked, unpaid]);
+    await Promise.all([revoked, scoped, unpaid]);
   });
 
   it('reject a key at the moment it expires, also if it is cached', async () => {

@@ -2,6 +2,10 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
+import { Config } from '../../src/config/config.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
 import { dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
@@ -99,6 +103,51 @@ describeEmbedded('commands while a server has the data directory open', () => {
     expect(await run('migrate')).toMatchObject({ applied: [] });
     rmSync(file);
   });
+
+  it('deletes an app while its data arrives: the collector rejects it, and no table has a row of it', async () => {
+    const [deleted, kept] = [await createTenant(), await createTenant()];
+    const send = async ({ client_id }: { client_id: unknown }) => {
+      const message = buildSync({ requests: [buildCount({ path: '/a', consumer: 'acme' })] });
+      const response = await fetch(`${server.collectorUrl}/v2/${String(client_id)}/prod/sync`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(message),
+      });
+      return response.status;
+    };
+    expect([await send(deleted), await send(kept)]).toEqual([202, 202]);
+    const refused = await ProductProcess.run(['app', 'delete', '--app', deleted.appId], data.env);
+    expect([refused.code, refused.err.join()]).toEqual([1, expect.stringContaining('--yes')]);
+    expect(await deleted.countTraffic()).toBe(1);
+
+    const progress = { isDone: false };
+    const deletion = run('app', 'delete', '--app', deleted.appId, '--yes').finally(() => {
+      progress.isDone = true;
+    });
+    const statuses: number[] = [];
+    while (!progress.isDone) {
+      statuses.push(await send(deleted));
+      await pause(100);
+    }
+    expect(await deletion).toEqual({ id: Number(deleted.appId), deleted: true });
+    // Accepted until the caches expired, and never again.
+    expect(statuses[0]).toBe(202);
+    expect(statuses.slice(statuses.findIndex((status) => status !== 202))).not.toContain(202);
+    expect(statuses.at(-1)).not.toBe(202);
+    await eventually(async () => ((await send(deleted)) === 404 ? true : undefined));
+    expect((await deleted.get('apps')).data).toEqual([]);
+    expect([await send(kept), await kept.countTraffic()]).toEqual([202, 2]);
+    const connection = await SocketConnection.connect(directory);
+    const store = ClickHouse.openSocket(new Config(data.env), connection!);
+    const counts = await store.rows(
+      'test.rows',
+      `SELECT countIf(app_id = {deleted:UInt32}) AS deleted, countIf(app_id = {kept:UInt32}) > 20 AS kept
+        FROM merge(currentDatabase(), '_v1$')`,
+      { deleted: Number(deleted.appId), kept: Number(kept.appId) },
+    );
+    expect(counts).toEqual([{ deleted: 0, kept: 1 }]);
+    await store.close();
+  }, 60_000);
 
   it('rejects a command as it does without a server', async () => {
     const { code, err } = await ProductProcess.run(

@@ -48,25 +48,21 @@ async function call(service: ProductProcess, path: string, headers: Record<strin
 }
 
 // Each process has the engine in it.
-describeEmbedded('traces', () => {
+describeEmbedded('traces of a process', () => {
   let receiver: TraceReceiver;
+  let service: ProductProcess;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     receiver = await TraceReceiver.start();
+    const env = { OTEL_SERVICE_NAME: 'logs', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
+    service = await ProductProcess.start(['serve', '--collector'], variables(receiver, env));
   });
-  afterEach(async () => {
+  afterAll(async () => {
     await ProductProcess.endAll();
     await receiver.stop();
   });
 
   it('have a span for the request, below the caller’s, and one for each statement below that', async () => {
-    const service = await ProductProcess.start(
-      ['serve'],
-      variables(receiver, {
-        OTEL_SERVICE_NAME: 'logs',
-        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
-      }),
-    );
     const { traceId, spanId, traceparent } = caller();
     const secret = randomUUID();
     const path = `/v1/apps/${prepared.appId}/request-logs?method=GET&path=${secret}`;
@@ -107,11 +103,9 @@ describeEmbedded('traces', () => {
     });
     for (const unwanted of [prepared.key, secret, 'FROM', '?', 'request_logs_v1'])
       expect(receiver.text).not.toContain(unwanted);
-    expect(await service.stop()).toBe(0);
   });
 
   it('have only the route of a path, and errors', async () => {
-    const service = await ProductProcess.start(['serve'], variables(receiver));
     const [unmatched, invalid] = [caller(), caller()];
     const word = randomUUID();
     await call(service, `/${word}?${word}`, unmatched);
@@ -122,7 +116,35 @@ describeEmbedded('traces', () => {
     const span = (await receiver.trace(invalid.traceId)).find(({ kind }) => kind === 2);
     expect(span).toMatchObject({ status: 0, attributes: { 'http.response.status_code': 422 } });
     expect(receiver.text).not.toContain(word);
-    await service.stop();
+  });
+
+  it('have a span for a message of the collector, and a trace for the group in which it is written', async () => {
+    const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod/sync`;
+    expect(await post(path, JSON.stringify(buildSync()))).toMatchObject({ status: 202 });
+    expect(await service.stop()).toBe(0);
+    const server = receiver.spans.find(({ name }) => name === 'POST /v2/:client_id/:env/sync');
+    const below = (parent?: ReceivedSpan) =>
+      receiver.spans.filter(({ parentSpanId }) => parentSpanId === parent?.spanId).map(({ name }) => name);
+    expect(below(server)).toEqual(['client_apps.find']);
+    const commit = receiver.spans.find(({ name }) => name === 'collector.commit');
+    expect(commit?.parentSpanId).toBeUndefined();
+    expect(commit?.attributes).toEqual({ 'request_analytics.messages': 1 });
+    expect(below(commit)).toEqual(
+      expect.arrayContaining(['batches.of_messages', 'ingest_batches_v1.insert']),
+    );
+    expect(receiver.text).not.toContain(prepared.clientId);
+  });
+});
+
+describeEmbedded('traces', () => {
+  let receiver: TraceReceiver;
+
+  beforeEach(async () => {
+    receiver = await TraceReceiver.start();
+  });
+  afterEach(async () => {
+    await ProductProcess.endAll();
+    await receiver.stop();
   });
 
   it('are sent at the stop, and follow the standard sampler', async () => {
@@ -153,24 +175,6 @@ describeEmbedded('traces', () => {
     expect(service.written).not.toContain('Bearer');
   });
 
-  it('have a span for a message of the collector, and a trace for the group in which it is written', async () => {
-    const service = await ProductProcess.start(['serve', '--collector'], variables(receiver));
-    const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod/sync`;
-    expect(await post(path, JSON.stringify(buildSync()))).toMatchObject({ status: 202 });
-    await service.stop();
-    const server = receiver.spans.find(({ name }) => name === 'POST /v2/:client_id/:env/sync');
-    const below = (parent?: ReceivedSpan) =>
-      receiver.spans.filter(({ parentSpanId }) => parentSpanId === parent?.spanId).map(({ name }) => name);
-    expect(below(server)).toEqual(['client_apps.find']);
-    const commit = receiver.spans.find(({ name }) => name === 'collector.commit');
-    expect(commit?.parentSpanId).toBeUndefined();
-    expect(commit?.attributes).toEqual({ 'request_analytics.messages': 1 });
-    expect(below(commit)).toEqual(
-      expect.arrayContaining(['batches.of_messages', 'ingest_batches_v1.insert']),
-    );
-    expect(receiver.text).not.toContain(prepared.clientId);
-  });
-
   it('without a receiver delay no request, and the stop by a few seconds at most', async () => {
     const silent = await TraceReceiver.start({ answers: false });
     const service = await ProductProcess.start(['serve'], variables(silent));
@@ -183,16 +187,17 @@ describeEmbedded('traces', () => {
     expect(away.written).not.toContain(silent.url.slice('http://'.length));
   });
 
-  it.each([{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }])(
-    'are not made with %j',
-    async (env) => {
-      const service = await ProductProcess.start(['serve'], variables(receiver, env));
-      await call(service, '/v1/team', { ...caller(), 'X-Request-Id': 'untraced' });
-      expect(await service.line('untraced')).not.toHaveProperty('trace_id');
-      await service.stop();
-      expect(receiver.sent).toEqual([]);
-    },
-  );
+  // `src/config/tracing.config.spec.ts` has all variables that turn them off.
+  it('are not made with OTEL_TRACES_EXPORTER=none', async () => {
+    const service = await ProductProcess.start(
+      ['serve'],
+      variables(receiver, { OTEL_TRACES_EXPORTER: 'none' }),
+    );
+    await call(service, '/v1/team', { ...caller(), 'X-Request-Id': 'untraced' });
+    expect(await service.line('untraced')).not.toHaveProperty('trace_id');
+    await service.stop();
+    expect(receiver.sent).toEqual([]);
+  });
 });
 
 describeWithRedisServer('traces of Redis', () => {

@@ -6,7 +6,7 @@ import { Tenant } from '../setup/tenant.js';
 import { type IssueBody, REASONS, badValues, expectedIssue } from '../setup/validation-errors.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run. */
-const RUNS = Number(process.env.PROPERTY_RUNS ?? 10);
+const RUNS = Number(process.env.PROPERTY_RUNS ?? 6);
 
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 

@@ -109,6 +109,11 @@ describe('AdminService', () => {
         created_at: expect.stringMatching(UTC_MILLISECONDS) as string,
         expires_at: '2031-02-03T04:05:06.789Z',
         revoked_at: null,
+        app_ids: [],
+        operations: [],
+        has_bodies: true,
+        consumer: null,
+        requests_per_minute: null,
       });
       expect(JSON.stringify(row)).not.toContain(key.split('.')[1]);
     });
@@ -281,8 +286,116 @@ describe('AdminService', () => {
       const teamId = await createTeamId();
       const app = await admin.createApp(teamId, 'Shop', 'express');
       const { identifier } = await admin.createKey(teamId);
-      await expect(admin.deleteTeam(teamId)).rejects.toThrow(`Team ${teamId} has apps: ${app.id}`);
+      await expect(admin.deleteTeam(teamId)).rejects.toThrow(
+        `Team ${teamId} has apps, which must be deleted first: ${app.id}`,
+      );
       expect(await keyFor(identifier)).toMatchObject({ team_id: teamId });
+    });
+  });
+
+  describe('deletion of an app', () => {
+    /** Tables that have rows of apps. */
+    const listAppTables = async () =>
+      (
+        await open.store.rows<{ name: string }>(
+          'test.tables',
+          `SELECT name FROM system.tables WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree')
+            AND name IN (SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'app_id')`,
+        )
+      ).map(({ name }) => name);
+    const countRows = async (appId: number) => {
+      const counts: Record<string, number> = {};
+      for (const table of await listAppTables()) {
+        const sql = `SELECT count() AS rows FROM ${table} WHERE app_id = {app_id:UInt32}`;
+        const [row] = await open.store.rows<{ rows: number }>('test.count', sql, { app_id: appId });
+        counts[table] = row!.rows;
+      }
+      return counts;
+    };
+    /** A row of each app in each table, so young that no TTL removes it. */
+    const fillTables = async (...appIds: number[]) => {
+      for (const table of await listAppTables()) {
+        const columns = await open.store.rows<{ name: string; value: string }>(
+          'test.columns',
+          `SELECT name,
+            multiIf(endsWith(name, '_ns'), 'toUnixTimestamp64Nano(now64(9))', type LIKE 'Date%', 'now()', '1') AS value
+          FROM system.columns
+          WHERE database = currentDatabase() AND table = {table:String} AND default_kind = '' AND name != 'app_id'
+            AND match(type, '^(Date|U?Int)')`,
+          { table },
+        );
+        for (const appId of appIds)
+          await open.store.command(
+            `INSERT INTO ${table} (${['app_id', ...columns.map(({ name }) => name)].join()})
+              SELECT ${[appId, ...columns.map(({ value }) => value)].join()}`,
+          );
+      }
+    };
+    const request = (n: number) =>
+      buildRequest({
+        path: `/mark/${n}`,
+        url: 'https://example.com/the-mark',
+        consumer: { identifier: `the-mark ${n}`, name: 'the-mark', group: `the-mark ${n}` },
+        captured_json: '{"request_headers":[["x","the-mark"]]}',
+      });
+
+    it('leaves nothing of it in any table, and everything of other apps', async () => {
+      const teamId = await createTeamId();
+      const [deleted, kept] = [
+        await admin.createApp(teamId, 'Shop', 'express'),
+        await admin.createApp(teamId, 'Other', 'express'),
+      ];
+      const writer = RequestsWriter.create(open.store);
+      await writer.write(kept.id, [request(1), request(2)]);
+      await writer.write(deleted.id, [request(1), request(3)]);
+      await admin.createWriteToken(deleted.id);
+      await fillTables(deleted.id, kept.id);
+      const before = await countRows(kept.id);
+      expect(Object.entries(before).filter(([, rows]) => rows === 0)).toEqual([]);
+      expect(Object.keys(before).length).toBeGreaterThan(25);
+
+      expect(await admin.deleteApp(deleted.id, false)).toEqual({ id: deleted.id, deleted: true });
+      expect(Object.values(await countRows(deleted.id)).every((rows) => rows === 0)).toBe(true);
+      expect(await countRows(kept.id)).toEqual(before);
+      expect((await admin.listApps(teamId)).map(({ id }) => id)).toEqual([kept.id]);
+      expect(await dump('apps_v1')).not.toContain(deleted.client_id);
+      const log = await dump('ingest_batches_v1');
+      expect(log).not.toMatch(new RegExp(`"app_id\\W+${deleted.id}\\D`));
+      await expect(admin.deleteApp(deleted.id, false)).rejects.toThrow(AdminError);
+      // What is replayed from the log brings nothing back.
+      await RequestsWriter.create(open.store).recover(0);
+      expect(await countRows(kept.id)).toEqual(before);
+      expect(Object.values(await countRows(deleted.id)).every((rows) => rows === 0)).toBe(true);
+    });
+
+    it('does not use its ID or those of its names again', async () => {
+      const teamId = await createTeamId();
+      const { id } = await admin.createApp(teamId, 'Shop', 'express');
+      const write = (appId: number, n: number) =>
+        RequestsWriter.create(open.store).write(appId, [request(n)]);
+      const [first] = await write(id, 7);
+      await admin.deleteApp(id, false);
+      const next = await admin.createApp(teamId, 'Shop', 'express');
+      expect(next.id).toBeGreaterThan(id);
+      const [second] = await write(next.id, 8);
+      for (const name of ['app_env_id', 'endpoint_id', 'consumer_id'] as const)
+        expect([name, second!.ids[name]]).toEqual([name, first!.ids[name] + 1]);
+    });
+
+    it('continues where an interruption ended it', async () => {
+      const appId = await createAppId();
+      await RequestsWriter.create(open.store).write(appId, [request(1)]);
+      const run = open.store.command.bind(open.store);
+      const command = jest
+        .spyOn(open.store, 'command')
+        .mockImplementation((sql, ...rest) =>
+          sql.includes('request_details_v1') ? Promise.reject(new Error('killed')) : run(sql, ...rest),
+        );
+      await expect(admin.deleteApp(appId, false)).rejects.toThrow('killed');
+      command.mockRestore();
+      expect((await countRows(appId)).request_details_v1).toBe(1);
+      expect(await admin.deleteApp(appId, false)).toEqual({ id: appId, deleted: true });
+      expect(Object.values(await countRows(appId)).every((rows) => rows === 0)).toBe(true);
     });
   });
 
@@ -320,5 +433,24 @@ describe('AdminService', () => {
     expect(logs?.rows).toBe(rowsOf(stored, 'request logs'));
     expect(logs?.bytes).toBeGreaterThan(0);
     expect(logs?.parts).toBeGreaterThan(0);
+  });
+
+  it('shows stored spans, with the time of the oldest', async () => {
+    const appId = await createAppId();
+    const spanOf = (start_time_ns: bigint) =>
+      `{"app_id":${appId},"start_time_ns":"${start_time_ns}","trace_id":"${'ab'.repeat(16)}","span_id":"${'cd'.repeat(8)}","kind":"SERVER","status":"OK","attributes":"{}","events":"[]"}`;
+    const oldest = BigInt(Date.now() - 3_600_000) * 1_000_000n;
+    await open.store.insert('logged_spans', [spanOf(oldest + 999_999n), spanOf(oldest + 60_000_000_000n)]);
+    const { stored, tables } = await admin.readStatus();
+    const since = new Date(Number(oldest / 1_000_000n)).toISOString();
+    expect(stored).toContainEqual({ kind: 'spans', rows: 2, since });
+    expect(stored).toContainEqual({ kind: 'application logs', rows: 0, since: null });
+    const spans = tables.find(({ table }) => table === 'spans_v1');
+    expect(spans).toEqual({
+      table: 'spans_v1',
+      rows: 2,
+      bytes: expect.any(Number) as number,
+      parts: expect.any(Number) as number,
+    });
   });
 });

@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
+import { ALL_SCOPES } from '../../src/common/account.js';
 import { Config } from '../../src/config/config.js';
 import { ConfigModule } from '../../src/config/config.module.js';
 import { ApiExceptionFilter } from '../../src/http/exception.filter.js';
@@ -51,7 +52,8 @@ class LimitedModule {}
 /** Stands in for the API-key guard: the header `key` names the account. */
 function attachAccount(request: Request, _response: Response, next: NextFunction) {
   const keyIdentifier = request.header('key');
-  if (keyIdentifier) request.account = { teamId: 1, teamName: 'Team', plan: 'premium', keyIdentifier };
+  if (keyIdentifier)
+    request.account = { teamId: 1, teamName: 'Team', plan: 'premium', keyIdentifier, scopes: ALL_SCOPES };
   next();
 }
 

@@ -13,9 +13,7 @@ const handlers = {
   create(...given: ConstructorParameters<typeof Neighbours>): void {
     neighbours = new Neighbours(...given);
   },
-  start(): void {
-    requireNeighbours().start();
-  },
+  start: (): Promise<void> => requireNeighbours().start(),
   stop: (): Promise<Impact> => requireNeighbours().stop(),
   readTotals: (): Promise<Totals[]> => requireNeighbours().readTotals(),
 };

@@ -48,6 +48,8 @@ export class Neighbours {
   private live: Promise<Sample>[] = [];
   private stopping = new AbortController();
   private pacing: Promise<void>[] = [];
+  /** A read of each team before the others, which shows what its window has counted so far. */
+  private before: Sample[] = [];
   private readonly acknowledged: Totals['acknowledged'][];
 
   /** @param headers what each request has */
@@ -60,7 +62,8 @@ export class Neighbours {
     this.acknowledged = teams.map(() => ({ counted: 0, logged: 0 }));
   }
 
-  start(): void {
+  async start(): Promise<void> {
+    this.before = await Promise.all(this.teams.map((team) => this.read(team, 'endpoints')));
     this.stopping = new AbortController();
     this.reads = this.teams.map(() => []);
     [this.messages, this.live] = [[], []];
@@ -88,7 +91,7 @@ export class Neighbours {
       messages: measureLatency(messages),
       refusals: countByStatus(refused),
       liveMaxMs: measureLatency(live).max,
-      lostCounts: reads.reduce((sum, one) => sum + countLost(one), 0),
+      lostCounts: reads.reduce((sum, one, team) => sum + countLost(one, this.before[team]!), 0),
     };
   }
 
@@ -148,17 +151,18 @@ function measureLatency(samples: readonly Sample[]): Latency {
   return { samples: samples.length, p50: rounded(0.5), p99: rounded(0.99), max: rounded(1) };
 }
 
-/** Reads of a key that its windows did not count, by the headers of the responses. */
-function countLost(reads: readonly Sample[]): number {
-  const windows = new Map<string, { sent: number; counted: number }>();
-  for (const { headers } of reads) {
-    const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => {
-      return headers.get(`x-ratelimit-${name}`) ?? '';
-    });
-    const window = windows.get(reset ?? '') ?? { sent: 0, counted: 0 };
-    window.sent += 1;
-    window.counted = Math.max(window.counted, Number(limit) - Number(remaining));
-    windows.set(reset ?? '', window);
+/** Reads of a key that its windows did not count since the one before them, by the headers of the responses. */
+function countLost(reads: readonly Sample[], before: Sample): number {
+  const first = readWindow(before);
+  const windows = new Map([[first.reset, { sent: first.counted, counted: first.counted }]]);
+  for (const { reset, counted } of reads.map(readWindow)) {
+    const window = windows.get(reset) ?? { sent: 0, counted: 0 };
+    windows.set(reset, { sent: window.sent + 1, counted: Math.max(window.counted, counted) });
   }
   return [...windows.values()].reduce((sum, { sent, counted }) => sum + sent - counted, 0);
+}
+
+function readWindow({ headers }: Sample) {
+  const read = (name: string) => Number(headers.get(`x-ratelimit-${name}`) ?? 0);
+  return { reset: read('reset'), counted: read('limit') - read('remaining') };
 }

@@ -17,7 +17,7 @@ import { Tenant } from '../setup/tenant.js';
 import { OutageHarness } from './outage-harness.js';
 
 /** How often each format is broken; more in a nightly run. */
-const RUNS = Number(process.env.EXPORT_BREAK_RUNS ?? 4);
+const RUNS = Number(process.env.EXPORT_BREAK_RUNS ?? 3);
 const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
 type Format = (typeof FORMATS)[number];
 const ROWS = 6_000;

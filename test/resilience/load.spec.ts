@@ -3,7 +3,7 @@ import { ProductProcess } from '../setup/product-process.js';
 import { Connections, type Sample, quantile } from './load.js';
 import { OutageHarness } from './outage-harness.js';
 
-const SECONDS = Number(process.env.LOAD_SECONDS ?? 3);
+const SECONDS = Number(process.env.LOAD_SECONDS ?? 2);
 const CONNECTIONS = 500;
 const TIMES_TOO_MUCH = 4;
 const RECOVERED_WITHIN_S = 5;

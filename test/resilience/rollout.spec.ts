@@ -11,9 +11,9 @@ import { Balancer } from './balancer.js';
 
 /** Longer than the balancer takes to see that an instance is no longer ready. */
 const SHUTDOWN_DELAY_MS = 1_500;
-const CLIENTS = 8;
+const CLIENTS = 4;
 /** Of each client, between its requests. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 25;
 /** How long the load goes on before and after. */
 const AROUND_MS = 500;
 

@@ -21,13 +21,15 @@ export function readGrants(role: string, file = 'roles.sql'): string[] {
 /**
  * An engine on a data directory, all of whose statements run as one of our roles. The embedded engine keeps no accounts, but
  * it takes grants and a settings profile of its only user from a configuration: they are made of `roles.sql`.
+ *
+ * @param server more elements of the server's configuration
  */
-export function startAs(role: string, dataDirectory: string): Promise<ConfiguredServer> {
+export function startAs(role: string, dataDirectory: string, server = ''): Promise<ConfiguredServer> {
   const grants = readGrants(role).map((grant) => grant.replace(/\bON (\w+|\*)$/, 'ON default.$1'));
   return ConfiguredServer.start(dataDirectory, role, {
     profile: readProfile(role),
     grants,
-    server: AS_INSTALLED,
+    server: AS_INSTALLED + server,
   });
 }
 

@@ -3,7 +3,7 @@ import { AppScopedStore } from '../../src/apps/app-scoped-store.js';
 import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
 import type { JsonLines } from '../../src/clickhouse/json-lines.js';
-import type { Account } from '../../src/common/account.js';
+import { ALL_SCOPES, type Account } from '../../src/common/account.js';
 import { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import type { OpenStore } from './store.js';
 
@@ -15,7 +15,13 @@ export async function createRequestLogs({
   const admin = new AdminService(store);
   const { id, name } = await admin.createTeam('Acme', 'premium');
   const app = await admin.createApp(id, 'Shop', 'express');
-  const account: Account = { teamId: id, teamName: name, plan: 'premium', keyIdentifier: 'x' };
+  const account: Account = {
+    teamId: id,
+    teamName: name,
+    plan: 'premium',
+    keyIdentifier: 'x',
+    scopes: ALL_SCOPES,
+  };
   const scope = await new AppsService(new AppsRepository(store), config).require(account, app.id);
   return { scope, repository: new RequestLogsRepository(new AppScopedStore(store)) };
 }

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { DCLinter } from 'dclint';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
+import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
 import { exchangeBytes } from '../setup/raw-http.js';
@@ -54,6 +55,54 @@ describe('images', () => {
       file === 'docker-compose.yml' ? [] : ['clickhouse/clickhouse-keeper:26.7.5.10'],
     );
   });
+});
+
+describe('docs/request-analytics.service', () => {
+  const unit = readFileSync('docs/request-analytics.service', 'utf8');
+  const settings = new Map(
+    [...unit.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+  );
+  const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
+  if (!hasSystemd) process.stderr.write('skipped: systemd verifies the unit, because it is not here\n');
+
+  (hasSystemd ? it : it.skip)('is verified by systemd, which finds little that it is exposed by', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'unit-'));
+    const file = join(directory, 'request-analytics.service');
+    // Both are here in other places.
+    const here = unit
+      .replace('/usr/bin/node', process.execPath)
+      .replaceAll('/opt/request-analytics', process.cwd());
+    writeFileSync(file, here);
+    const run = (...args: string[]) => spawnSync('systemd-analyze', [...args, file], { encoding: 'utf8' });
+    const verified = run('verify', '--man=no');
+    expect([verified.status, verified.stdout + verified.stderr]).toEqual([0, '']);
+    // Tenths of its levels; 96 for a unit without settings.
+    expect(run('security', '--offline=true', '--threshold=20')).toMatchObject({ status: 0 });
+    rmSync(directory, { recursive: true });
+  });
+
+  it('runs a command that exists, is not restarted with an invalid configuration, and may stop in order', () => {
+    expect(settings.get('ExecStart')).toBe(
+      '/usr/bin/node /opt/request-analytics/dist/cli.js serve --collector',
+    );
+    expect(settings.get('RestartPreventExitStatus')).toBe('78');
+    expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThan(9.5 + 12);
+    // The default of DATA_DIR is below it.
+    expect(settings.get('WorkingDirectory')).toBe(`/var/lib/${settings.get('StateDirectory')}`);
+  });
+});
+
+it('the Helm chart is of this version, and makes accounts with the image and the script of docker-compose.yml', () => {
+  const chart = parse('docs/helm/Chart.yaml') as { version: string; appVersion: string };
+  expect([chart.version, chart.appVersion]).toEqual([PRODUCT_VERSION, PRODUCT_VERSION]);
+  const { accounts } = parse('docs/helm/values.yaml') as { accounts: { image: string } };
+  expect(accounts.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
+  const script = scriptOf('docker-compose.yml', 'accounts')
+    .replace('--host clickhouse', '--host "$CLICKHOUSE_HOST" --port "$CLICKHOUSE_PORT"')
+    .replace("'CREATE DATABASE IF NOT EXISTS request_analytics'", '"CREATE DATABASE IF NOT EXISTS $DATABASE"')
+    .replaceAll('--database request_analytics', '--database "$DATABASE"');
+  const template = readFileSync('docs/helm/templates/jobs.yaml', 'utf8').replaceAll(/^ {14}/gm, '');
+  expect(template).toContain(script);
 });
 
 it('the tests on a server use the images that docker-compose.yml starts', () => {
@@ -300,6 +349,7 @@ describe('docs/kubernetes.yaml', () => {
       'NetworkPolicy networking.k8s.io/v1',
       'PodDisruptionBudget policy/v1',
       'Service v1',
+      'ServiceMonitor monitoring.coreos.com/v1',
     ]);
   });
 
@@ -318,6 +368,33 @@ describe('docs/kubernetes.yaml', () => {
         }
       }
     expect(text).not.toContain('--from-literal');
+  });
+
+  it('makes the accounts as docker-compose.yml does', () => {
+    const { template } = workloads.find(({ name }) => name.startsWith('request-analytics-accounts'))!;
+    const [accounts] = template.spec.containers as unknown as { image: string; args: string[] }[];
+    expect(accounts!.args).toEqual([scriptOf('docker-compose.yml', 'accounts')]);
+    expect(accounts!.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
+    expect(text).toContain('create configmap request-analytics-accounts --from-file=clickhouse/accounts');
+  });
+
+  it('lets Prometheus find the metrics of each deployment', () => {
+    const { selector, endpoints } = all('ServiceMonitor')[0]!.spec as unknown as {
+      selector: { matchLabels: Record<string, string> };
+      endpoints: { port: string }[];
+    };
+    const services = all('Service') as unknown as {
+      metadata: { labels: Record<string, string> };
+      spec: { selector: Record<string, string>; ports: { name: string; targetPort: string }[] };
+    }[];
+    for (const { name, template } of workloads.filter((one) => one.template.spec.containers[0]!.ports)) {
+      const service = services.find(({ spec }) =>
+        selects(template.metadata.labels, { matchLabels: spec.selector }),
+      )!;
+      expect([name, selects(service.metadata.labels, selector)]).toEqual([name, true]);
+      const port = service.spec.ports.find((one) => one.name === endpoints[0]!.port);
+      expect(template.spec.containers[0]!.ports!.map((one) => one.name)).toContain(port!.targetPort);
+    }
   });
 
   it('lets nothing reach a pod, nor a pod anything, but what a policy names', () => {

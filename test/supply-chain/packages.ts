@@ -3,6 +3,7 @@ import { join } from 'node:path';
 
 /** The parts of package.json that say what is installed. */
 export interface Manifest {
+  name: string;
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
   optionalDependencies: Record<string, string>;

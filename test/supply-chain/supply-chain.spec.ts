@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { minVersion, satisfies } from 'semver';
 import { licencesText } from './licences.js';
@@ -87,6 +88,29 @@ describe('the supply chain', () => {
   it('uses tools of known licences', () => {
     const others = packages.filter(beyond(OF_TOOLS));
     expect(others.map(({ name, licence }) => [name, licence])).toEqual([]);
+  });
+
+  it('lists all that it ships in the SBOM, and nothing else', () => {
+    const text = execFileSync('npm', ['run', '-s', 'sbom'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const sbom = JSON.parse(text) as {
+      metadata: { component: { name: string } };
+      components: { name: string; version: string; purl: string; 'bom-ref': string }[];
+      dependencies: { ref: string; dependsOn: string[] }[];
+    };
+    const listed = sbom.components.map(({ name, version }) => `${name}@${version}`);
+    expect(listed.sort()).toEqual(
+      [...new Set(shipped.map(({ name, version }) => `${name}@${version}`))].sort(),
+    );
+    expect(sbom.components.every(({ purl }) => purl.startsWith('pkg:npm/'))).toBe(true);
+    expect(sbom.metadata.component.name).toBe(manifest.name);
+    const known = new Set(sbom.components.map((component) => component['bom-ref']));
+    expect(sbom.dependencies[0]!.dependsOn.length).toBeGreaterThan(30);
+    expect(sbom.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !known.has(ref))).toEqual(
+      [],
+    );
   });
 
   it('lists the licences of what it ships', () => {

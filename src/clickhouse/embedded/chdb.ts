@@ -9,11 +9,11 @@ const NOT_INSTALLED = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
  */
 export async function loadChdb() {
   try {
-    const [{ createChdbConnection }, { drainPending }] = await Promise.all([
+    const [{ createChdbConnection }, { Session, drainPending }] = await Promise.all([
       import('chdb/connection'),
       import('chdb'),
     ]);
-    return { createChdbConnection, drainPending };
+    return { createChdbConnection, Session, drainPending };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (!NOT_INSTALLED.has(code)) throw error;

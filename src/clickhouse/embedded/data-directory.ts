@@ -47,15 +47,22 @@ export function prepareDataDirectory(path: string): void {
  * one. The mark is a directory in `detached/`, so it is in `system.detached_parts` until it is removed.
  */
 export function markMissingTables(directory: string): void {
+  for (const { path } of findMissingTables(directory))
+    mkdirSync(join(path, 'detached', MISSING_TABLE_MARK), { recursive: true });
+}
+
+/** The tables whose directory is missing, and where it should be. */
+export function findMissingTables(directory: string): { table: string; path: string }[] {
   const metadata = join(directory, 'metadata', 'default');
-  if (!existsSync(metadata)) return;
-  for (const file of readdirSync(metadata).filter((name) => name.endsWith('.sql'))) {
+  if (!existsSync(metadata)) return [];
+  const files = readdirSync(metadata).filter((name) => name.endsWith('.sql'));
+  return files.flatMap((file) => {
     const definition = readFileSync(join(metadata, file), 'utf8');
     const uuid = TABLE_UUID.exec(definition)?.[1];
-    if (uuid === undefined || !KEEPS_DATA.test(definition)) continue;
-    const table = join(directory, 'store', uuid.slice(0, 3), uuid);
-    if (!existsSync(table)) mkdirSync(join(table, 'detached', MISSING_TABLE_MARK), { recursive: true });
-  }
+    if (uuid === undefined || !KEEPS_DATA.test(definition)) return [];
+    const path = join(directory, 'store', uuid.slice(0, 3), uuid);
+    return existsSync(path) ? [] : [{ table: file.slice(0, -'.sql'.length), path }];
+  });
 }
 
 /** Logs a warning if other accounts have access to the directory of the embedded engine. */

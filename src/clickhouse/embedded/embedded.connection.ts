@@ -4,10 +4,14 @@ import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../
 import { type Parameters, renderParameters } from '../query-parameters.js';
 import { loadChdb } from './chdb.js';
 import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
+
+/** Settings of the engine that only its first session can have: backups can be anywhere. */
+const ENGINE_ARGUMENTS = ['--backups.allowed_path=/'];
 
 /**
  * The engine inside this process, behind the official client's own connection hook.
@@ -31,7 +35,7 @@ export class EmbeddedConnection implements Connection {
     private readonly maxIdle: number,
     private readonly openSession: () => Connection,
     /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
-    private readonly anchor: Connection,
+    private readonly anchor: { close(): void },
     private readonly drainEngine: () => Promise<void>,
   ) {}
 
@@ -43,16 +47,18 @@ export class EmbeddedConnection implements Connection {
    *   DataDirectoryUnusable when the engine does not open it.
    */
   static async open(path: string, maxIdle: number): Promise<EmbeddedConnection> {
-    const { createChdbConnection, drainPending } = await loadChdb();
+    const { createChdbConnection, Session, drainPending } = await loadChdb();
     const directory = resolve(path);
     prepareDataDirectory(directory);
     if (findLockOwner(directory) !== undefined) throw new DataDirectoryInUse(path);
+    finishRestore(directory);
     markMissingTables(directory);
     repairDeduplicationLogs(directory);
     // Two copies of the same declarations: the engine's package was built against the client's common part.
     const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
     try {
-      return new EmbeddedConnection(maxIdle, openSession, openSession(), drainPending);
+      const anchor = new Session(directory, { connectionArgs: ENGINE_ARGUMENTS });
+      return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending);
     } catch (error) {
       // Another process may have opened it since the check above.
       const isHeld = findLockOwner(directory) !== undefined;
@@ -147,7 +153,8 @@ export class EmbeddedConnection implements Connection {
       await new Promise<void>((ok) => {
         this.onIdle = ok;
       });
-    await Promise.all([...this.idle, this.anchor].map((session) => session.close()));
+    await Promise.all(this.idle.map((session) => session.close()));
+    this.anchor.close();
     await this.drainEngine();
   }
 }

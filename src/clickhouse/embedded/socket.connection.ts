@@ -78,6 +78,14 @@ export class SocketConnection implements Connection {
       releaseLocks: async (...args) => {
         await call({ method: 'releaseLocks', args });
       },
+      beginWrite: async (...args) => (await call({ method: 'beginWrite', args })) as boolean,
+      endWrite: async (...args) => {
+        await call({ method: 'endWrite', args });
+      },
+      pauseWrites: async (...args) => (await call({ method: 'pauseWrites', args })) as number,
+      resumeWrites: async (...args) => {
+        await call({ method: 'resumeWrites', args });
+      },
       close: () => undefined,
     };
   }

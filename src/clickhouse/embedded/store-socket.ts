@@ -37,7 +37,7 @@ export interface SocketError {
   type?: string;
 }
 
-type CoordinatorMethod = 'allocateIds' | 'acquireLocks' | 'releaseLocks';
+type CoordinatorMethod = Exclude<keyof WriterCoordinator, 'close'>;
 
 /** A call of the coordinator. */
 export type CoordinatorCall = {
@@ -171,6 +171,17 @@ export class StoreSocket {
         return this.coordinator.acquireLocks(...args);
       case 'releaseLocks':
         return this.coordinator.releaseLocks(...args);
+      case 'beginWrite':
+        owners.add(args[0]);
+        return this.coordinator.beginWrite(...args);
+      case 'endWrite':
+        owners.delete(args[0]);
+        return this.coordinator.endWrite(...args);
+      case 'pauseWrites':
+        owners.add(args[0]);
+        return this.coordinator.pauseWrites(...args);
+      case 'resumeWrites':
+        return this.coordinator.resumeWrites(...args);
     }
   }
 }

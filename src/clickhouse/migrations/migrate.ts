@@ -64,6 +64,19 @@ export function listTables(migrations: readonly Migration[]): string[] {
   return [...tables];
 }
 
+const TABLE_TTL = /^CREATE TABLE IF NOT EXISTS (\w+)[^]*?^TTL (.+)$/m;
+const NEW_TTL = /^ALTER TABLE (\w+)\s+MODIFY TTL ([^;]+)/m;
+
+/** By table, the TTL of its rows after these migrations. */
+export function listTtls(migrations: readonly Migration[]): Map<string, string> {
+  const ttls = new Map<string, string>();
+  for (const statement of migrations.flatMap(({ statements }) => statements)) {
+    const [, table = '', ttl] = TABLE_TTL.exec(statement) ?? NEW_TTL.exec(statement) ?? [];
+    if (ttl !== undefined) ttls.set(table, ttl.trim());
+  }
+  return ttls;
+}
+
 /**
  * Brings the store to this version's schema, forward only, and returns the applied migrations.
  *
@@ -104,8 +117,12 @@ async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefin
     throw new MigrationError('The schema is that of a single server: --cluster needs another database.');
 }
 
-/** The applied versions, checked against the files. */
-async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
+/**
+ * The applied versions, checked against the files.
+ *
+ * @throws MigrationError if an applied file has changed, or the store is newer than this version
+ */
+export async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {
     const file = known[version - 1];

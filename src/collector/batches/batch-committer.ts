@@ -146,8 +146,7 @@ export class BatchCommitter {
   private async write(batch: Batch): Promise<void> {
     this.inDoubt = batch;
     try {
-      await this.batchLog.append(batch);
-      await this.batchLog.apply(batch);
+      await this.batchLog.write(batch);
       this.inDoubt = undefined;
     } catch (error) {
       // Rejected rows are not in the store, or are in the log: in both cases the message may be sent again.

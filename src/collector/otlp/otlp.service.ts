@@ -1,20 +1,16 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
-import { matchesHash } from '../../auth/api-key.js';
-import { findTokenIdentifier } from '../../auth/write-token.js';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../http/api-error.js';
 import { isTooLarge } from '../../ingestion/files/gunzip.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
-import { FailedAuthLimiter } from '../../rate-limit/failed-auth-limiter.js';
-import type { ClientApp } from '../client-apps.js';
 import { MessageIntake } from '../message-intake.js';
 import type { Message } from '../message.js';
-import { payloadTooLarge } from '../request-body.js';
-import { WriteTokens } from '../write-tokens.js';
+import { payloadTooLarge, usesGzip } from '../request-body.js';
+import { TokenAuthentication } from '../token-authentication.js';
 import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
 import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
@@ -35,12 +31,6 @@ export interface Outcome {
   message: string;
 }
 
-/** Injection token of the limiter of failed write tokens; client IDs have another one. */
-export const TOKEN_FAILURES = Symbol('TOKEN_FAILURES');
-
-const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
-const BEARER = /^Bearer +(\S+)$/i;
-
 const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
 const PARSERS: Readonly<
@@ -60,9 +50,8 @@ export class OtlpService {
   private readonly maxBytes: number;
 
   constructor(
-    private readonly tokens: WriteTokens,
+    private readonly authentication: TokenAuthentication,
     private readonly intake: MessageIntake,
-    @Inject(TOKEN_FAILURES) private readonly failedAuth: FailedAuthLimiter,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxOtlpBytes;
@@ -70,7 +59,7 @@ export class OtlpService {
 
   export(signal: Signal, request: Request): Promise<Outcome> {
     return this.intake.countOutcome(signal, async () => {
-      const app = await this.authenticate(request);
+      const app = await this.authentication.requireApp(request);
       const encoding = findEncoding(request);
       if (!encoding)
         throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
@@ -97,28 +86,6 @@ export class OtlpService {
       return { encoding, rejected, message: reason ?? '' };
     });
   }
-
-  private async authenticate(request: Request): Promise<ClientApp> {
-    const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
-    if (token === undefined)
-      throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
-    const row = await this.intake.asUnavailable(
-      this.failedAuth.authenticate(request.ip, this.tokens.lookup, findTokenIdentifier(token), (found) =>
-        found && !found.revoked && matchesHash(token, found.token_sha256) ? found : undefined,
-      ),
-    );
-    if (!row) throw new ApiError(401, 'Write token unknown or revoked', CHALLENGE);
-    const { id, team_id, framework, disabled } = row;
-    return { id, team_id, framework, disabled };
-  }
-}
-
-/** @throws ApiError for an encoding that is not gzip */
-function usesGzip(request: Request): boolean {
-  const encoding = (request.get('content-encoding') ?? 'identity').trim().toLowerCase();
-  if (encoding !== 'gzip' && encoding !== 'identity' && encoding !== '')
-    throw new ApiError(415, 'Content-Encoding must be gzip, or left out', { 'Accept-Encoding': 'gzip' });
-  return encoding === 'gzip';
 }
 
 async function decompress(body: Buffer, maxBytes: number): Promise<Buffer> {

@@ -146,13 +146,13 @@ class ParquetJoiner implements FileJoiner {
   }
 
   add(file: Buffer): Buffer[] {
-    const metadata = parquetMetadata(new Uint8Array(file).buffer);
+    const footerStart = file.length - PARQUET_END_BYTES - file.readUInt32LE(file.length - PARQUET_END_BYTES);
+    const metadata = parquetMetadata(new Uint8Array(file.subarray(footerStart)).buffer);
     const chunks = metadata.row_groups.flatMap(({ columns }) => columns);
     const ends = chunks.flatMap(({ column_index_offset, offset_index_offset }) => [
       Number(column_index_offset ?? Infinity),
       Number(offset_index_offset ?? Infinity),
     ]);
-    const footerStart = file.length - PARQUET_END_BYTES - metadata.metadata_length;
     // The magic at the beginning stays with the first file alone.
     const body = file.subarray(this.metadata ? PARQUET_MAGIC.length : 0, Math.min(footerStart, ...ends));
     const shift = BigInt(this.metadata ? this.offset - PARQUET_MAGIC.length : 0);

@@ -134,7 +134,6 @@ export class Importer {
   async end(): Promise<ImportSummary> {
     await this.flush();
     await Promise.all(this.writing);
-    await this.writer.close();
     return this.summary;
   }
 
@@ -163,7 +162,7 @@ export class Importer {
 
   private reject(line: SourceLine, reason: string) {
     this.increase(this.file, 'rejected');
-    this.rejectedLines.add(this.label === undefined ? line.number : `${this.label}:${line.number}`, reason);
+    this.rejectedLines.add(line.number, reason, this.label);
     if (this.fieldsLine) this.options.onRejected?.(this.fieldsLine);
     this.fieldsLine = undefined;
     this.options.onRejected?.(line);

@@ -8,6 +8,13 @@ export const REMEMBERED_LINES = 65_536;
 /** Hex digits of a hash that fit exactly into a number. */
 const KEY_DIGITS = 13;
 const VARIANTS = '89ab';
+const SOURCE = /^[A-Za-z0-9._/:-]{0,64}$/;
+export const SOURCE_RULE = 'must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons';
+
+/** Whether a text may name where lines come from; empty for no name. */
+export function isSource(text: string): boolean {
+  return SOURCE.test(text);
+}
 
 /**
  * The identity of each line of an import, for requests without a UUID: a UUID made of environment,

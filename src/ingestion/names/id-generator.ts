@@ -7,10 +7,15 @@ export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'c
 /** IDs fit in a signed 32-bit integer, because public clients store them so (docs/contract.md#ids). */
 const MAX_ID = 2 ** 31 - 1;
 
-/** The highest ID in a table; 0 if it is empty. */
+/** The highest ID that a table has, or had before rows were deleted; 0 if it never had one. */
 export async function findHighestId(store: ClickHouse, table: string): Promise<number> {
   // The table's name comes from a fixed list, never from outside.
-  const [row] = await store.rows<{ id: number }>('ids.highest', `SELECT max(id) AS id FROM ${table}`);
+  const sql = `
+SELECT greatest(
+  (SELECT max(id) FROM ${table}),
+  (SELECT max(id) FROM id_claims_v1 WHERE table_name = '${table}')
+) AS id`;
+  const [row] = await store.rows<{ id: number }>('ids.highest', sql);
   return row?.id ?? 0;
 }
 

@@ -1,4 +1,11 @@
-import { type Predicate, and, endpointIn, envIn, notExcluded } from '../../clickhouse/predicates.js';
+import {
+  type Predicate,
+  type RequestScope,
+  and,
+  endpointIn,
+  envIn,
+  inScope,
+} from '../../clickhouse/predicates.js';
 import type { Parameters } from '../../clickhouse/query-parameters.js';
 import {
   type FilterColumn,
@@ -20,7 +27,7 @@ export interface ExportQuery {
   readonly fields: readonly ExportField[] | 'whole';
   readonly filters: readonly ExportFilter[];
   readonly window: Window;
-  readonly excludedEndpointIds: readonly number[];
+  readonly scope: RequestScope;
   /** Rows are chosen whose UUID has a hash below this; without it all are. */
   readonly hashBelow?: bigint | undefined;
 }
@@ -216,8 +223,11 @@ function toCondition(filter: ExportFilter, index: number, columns = COLUMNS): Pr
  * What the index of terms knows of the filters: conditions that hold wherever theirs do. Those of one value stand in one
  * condition, because there the index intersects its rows.
  */
-function findTerms(appId: number, filters: readonly ExportFilter[]): (Predicate | undefined)[] {
-  const all: string[] = [];
+function findTerms(
+  appId: number,
+  { filters, scope: { consumerId } }: Pick<ExportQuery, 'filters' | 'scope'>,
+): (Predicate | undefined)[] {
+  const all = consumerId === undefined ? [] : [`${appId}${INDEXED.consumer_id}${consumerId}`];
   const others = filters.map(({ field, op, value }, index): Predicate | undefined => {
     if (op !== 'eq' && op !== 'in') return undefined;
     const values = [value ?? []].flat();
@@ -253,19 +263,19 @@ function chooseRows(
   query: Omit<ExportQuery, 'fields' | 'format'>,
   { after, last }: Omit<ExportRange, 'hasOlderRows'>,
 ): Predicate {
-  const { filters, window, excludedEndpointIds, hashBelow } = query;
+  const { filters, window, scope, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
     isCheap(filter) ? toCondition(filter, index) : undefined,
   );
   const { sql, params } = and(
     after && { sql: BEHIND, params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid } },
     last && { sql: UP_TO, params: { last_timestamp: last.timestamp, last_uuid: last.request_uuid } },
-    ...findTerms(appId, filters),
+    ...findTerms(appId, query),
     ...conditions,
     hashBelow === undefined
       ? undefined
       : { sql: 'cityHash64(request_uuid) < {hash_below:UInt64}', params: { hash_below: hashBelow } },
-    notExcluded(excludedEndpointIds),
+    ...inScope(scope),
   );
   const start = Math.max(window.start, after?.timestamp ?? -Infinity);
   const end = Math.min(window.end, (last?.timestamp ?? Infinity) + 1);

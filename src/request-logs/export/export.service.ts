@@ -6,6 +6,8 @@ import type { FileFormat } from '../../common/formats/file-format.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import { type FilePart, FileStreams } from '../../exports/file-streams.js';
 import { findHashBound, readPages } from '../../exports/row-pages.js';
+import { ReadAudit } from '../../observability/read-audit.js';
+import { findCapturedFields, refuseBodies } from '../captured-fields.js';
 import { createExportSource } from './export-pages.js';
 import type { ExportQuery } from './export-statement.js';
 import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
@@ -17,6 +19,7 @@ export class ExportService {
     private readonly apps: AppsService,
     private readonly repository: ExportRepository,
     private readonly streams: FileStreams,
+    private readonly audit: ReadAudit,
   ) {}
 
   /** The request logs of an app as one file, read and sent page by page. */
@@ -27,12 +30,22 @@ export class ExportService {
   ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;
+    const captured = findCapturedFields([...fields, ...filters.map(({ field }) => field)]);
+    if (captured.length > 0) {
+      if (!account.scopes.hasBodies) refuseBodies();
+      this.audit.write('exportRequestLogs', account, {
+        app_id: scope.appId,
+        since: new Date(window.start).toISOString(),
+        until: new Date(window.end).toISOString(),
+        fields: captured.join(),
+      });
+    }
     const query: ExportQuery = {
       format: input.format ?? acceptedFormat,
       fields: EXPORT_FIELDS.filter((field) => ALWAYS.includes(field) || fields.includes(field)),
       filters,
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
-      excludedEndpointIds: scope.excludedEndpointIds,
+      scope,
     };
     return this.streams.respond(account, query.format, input.body, (part) =>
       this.read(scope, query, input, part),

@@ -1060,7 +1060,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The team's plan is not premium */
+        /** @description The team's plan is not premium, or the key's scopes leave out what was asked for */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  statfsSync,
+} from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { AdminError } from '../admin/admin.service.js';
+import { flush, flushTree } from '../clickhouse/embedded/flush.js';
+
+/** The engine writes it last: a list of all files, with their sizes. */
+const LIST = '.backup';
+const SIZE = /<size>(\d+)<\/size>/g;
+const INCOMPLETE = '.incomplete';
+const OWNER_ONLY = 0o700;
+/** Free space that must be left for what else is written. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+
+/** A backup of the embedded engine that is being made; it has its name only when it is whole and on the disk. */
+export class NewBackupDirectory {
+  /** Where the engine writes to. */
+  readonly draft: string;
+  private readonly path: string;
+
+  /**
+   * @param dataDir the store's directory, whose owner the backup gets
+   * @throws AdminError if there is something at the path already, or it is not a possible place
+   */
+  constructor(path: string, dataDir: string) {
+    this.path = resolve(path);
+    if (existsSync(this.path)) throw new AdminError(`There is a ${path} already: a backup needs a new name`);
+    const parent = dirname(this.path);
+    if (!existsSync(parent) || !statSync(parent).isDirectory())
+      throw new AdminError(`There is no directory ${parent} for the backup`);
+    if (isWithin(this.path, resolve(dataDir)))
+      throw new AdminError('A backup cannot be inside of the data directory: both would be lost together');
+    this.draft = `${this.path}.${randomBytes(4).toString('hex')}${INCOMPLETE}`;
+  }
+
+  /** Backups to the same path that were interrupted. */
+  listLeftOver(): string[] {
+    const parent = dirname(this.path);
+    const prefix = `${basename(this.path)}.`;
+    return readdirSync(parent)
+      .filter((name) => name.startsWith(prefix) && name.endsWith(INCOMPLETE))
+      .map((name) => join(parent, name));
+  }
+
+  /** @throws AdminError if there is too little space for that many bytes */
+  make(bytes: number, dataDir: string): void {
+    requireSpace(dirname(this.path), bytes);
+    mkdirSync(this.draft, { mode: OWNER_ONLY });
+    // The server that has the directory open writes it.
+    const { uid, gid } = statSync(dataDir);
+    if (process.getuid?.() === 0) chownSync(this.draft, uid, gid);
+  }
+
+  /** Gives it its name. */
+  publish(): void {
+    flushTree(this.draft);
+    renameSync(this.draft, this.path);
+    flush(dirname(this.path));
+  }
+
+  discard(): void {
+    rmSync(this.draft, { recursive: true, force: true });
+  }
+}
+
+/** A backup of the embedded engine, or of a server that was copied to this machine. */
+export class BackupDirectory {
+  readonly path: string;
+
+  /** @throws AdminError if there is no whole backup at the path */
+  constructor(path: string) {
+    this.path = resolve(path);
+    if (!existsSync(this.path)) throw new AdminError(`There is no backup ${path}`);
+    if (!existsSync(join(this.path, LIST)))
+      throw new AdminError(
+        `${path} is not a whole backup: it has no list of its files (${LIST}), which is written last`,
+      );
+  }
+
+  /** The name of the database in it. */
+  get database(): string {
+    const metadata = join(this.path, 'metadata');
+    const names = existsSync(metadata) ? readdirSync(metadata) : [];
+    const [file] = names.filter((name) => name.endsWith('.sql'));
+    // A backup without changes since its base has no file of its own.
+    return file?.slice(0, -'.sql'.length) ?? 'default';
+  }
+
+  /** Bytes of all its files, also those of its base. */
+  get bytes(): number {
+    const list = readFileSync(join(this.path, LIST), 'utf8');
+    return [...list.matchAll(SIZE)].reduce((sum, [, size]) => sum + Number(size), 0);
+  }
+}
+
+/** @throws AdminError if there is too little space for that many bytes on the file system of a directory */
+export function requireSpace(directory: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(directory);
+  const free = bavail * bsize;
+  if (free >= bytes + SPARE_BYTES) return;
+  throw new AdminError(
+    `${directory} has ${toMegabytes(free)} MB free, ${toMegabytes(bytes + SPARE_BYTES)} MB are needed`,
+  );
+}
+
+function toMegabytes(bytes: number): number {
+  return Math.ceil(bytes / 1024 / 1024);
+}
+
+function isWithin(path: string, directory: string): boolean {
+  const way = relative(directory, path);
+  return way !== '..' && !way.startsWith('../');
+}

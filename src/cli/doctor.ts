@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { findLockOwner, findMissingTables } from '../clickhouse/embedded/data-directory.js';
+import { hasStore } from '../clickhouse/embedded/restored-data.js';
+import { Config, ConfigError } from '../config/config.js';
+import { type CheckResult, type Finding, checkProcess, checkStore, toResults } from '../doctor/doctor.js';
+import { DoctorRepository } from '../doctor/doctor.repository.js';
+import { type AuditTarget, runAudited } from './audit.js';
+import { examples } from './options.js';
+import { printResults } from './output.js';
+import { withStore } from './with-store.js';
+
+/** There is a finding. */
+const EXIT_FINDINGS = 2;
+
+export function doctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('look for faults of configuration, store and Redis, each with its cure; changes nothing')
+    .addHelpText(
+      'after',
+      `${examples('doctor', 'doctor --json | jq -r .finding')}\n\nExit code ${EXIT_FINDINGS}: there are findings.`,
+    )
+    .action(() => runAudited('doctor', {}, run));
+}
+
+async function run(): Promise<AuditTarget> {
+  let findings = 0;
+  const counted = async function* () {
+    for await (const result of checkAll()) {
+      if (result.status === 'finding') findings++;
+      yield result;
+    }
+  };
+  await printResults(counted());
+  if (findings > 0) process.exitCode = EXIT_FINDINGS;
+  return { findings };
+}
+
+async function* checkAll(): AsyncGenerator<CheckResult> {
+  let config;
+  try {
+    config = new Config();
+  } catch (error) {
+    const cure = 'Correct the variables; .env.example describes each.';
+    if (!(error instanceof ConfigError)) throw error;
+    yield* toResults('configuration', [{ finding: error.message, cure }]);
+    return;
+  }
+  yield* toResults('configuration', []);
+  const absent = findAbsentStore(config);
+  yield* toResults('store', absent);
+  if (absent.length > 0) {
+    if (config.clickhouse.url !== undefined || hasStore(config.dataDir)) yield* checkProcess(config);
+    return;
+  }
+  yield* checkProcess(config);
+  yield* await checkOpened(config);
+}
+
+/** Why the engine is not to open the directory: it would make what is missing anew, and empty. */
+function findAbsentStore({ clickhouse, dataDir }: Config): Finding[] {
+  if (clickhouse.url !== undefined) return [];
+  const directory = resolve(dataDir);
+  if (!hasStore(directory))
+    return [
+      {
+        finding: `there is no store in ${dataDir}`,
+        cure: 'Correct DATA_DIR, or create a team, which makes a store.',
+      },
+    ];
+  if (findLockOwner(directory) !== undefined) return [];
+  return findMissingTables(directory).map(({ table }) => ({
+    finding: `the files of the table ${table} are missing`,
+    cure: 'Restore the last backup before anything opens the directory.',
+  }));
+}
+
+async function checkOpened(config: Config): Promise<CheckResult[]> {
+  try {
+    return await withStore(
+      async (store) => {
+        const results: CheckResult[] = [];
+        for await (const result of checkStore(new DoctorRepository(store), config)) results.push(result);
+        return results;
+      },
+      { isPrepared: false },
+    );
+  } catch (error) {
+    const finding = `the store cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
+    return [...toResults('store', [{ finding, cure: 'Mend this first, and run doctor again.' }])];
+  }
+}

@@ -1,0 +1,30 @@
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Waits until a file, or the names in a directory, are on the disk. */
+export function flush(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The same for everything in a directory. */
+export function flushTree(directory: string): void {
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) flushTree(path);
+    else flush(path);
+  }
+  flush(directory);
+}
+
+/** Writes a file that is there whole or not at all, also after a power failure. */
+export function writeFlushed(path: string, text: string): void {
+  const draft = `${path}.new`;
+  writeFileSync(draft, text, { flush: true });
+  renameSync(draft, path);
+  flush(dirname(path));
+}

@@ -1,0 +1,134 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../../config/config.js';
+import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
+import { gunzip } from '../../ingestion/files/gunzip.js';
+import { type ImportSummary, Importer } from '../../ingestion/files/importer.js';
+import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
+import { MAX_LINE_BYTES } from '../../ingestion/files/line-source.js';
+import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
+import type { RejectedLines } from '../../ingestion/files/rejected-lines.js';
+import { envDecoder } from '../../ingestion/formats/request-decoders.js';
+import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
+import { RequestsWriter } from '../../ingestion/requests.writer.js';
+import { MessageIntake } from '../message-intake.js';
+import { liftReceiveLimit } from '../receive-timeout.middleware.js';
+import { payloadTooLarge, streamBody, usesGzip } from '../request-body.js';
+import { TokenAuthentication } from '../token-authentication.js';
+
+const KIND = 'requests';
+const DEFAULT_ENV = 'prod';
+const DEFAULT_FORMAT = 'ndjson';
+/** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
+const MAX_BODIES = 2;
+const RETRY_AFTER_SECONDS = 1;
+/** What the rows of a body reserve: two batches that are written and the one that is read. */
+const RESERVED_BYTES = 12 * 1024 * 1024;
+const REASONS_SHOWN = 10;
+
+/** What became of the lines of a body. */
+export interface ImportResult extends ImportSummary {
+  /** Why lines were rejected, the most frequent reasons first, with the numbers of their first lines. */
+  reasons: readonly { reason: string; count: number; lines: readonly number[] }[];
+}
+
+/** Stores the requests of bodies of lines, with the rules of the file import. */
+@Injectable()
+export class RequestsService {
+  private readonly maxBytes: number;
+  /** Apps whose body is being read. */
+  private readonly importing = new Set<number>();
+
+  constructor(
+    private readonly authentication: TokenAuthentication,
+    private readonly intake: MessageIntake,
+    private readonly writer: RequestsWriter,
+    { collector }: Config,
+  ) {
+    this.maxBytes = collector.maxRequestsBytes;
+  }
+
+  /**
+   * Resolves once every valid line is stored. A body may be sent again, also after an error: its requests are in the store once.
+   *
+   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid; what was read before an error is stored
+   */
+  import(request: Request): Promise<ImportResult> {
+    return this.intake.countOutcome(KIND, async () => {
+      const app = await this.authentication.requireApp(request);
+      const { env, source, format } = readQuery(request.originalUrl);
+      const isCompressed = usesGzip(request);
+      return this.intake.accept(app, { kind: KIND, env }, async (reservation) => {
+        if (this.importing.has(app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
+        if (this.importing.size >= MAX_BODIES) throw serviceUnavailable();
+        reservation.resize(RESERVED_BYTES);
+        this.importing.add(app.id);
+        liftReceiveLimit(request);
+        try {
+          const options = { appId: app.id, env, source, format, now: Date.now() };
+          return await this.importLines(this.readLines(request, isCompressed), options);
+        } finally {
+          this.importing.delete(app.id);
+        }
+      });
+    });
+  }
+
+  private async importLines(
+    batches: AsyncIterable<readonly SourceLine[]>,
+    options: ConstructorParameters<typeof Importer>[1],
+  ): Promise<ImportResult> {
+    const importer = new Importer(this.writer, options);
+    try {
+      for await (const lines of batches) await this.intake.asUnavailable(importer.add(lines));
+    } finally {
+      // Also after an error: what was read is stored, and the next attempt is the shorter for it.
+      await this.intake.asUnavailable(importer.end());
+    }
+    const reasons = importer.rejectedLines.list().slice(0, REASONS_SHOWN).map(toReason);
+    const { read, rejected } = importer.summary;
+    const [first] = reasons;
+    if (first && rejected === read)
+      throw new ApiError(422, `${first.reason} (line ${first.lines[0]}; all ${read} lines are rejected)`);
+    return { ...importer.summary, reasons };
+  }
+
+  private async *readLines(request: Request, isCompressed: boolean): AsyncGenerator<SourceLine[]> {
+    const splitter = new LineSplitter(MAX_LINE_BYTES);
+    const body = streamBody(request, this.maxBytes);
+    let length = 0;
+    for await (const bytes of isCompressed ? unpack(body) : body) {
+      length += bytes.length;
+      if (length > this.maxBytes) throw payloadTooLarge();
+      yield [...splitter.push(bytes)];
+    }
+    yield [...splitter.end()];
+  }
+}
+
+function toReason({ reason, count, first }: RejectedLines): ImportResult['reasons'][number] {
+  return { reason, count, lines: first };
+}
+
+/** @throws ApiError 400 for bytes that are not gzip, or that break off */
+async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* gunzip(body);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
+  }
+}
+
+/** @throws ApiError 422 for an invalid parameter */
+function readQuery(url: string): { env: string; source: string; format: RequestFormat } {
+  const query = new URLSearchParams(url.split('?')[1]);
+  const env = query.get('env') ?? DEFAULT_ENV;
+  if (envDecoder.decode(env) === undefined) throw new ApiError(422, `env: ${envDecoder.ruleFor(env)}`);
+  const source = query.get('source') ?? '';
+  if (!isSource(source)) throw new ApiError(422, `source: ${SOURCE_RULE}`);
+  const named = query.get('format') ?? DEFAULT_FORMAT;
+  const format = REQUEST_FORMATS.find((one) => one === named);
+  if (format === undefined) throw new ApiError(422, `format: must be one of ${REQUEST_FORMATS.join(', ')}`);
+  return { env, source, format };
+}

@@ -1,0 +1,49 @@
+/** One step of a path: a member or an index, or any; `isAnywhere`: any number of steps may lie before it. */
+export interface JsonPathStep {
+  readonly name: string | null;
+  readonly isAnywhere: boolean;
+  /** Null: the path ends here. */
+  readonly next: JsonPathStep | null;
+}
+
+const STEP = /(\.\.|\.|^)(?:(\*)|([^.[\]*'"\s]+))|(\.\.)?\[(?:(\*)|(\d+)|'([^']*)'|"([^"]*)")\]/y;
+
+/**
+ * Reads a path of JSONPath (RFC 9535) of names, indexes, `*` and `..`: `$.user.ssn`, `$.cards[*].number`, `$..iban`. The
+ * `$.` at the beginning may be left out. Undefined if it is none of these.
+ */
+export function parseJsonPath(text: string): JsonPathStep | undefined {
+  const path = text.startsWith('$') ? text.slice(1) : text;
+  const steps: Omit<JsonPathStep, 'next'>[] = [];
+  STEP.lastIndex = 0;
+  while (STEP.lastIndex < path.length) {
+    const match = STEP.exec(path);
+    if (!match) return undefined;
+    const [, dots, , name, deepBracket, , index, single, double] = match;
+    // A wildcard leaves all of them undefined.
+    steps.push({
+      name: name ?? index ?? single ?? double ?? null,
+      isAnywhere: (dots ?? deepBracket) === '..',
+    });
+  }
+  return steps.reduceRight<JsonPathStep | undefined>(
+    (next, step) => ({ ...step, next: next ?? null }),
+    undefined,
+  );
+}
+
+/** The steps that may follow a step; null: a path ends with it. */
+export function advancePaths(
+  expected: ReadonlySet<JsonPathStep>,
+  step: string | number,
+): ReadonlySet<JsonPathStep> | null {
+  if (expected.size === 0) return expected;
+  const following = new Set<JsonPathStep>();
+  for (const one of expected) {
+    if (one.isAnywhere) following.add(one);
+    if (one.name !== null && one.name !== String(step)) continue;
+    if (one.next === null) return null;
+    following.add(one.next);
+  }
+  return following;
+}

@@ -1,0 +1,313 @@
+import fc from 'fast-check';
+import { EMPTY_CAPTURE, toCaptureJson } from '../capture.js';
+import { parseJsonPath } from './json-path.js';
+import { DEFAULT_REDACTION, Redactor, type RedactionOptions } from './redactor.js';
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
+const CARD = '4111111111111111';
+
+const redactor = Redactor.standard;
+
+function createRedactor(options: Partial<RedactionOptions>): Redactor {
+  return new Redactor({ ...DEFAULT_REDACTION, ...options });
+}
+
+function redactBody(body: string, own = redactor): string | null {
+  const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_body_json: body });
+  const redacted = own.redactRequest({ url: '/', path: '/', captured_json });
+  return (JSON.parse(redacted.captured_json) as { request_body_json: string | null }).request_body_json;
+}
+
+function redactHeader(name: string, value: string, own = redactor): string | undefined {
+  const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_headers: [[name, value]] });
+  const redacted = own.redactRequest({ url: '/', path: '/', captured_json });
+  return (JSON.parse(redacted.captured_json) as { request_headers: string[][] }).request_headers[0]?.[1];
+}
+
+describe('Redactor', () => {
+  it.each([
+    ['/a?api_key=s3cr&x=1', '/a?api_key=******&x=1'],
+    ['/a?x=1&ApiKey=s3cr#top', '/a?x=1&ApiKey=******#top'],
+    ['/a?api%5Fkey=s3cr', '/a?api%5Fkey=******'],
+    ['/a?%74oken=s3cr', '/a?%74oken=******'],
+    ['/a?user[password]=s3cr&b', '/a?user[password]=******&b'],
+    ['/a?token=two words&b=1', '/a?token=******&b=1'],
+    ['/a?X-Amz-Signature=abc&key=AIza', '/a?X-Amz-Signature=******&key=******'],
+    ['/a#access_token=s3cr&state=1', '/a#access_token=******&state=1'],
+    ['https://ann:s3cr@host/a', 'https://******@host/a'],
+    [`/reset/${JWT}`, '/reset/******'],
+    [`/a?next=https%3A%2F%2Fb%3Ftoken%3Ds3cr%26c%3D1`, '/a?next=https%3A%2F%2Fb%3Ftoken%3D******%26c%3D1'],
+    [`/a?filter=%7B%22password%22%3A%22s3cr%22%7D`, '/a?filter=%7B%22password%22%3A%22******%22%7D'],
+    [`/pay/${CARD}?a=1`, '/pay/******?a=1'],
+    ['/a?broken=%zz&token=s3cr', '/a?broken=%zz&token=******'],
+    [
+      '/v1/token:verify?author=ann&tokens=5&max_tokens=9',
+      '/v1/token:verify?author=ann&tokens=5&max_tokens=9',
+    ],
+    ['/a?x=1&token=&y=2', '/a?x=1&token=&y=2'],
+  ])('masks the secrets of the URL %s', (url, expected) => {
+    expect(redactor.redactUrl(url)).toBe(expected);
+  });
+
+  it.each([
+    ['Authorization', 'Basic dXNlcjpwYXNz', '******'],
+    ['set-cookie', 'sid=1; Path=/', '******'],
+    ['X-API-KEY', 'abc', '******'],
+    ['proxy-authorization', 'abc', '******'],
+    ['x-goog-iam-authorization-token', 'abc', '******'],
+    ['referer', 'https://a/?api_key=s3cr', 'https://a/?api_key=******'],
+    ['x-trace', `id=${JWT}`, 'id=******'],
+    ['authorization', '', ''],
+    ['user-agent', 'Mozilla/5.0 (X11; Linux x86_64)', 'Mozilla/5.0 (X11; Linux x86_64)'],
+    ['idempotency-key', '7f3', '7f3'],
+  ])('masks the secrets of the header %s: %s', (name, value, expected) => {
+    expect(redactHeader(name, value)).toBe(expected);
+  });
+
+  it.each([
+    ['GET /x?api_key=s3cr 200', 'GET /x?api_key=****** 200'],
+    ['login with password=s3cr failed', 'login with password=****** failed'],
+    ['password = "two words" rest', 'password = "******" rest'],
+    ["{'password': 's3cr', 'a': 1}", "{'password': '******', 'a': 1}"],
+    ['payload={\\"password\\":\\"s3cr\\",\\"a\\":1}', 'payload={\\"password\\":\\"******\\",\\"a\\":1}'],
+    ['Authorization: Basic dXNlcjpwYXNz\nHost: a', 'Authorization: ******\nHost: a'],
+    ['Cookie: a=1; b=2', 'Cookie: ******'],
+    ['sent Bearer a1b2c3d4e5 to b', 'sent Bearer ****** to b'],
+    ['Basic dXNlcjpwYXNz', 'Basic ******'],
+    [`token is ${JWT}.`, 'token is ******'],
+    ['card 4111 1111 1111 1111.', 'card ******.'],
+    ['card 3782-822463-10005', 'card ******'],
+    ['<a><ns:password t="1">s3cr</ns:password></a>', '<a><ns:password t="1">******</ns:password></a>'],
+    ['<secret><![CDATA[s3cr]]></secret>', '<secret><![CDATA[******]]></secret>'],
+    [
+      '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\ns3cr\r\n--b',
+      '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\n******\r\n--b',
+    ],
+    ['postgres://app:s3cr@db/x', 'postgres://******@db/x'],
+    ['grant_type=password&client_secret=s3cr', 'grant_type=password&client_secret=******'],
+    ['[INFO] api_key=s3cr', '[INFO] api_key=******'],
+    ['{"a":"b"} api_key=s3cr', '{"a":"b"} api_key=******'],
+  ])('masks the secrets of the text %s', (text, expected) => {
+    expect(redactor.redactText(text)).toBe(expected);
+  });
+
+  it.each([
+    'Bearer authentication is required, and Basic authentication is not',
+    'the token expired; the author of the design signed it; 3 tokens',
+    'if (token == other) Token.parse (auth/token.js:12:5)',
+    'order 4111111111111112, 1735689600050000001, 0.4111111111111111, 2026-11-22',
+    'id 5500e840-0e29-41d4-a716-446655440000 and +49 30 1234 5678 9012',
+    'token=null, secret=undefined',
+    'GET /v1/token:verify 200',
+    'usage: login <password> [options] </b>',
+    'a=1&b=2 https://example.com:8080/x?y=z',
+  ])('keeps the text %s', (text) => {
+    expect(redactor.redactText(text)).toBe(text);
+  });
+
+  it('masks members of JSON by name at any depth, and keeps all other bytes', () => {
+    expect(
+      redactBody(
+        '{ "user" : {"passWord":"a\\"b","name":"Ann \\u00e9"},\n"list":[{"access_token":12.50},1.0,1e3], "p\\u0061ssword":"x", ' +
+          '"secrets":{"a":["b",3,true,null,""]},"text":"{\\"api_key\\":\\"c\\"}", "password":null }',
+      ),
+    ).toBe(
+      '{ "user" : {"passWord":"******","name":"Ann \\u00e9"},\n"list":[{"access_token":"******"},1.0,1e3], "p\\u0061ssword":"******", ' +
+        '"secrets":{"a":["******","******",true,null,""]},"text":"{\\"api_key\\":\\"******\\"}", "password":null }',
+    );
+  });
+
+  it('masks numbers of cards in JSON, and keeps those of orders', () => {
+    expect(redactBody(`{"number":${CARD},"order":4111111111111112,"at":1735689600050000001}`)).toBe(
+      '{"number":"******","order":4111111111111112,"at":1735689600050000001}',
+    );
+  });
+
+  it.each([
+    ['{"a":1,"password":"s3cr', '{"a":1,"password":"******"'],
+    ['{"a":1,"password":"s3cr\\', '{"a":1,"password":"******"'],
+    ['{"secret":{"a":"s3cr","b":"s3', '{"secret":{"a":"******","b":"******"'],
+    ['{"text":"x","password":s3cr}', '{"text":"x","password":******}'],
+    ['{"password":"a"}\n{"password":"b"}\n', '{"password":"******"}\n{"password":"******"}\n'],
+    ['password=s3cr&a=b', 'password=******&a=b'],
+  ])('masks the secrets of the damaged or other body %s', (body, expected) => {
+    expect(redactBody(body)).toBe(expected);
+  });
+
+  it('masks what is configured, in addition', () => {
+    const own = createRedactor({
+      headers: ['X-Customer'],
+      queryParameters: ['email'],
+      jsonPaths: ['$.user.ssn_no', 'cards[*].holder', '$..iban', "$['a b'].c"].map((path) =>
+        parseJsonPath(path)!,
+      ),
+    });
+    expect(redactHeader('x-customer', 'Ann', own)).toBe('******');
+    expect(own.redactUrl('/a?customerEmail=a@b&mail=1')).toBe('/a?customerEmail=******&mail=1');
+    expect(
+      redactBody(
+        '{"user":{"ssn_no":"1","x":{"ssn_no":"2"}},"cards":[{"holder":"A"},{"holder":"B"}],"deep":[{"iban":{"n":1}}],"a b":{"c":1},"iban":"X"}',
+        own,
+      ),
+    ).toBe(
+      '{"user":{"ssn_no":"******","x":{"ssn_no":"2"}},"cards":[{"holder":"******"},{"holder":"******"}],"deep":[{"iban":{"n":"******"}}],"a b":{"c":"******"},"iban":"******"}',
+    );
+  });
+
+  it('keeps exceptions and forms that are off', () => {
+    const own = createRedactor({ exceptions: ['next-token'], forms: ['jwt'] });
+    expect(own.redactUrl(`/a?next_token=x&token=y&n=${CARD}`)).toBe(`/a?next_token=x&token=******&n=${CARD}`);
+  });
+
+  it('changes nothing when it is off', () => {
+    const text = `password=s3cr ${JWT} ${CARD}`;
+    expect(new Redactor(null).redactText(text)).toBe(text);
+    expect(redactHeader('authorization', 'Bearer x', new Redactor(null))).toBe('Bearer x');
+  });
+
+  it('masks attributes of spans by name, and keeps integers and times', () => {
+    const capture = {
+      ...EMPTY_CAPTURE,
+      trace_id: 'a'.repeat(32),
+      logs: [{ timestamp: 't', message: `jwt ${JWT}`, level: 'info', logger: null, file: null, line: 1 }],
+      exception: { type: 'E', message: 'api_key=x', stacktrace: 'password="y"', tracker_event_id: null },
+      spans: [
+        {
+          span_id: 'b'.repeat(16),
+          parent_span_id: null,
+          name: 'GET /a?token=z',
+          kind: null,
+          start_time_ns: 4111111111111111n,
+          end_time_ns: 4111111111111111n,
+          duration_ns: 4111111111111111n,
+          status: null,
+          attributes: {
+            'http.request.header.authorization': ['Bearer x'],
+            'url.query': 'token=z&a=1',
+            n: 9007199254740993n,
+          },
+        },
+      ],
+    };
+    const { captured_json } = redactor.redactRequest({
+      url: '/',
+      path: null,
+      captured_json: toCaptureJson(capture),
+    });
+    expect(captured_json).toContain('"message":"jwt ******"');
+    expect(captured_json).toContain('"message":"api_key=******","stacktrace":"password=\\"******\\""');
+    expect(captured_json).toContain('"name":"GET /a?token=******"');
+    expect(captured_json).toContain('"start_time_ns":4111111111111111');
+    expect(captured_json).toContain(
+      '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","n":9007199254740993}',
+    );
+  });
+
+  it('leaves what it redacted as it is', () => {
+    const name = fc.constantFrom(
+      'password',
+      'api_key',
+      'Authorization',
+      'Cookie',
+      'x',
+      '"token"',
+      "'secret'",
+      '\\"pwd\\"',
+    );
+    const value = fc.oneof(
+      fc.constantFrom(
+        '"a b"',
+        "'a'",
+        'Bearer a1b2c3d4e5',
+        JWT,
+        CARD,
+        '{"secret":"x"}',
+        'a://u:p@b',
+        '******',
+        'x,',
+        '',
+      ),
+      fc.string(),
+    );
+    const assignment = fc
+      .tuple(name, fc.constantFrom('=', ': ', '%3D', ' => '), value)
+      .map((parts) => parts.join(''));
+    const text = fc.tuple(
+      fc.array(assignment, { maxLength: 5 }),
+      fc.constantFrom('&', ', ', '\n', ' ; ', '?'),
+    );
+    fc.assert(
+      fc.property(text, ([parts, separator]) => {
+        const once = redactor.redactText(parts.join(separator));
+        expect(redactor.redactText(once)).toBe(once);
+        const url = redactor.redactUrl(`/a?${parts.map(encodeURI).join('&')}`);
+        expect(redactor.redactUrl(url)).toBe(url);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it('keeps JSON valid and its shape', () => {
+    const name = fc.constantFrom('a', 'password', 'token', 'items', 'x y');
+    const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+      tree: fc.oneof(
+        { maxDepth: 4 },
+        fc.string(),
+        fc.integer(),
+        fc.constantFrom(null, true, CARD, JWT, `{"password":"${JWT}"}`),
+        fc.array(tie('tree'), { maxLength: 4 }),
+        fc.dictionary(name, tie('tree'), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(tree, fc.constantFrom(0, 2), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const redacted = redactBody(text) ?? '';
+        expect(redacted).not.toContain(JWT);
+        if (redacted === text || typeof value === 'string') return;
+        expect(shapeOf(JSON.parse(redacted))).toEqual(shapeOf(value));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it.each([
+    'eyJ-',
+    'eyJ',
+    'a=',
+    'password',
+    '"password":',
+    '\\',
+    '[',
+    '{"a":',
+    '4',
+    '4 ',
+    '://',
+    'bearer ',
+    '?',
+    '<a>',
+    'name="',
+    '%',
+    '%3D',
+    '& ',
+  ])('takes time linear in a text of %s', (unit) => {
+    const text = (length: number) => `token=1 ${unit.repeat(Math.ceil(length / unit.length))}`;
+    const seconds = (length: number) => {
+      const startedAt = process.cpuUsage();
+      redactor.redactText(text(length));
+      redactor.redactUrl(text(length));
+      redactBody(text(length));
+      const { user, system } = process.cpuUsage(startedAt);
+      return (user + system) / 1e6;
+    };
+    // A quadratic pattern needs minutes for so many characters.
+    expect(seconds(2_000_000)).toBeLessThan(15);
+  });
+});
+
+/** The value with each scalar replaced. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+}

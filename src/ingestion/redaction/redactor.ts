@@ -1,0 +1,244 @@
+import type { RequestRecord } from '../request-record.js';
+import { type JsonPathStep, advancePaths } from './json-path.js';
+import { type ScalarRewriter, rewriteScalars } from './json-scalars.js';
+import { MASK } from './mask.js';
+import { NAME_HINTS, PARAMETER_WORDS, SecretNames, canonicalName } from './secret-names.js';
+import {
+  FORM_HINTS,
+  SECRET_FORMS,
+  type SecretForm,
+  USER_INFO_HINT,
+  isCard,
+  redactForms,
+  redactNamedValues,
+  redactUrlAssignments,
+  redactUrlParameters,
+} from './secret-texts.js';
+
+/** What is redacted in addition to credentials, and what is not. */
+export interface RedactionOptions {
+  /** Names of headers, of parameters of URLs and forms, and paths of members in JSON bodies. */
+  headers: readonly string[];
+  queryParameters: readonly string[];
+  jsonPaths: readonly JsonPathStep[];
+  /** Which secrets are recognized by their form. */
+  forms: readonly SecretForm[];
+  /** Names that are left as they are. */
+  exceptions: readonly string[];
+}
+
+export const DEFAULT_REDACTION: RedactionOptions = {
+  headers: [],
+  queryParameters: [],
+  jsonPaths: [],
+  forms: SECRET_FORMS,
+  exceptions: [],
+};
+
+const NO_PATHS: ReadonlySet<JsonPathStep> = new Set();
+/** Characters of ASCII that JSON or a URL wrote as escapes: hints would not be found in them. */
+const ESCAPE_HINTS = ['\\\\u00[2-7]', '%[4-7][\\da-f]'];
+const JSON_BEGINNING = /^\s*[{["]/;
+/** Headers whose value is one URL, which may have spaces in the logs of servers. */
+const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
+/** JSON within strings of JSON. */
+const MAX_NESTED = 8;
+
+/** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
+interface BodyState {
+  readonly isSecret: boolean;
+  readonly paths: ReadonlySet<JsonPathStep>;
+}
+
+/** Where a scalar of captured data is. */
+type CaptureState =
+  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'own' }
+  | { readonly kind: 'pair'; name: string; isValue: boolean }
+  | { readonly kind: 'attributes'; readonly state: BodyState };
+
+const ROOT: CaptureState = { kind: 'root' };
+const HEADERS: CaptureState = { kind: 'headers' };
+const BODY: CaptureState = { kind: 'body' };
+const TEXT: CaptureState = { kind: 'text' };
+const OWN: CaptureState = { kind: 'own' };
+const PLAIN: BodyState = { isSecret: false, paths: NO_PATHS };
+const SECRET: BodyState = { isSecret: true, paths: NO_PATHS };
+const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
+
+/**
+ * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. A text that was
+ * redacted once stays unchanged when it is redacted again.
+ *
+ * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its form. Texts are
+ * searched first for a hint that they have any; most have none.
+ */
+export class Redactor {
+  /** Credentials only. */
+  static readonly standard = new Redactor(DEFAULT_REDACTION);
+
+  private readonly hints: RegExp;
+  private readonly names: SecretNames;
+  private readonly headers: SecretNames;
+  private readonly parameters: SecretNames;
+  private readonly forms: ReadonlySet<SecretForm>;
+  private readonly bodyRoot: BodyState;
+
+  /** @param options null: nothing is redacted */
+  constructor(options: RedactionOptions | null) {
+    const { headers, queryParameters, jsonPaths, forms, exceptions } = options ?? DEFAULT_REDACTION;
+    this.names = new SecretNames([], exceptions);
+    this.headers = new SecretNames(headers, exceptions);
+    this.parameters = new SecretNames([...PARAMETER_WORDS, ...queryParameters], exceptions);
+    this.forms = new Set(forms);
+    this.bodyRoot = { isSecret: false, paths: new Set(jsonPaths) };
+    const further = [...headers, ...queryParameters].map((name) =>
+      canonicalName(name).replaceAll('_', '[^a-z0-9]*'),
+    );
+    const hints = [
+      ...NAME_HINTS,
+      ...further,
+      ...jsonPaths.map(findHint),
+      ...forms.flatMap((form) => FORM_HINTS[form]),
+      USER_INFO_HINT,
+      ...ESCAPE_HINTS,
+    ];
+    this.hints = options === null ? /(?!)/ : new RegExp(hints.join('|'), 'i');
+  }
+
+  /** The record with its URL, path and captured data redacted. */
+  redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'captured_json'>>(record: R): R {
+    const url = this.redactUrl(record.url);
+    const path = this.redactPath(record.path);
+    const captured_json = this.redactCapture(record.captured_json);
+    if (url === record.url && path === record.path && captured_json === record.captured_json) return record;
+    return { ...record, url, path, captured_json };
+  }
+
+  redactUrl(url: string): string {
+    if (!this.hints.test(url)) return url;
+    const redacted = redactUrlParameters(url, this.parameters, (value) => this.redactText(value));
+    return redactForms(redactUrlAssignments(redacted, this.names), this.forms);
+  }
+
+  /** A path or the pattern of one, which is a name of the app: what stands beside a colon in it is no value. */
+  redactPath(path: string | null): string | null {
+    if (path === null || !this.hints.test(path)) return path;
+    return redactForms(
+      redactUrlParameters(path, this.parameters, (value) => value),
+      this.forms,
+    );
+  }
+
+  /** Any text: JSON or prose, a stack, a form. */
+  redactText(text: string): string {
+    return this.redactBody(text, PLAIN, 0);
+  }
+
+  /** The JSON text of attributes of a span, or of its events. */
+  redactAttributes(json: string): string {
+    if (!this.hints.test(json)) return json;
+    return rewriteScalars(json, ATTRIBUTES, this.captureRewriter) ?? this.redactPlain(json);
+  }
+
+  /** The `captured_json` of a request. */
+  private redactCapture(json: string): string {
+    if (!this.hints.test(json)) return json;
+    const rewritten = rewriteScalars(json, ROOT, this.captureRewriter);
+    if (rewritten === undefined) throw new Error('captured_json is not JSON');
+    return rewritten;
+  }
+
+  private redactHeader(name: string, value: string): string {
+    if (value !== '' && this.headers.has(name)) return MASK;
+    return URL_HEADER.test(name) ? this.redactUrl(value) : this.redactText(value);
+  }
+
+  private redactBody(text: string, root: BodyState, depth: number): string {
+    if (!this.hints.test(text)) return text;
+    const rewritten =
+      depth < MAX_NESTED && JSON_BEGINNING.test(text)
+        ? rewriteScalars(text, root, this.bodyRewriter(depth))
+        : undefined;
+    return rewritten ?? this.redactPlain(text);
+  }
+
+  private redactPlain(text: string): string {
+    return redactForms(redactNamedValues(text, this.names, this.parameters), this.forms);
+  }
+
+  private bodyRewriter(depth: number): ScalarRewriter<BodyState> {
+    return {
+      enter: (state, step) => this.enterBody(state, step),
+      mayRewrite: (raw, { isSecret }) => isSecret || this.hints.test(raw),
+      rewriteString: (text, { isSecret }) =>
+        isSecret && text !== '' ? MASK : this.redactBody(text, PLAIN, depth + 1),
+      rewriteBare: (raw, { isSecret }) => this.redactBare(raw, isSecret),
+    };
+  }
+
+  private enterBody(state: BodyState, step: string | number): BodyState {
+    if (state.isSecret) return state;
+    if (typeof step === 'string' && this.names.has(step)) return SECRET;
+    const paths = advancePaths(state.paths, step);
+    if (paths === null) return SECRET;
+    return paths === state.paths ? state : { isSecret: false, paths };
+  }
+
+  private redactBare(raw: string, isSecret: boolean): string {
+    const isNumber = /^-?\d/.test(raw);
+    return isNumber && (isSecret || (this.forms.has('card') && isCard(raw))) ? `"${MASK}"` : raw;
+  }
+
+  private readonly captureRewriter: ScalarRewriter<CaptureState> = {
+    enter: (state, step) => this.enterCapture(state, step),
+    mayRewrite: (raw, state) =>
+      state.kind === 'pair' ||
+      (state.kind === 'attributes' && state.state.isSecret) ||
+      (state.kind !== 'own' && this.hints.test(raw)),
+    rewriteString: (text, state) => {
+      if (state.kind === 'pair') {
+        if (state.isValue) return this.redactHeader(state.name, text);
+        state.name = text;
+        return text;
+      }
+      if (state.kind === 'body') return this.redactBody(text, this.bodyRoot, 0);
+      if (state.kind === 'text') return this.redactText(text);
+      if (state.kind !== 'attributes') return text;
+      return state.state.isSecret && text !== '' ? MASK : this.redactText(text);
+    },
+    // Numbers of the service's own members are times and lengths.
+    rewriteBare: (raw, state) =>
+      state.kind === 'attributes' ? this.redactBare(raw, state.state.isSecret) : raw,
+  };
+
+  private enterCapture(state: CaptureState, step: string | number): CaptureState {
+    switch (state.kind) {
+      case 'root':
+        if (step === 'request_headers' || step === 'response_headers') return HEADERS;
+        if (step === 'request_body_json' || step === 'response_body_json') return BODY;
+        return step === 'trace_id' ? OWN : TEXT;
+      case 'headers':
+        return { kind: 'pair', name: '', isValue: false };
+      case 'pair':
+        state.isValue = step === 1;
+        return state;
+      case 'text':
+        return step === 'attributes' ? ATTRIBUTES : state;
+      case 'attributes': {
+        const inner =
+          typeof step === 'string' && this.headers.has(step) ? SECRET : this.enterBody(state.state, step);
+        return inner === state.state ? state : { kind: 'attributes', state: inner };
+      }
+      case 'body':
+      case 'own':
+        return state;
+    }
+  }
+}
+
+/** A hint for what a path may lead to: its last name. */
+function findHint(first: JsonPathStep): string {
+  let hint = '';
+  for (let step: JsonPathStep | null = first; step !== null; step = step.next) hint = step.name ?? hint;
+  return hint.replaceAll(/[^\p{L}\p{N}]+/gu, '[^]{1,12}');
+}

@@ -1,0 +1,222 @@
+import { MASK } from './mask.js';
+import type { SecretNames } from './secret-names.js';
+
+/** Kinds of secrets that are recognized by their form. */
+export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;
+export type SecretForm = (typeof SECRET_FORMS)[number];
+
+/** Part of every secret of a form, in any case. */
+export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {
+  bearer: ['bearer', 'basic'],
+  jwt: ['eyJ'],
+  card: ['\\d(?:(?:[ +-]|%20)?\\d){12}'],
+};
+/** A user and a password in a URL, whose slashes JSON may escape. */
+export const USER_INFO_HINT = ':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@';
+
+/*
+ * Every pattern takes time linear in the text: what it repeats is bounded, or begins where nothing before it could be
+ * part of it.
+ */
+
+/** A parameter of a URL or of a form; the second pattern is for texts in which a URL ends at white space. */
+const URL_PARAMETER = /((?:^|[?&#;])([^?&#;=]{1,256})=)([^&#]+)/g;
+const PARAMETER = /((?:^|[?&#;])([^?&#;=\s"'<>]{1,256})=)([^&#\s"<>]+)/g;
+/** A name and what separates it from its value: `=`, `=>`, `%3D`, or a colon, behind a quote as in JSON or without one. */
+const NAME =
+  /(?:(?<![\w.[\]%-])|(?<=%[\dA-Fa-f]{2})|(?<=%)(?![\dA-Fa-f]{2}))([\w.[\]-]{1,256})(\\{0,8}["'])?([ \t]{0,4}(?:=>?(?!=)|:(?![:/]))[ \t]{0,4}|%(?:25){0,4}3[Dd])/g;
+const OPENING_QUOTE = /(\\{0,8})(["'])/y;
+const HEADER = /(?:authorization|cookie)$/i;
+const VALUES = {
+  afterEquals: /[^\s&"<>#]*/y,
+  afterColon: /[^\s&"'<>#,;)\]}]*/y,
+  encoded: /(?:(?!%(?:25){0,4}26)[^\s&"<>#])*/y,
+  header: /[^\r\n"]*/y,
+  parameter: /[^\r\n"&]*/y,
+};
+/** An element with text alone. */
+const ELEMENT =
+  /(<(?:[\w-]{1,64}:)?([\w.-]{1,64})(?:\s[^<>]{0,256})?>(?:<!\[CDATA\[)?)([^<]+?)(?=(?:\]\]>)?<\/(?:[\w-]{1,64}:)?\2\s{0,4}>)/g;
+/** A field of a form with several parts. */
+const PART = /(\bname="([^"\r\n]{1,128})"[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n)([^\r\n]+)/g;
+/** Values that say that there is none. */
+const NO_VALUES = new Set(['', MASK, 'null', 'undefined', 'None', 'nil', 'true', 'false']);
+
+/** Characters of a text that is no word or name. */
+const MIN_TOKEN = 20;
+const USER_INFO = /(:\/\/)([^\s/?#@"<>]{1,512})(?=@)/g;
+const BEARER = /\b(bearer(?:\s|\+|%20){1,4})([\w.~+/=-]{8,})/gi;
+const BASIC = /\b(basic(?:\s|\+|%20){1,4})([A-Za-z0-9+/]{6,}={0,2})/gi;
+const TOKEN_TEXT = /[\w-]*/y;
+const TOKEN_PARTS = /(?:\.[\w-]*){1,4}/y;
+const CARD =
+  /(?<![\w.])(?:\d{13,19}|\d{4}([ +-]|%20)\d{4}\1\d{4}\1\d{1,7}|3\d{3}([ +-]|%20)\d{6}\2\d{4,5})(?!\w|[.+-]\d)/g;
+/** Issuers of cards and the lengths of their numbers: a number of another one is an ID. */
+const ISSUERS =
+  /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|(?:6011|65|64[4-9]|62|35)\d{12,17}|(?:50|5[6-8]|6[37])\d{11,17})$/;
+
+/**
+ * Redacts parameters of a URL, also of one with spaces.
+ *
+ * @param redactValue for the decoded values of other parameters
+ */
+export function redactUrlParameters(
+  url: string,
+  parameters: SecretNames,
+  redactValue: (text: string) => string,
+): string {
+  return url.replace(URL_PARAMETER, (all: string, before: string, name: string, value: string) => {
+    if (parameters.has(decodeComponent(name))) return before + MASK;
+    if (!value.includes('%')) return all;
+    const decoded = decodeComponent(value);
+    const redacted = redactValue(decoded);
+    return redacted === decoded ? all : before + encodeURIComponent(redacted);
+  });
+}
+
+/** Redacts values behind an equals sign, which may be encoded, wherever they are in a URL. */
+export function redactUrlAssignments(url: string, names: SecretNames): string {
+  return redactAssignments(url, names, false);
+}
+
+/** Redacts values that stand beside a name: parameters, members of JSON, headers, elements of XML, parts of forms. */
+export function redactNamedValues(text: string, names: SecretNames, parameters: SecretNames): string {
+  const replaceBy =
+    (which: SecretNames) =>
+    (all: string, before: string, name: string, value: string): string =>
+      !isNoValue(value) && which.has(decodeComponent(name)) ? before + MASK : all;
+  let redacted = text.replace(PARAMETER, replaceBy(parameters));
+  if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
+  if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
+  return redactAssignments(redacted, names, true);
+}
+
+/** Redacts by form. */
+export function redactForms(text: string, forms: ReadonlySet<SecretForm>): string {
+  let redacted = text.includes('://') ? text.replace(USER_INFO, maskUserInfo) : text;
+  if (forms.has('bearer'))
+    redacted = redacted
+      .replace(BEARER, (all: string, scheme: string, token: string) =>
+        isLikelyToken(token) ? scheme + MASK : all,
+      )
+      .replace(BASIC, (all: string, scheme: string, token: string) =>
+        Buffer.from(token, 'base64').includes(':') ? scheme + MASK : all,
+      );
+  if (forms.has('jwt')) redacted = redactWebTokens(redacted);
+  return forms.has('card') ? redacted.replace(CARD, (number) => (isCard(number) ? MASK : number)) : redacted;
+}
+
+/** Whether a number, with or without separators, is one of a card: by its issuer, length and check digit (ISO/IEC 7812-1). */
+export function isCard(text: string): boolean {
+  const digits = text.replaceAll('%20', '').replace(/\D/g, '');
+  return ISSUERS.test(digits) && isLuhn(digits);
+}
+
+function isLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let position = 0; position < digits.length; position++) {
+    const digit = Number(digits[digits.length - 1 - position]);
+    const weighted = position % 2 === 1 ? 2 * digit : digit;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
+}
+
+function redactAssignments(text: string, names: SecretNames, hasColons: boolean): string {
+  let redacted = '';
+  let done = 0;
+  NAME.lastIndex = 0;
+  for (let match = NAME.exec(text); match !== null; match = NAME.exec(text)) {
+    const [all, name = '', quote = '', separator = ''] = match;
+    const isEncoded = separator.startsWith('%');
+    const isColon = separator.includes(':');
+    // `/v1/token:verify` is a path.
+    if (isColon && (!hasColons || (quote === '' && text[match.index - 1] === '/'))) continue;
+    if (!names.has(name)) continue;
+    const start = match.index + all.length;
+    const value = findValue(text, start, isEncoded, isColon, HEADER.test(name));
+    NAME.lastIndex = Math.max(value.next, start);
+    if (isNoValue(text.slice(value.start, value.end))) continue;
+    redacted += text.slice(done, value.start) + MASK;
+    done = value.end;
+  }
+  return done === 0 ? text : redacted + text.slice(done);
+}
+
+/** Whether a value is none, also with the punctuation of a sentence or a call behind it. */
+function isNoValue(value: string): boolean {
+  return value.length < 16 && NO_VALUES.has(value.replace(/[,;)\]}]+$/, ''));
+}
+
+/** Where a value begins and ends, and where the text goes on; quotes are no part of it. */
+function findValue(text: string, start: number, isEncoded: boolean, isColon: boolean, isHeader: boolean) {
+  OPENING_QUOTE.lastIndex = start;
+  const [opening = '', backslashes = '', quote = ''] = OPENING_QUOTE.exec(text) ?? [];
+  if (opening !== '') {
+    const first = start + opening.length;
+    const end = findSameQuote(text, first, backslashes, quote);
+    return { start: first, end, next: end + opening.length };
+  }
+  const pattern = isHeader
+    ? isColon
+      ? VALUES.header
+      : VALUES.parameter
+    : isEncoded
+      ? VALUES.encoded
+      : isColon
+        ? VALUES.afterColon
+        : VALUES.afterEquals;
+  pattern.lastIndex = start;
+  const end = start + (pattern.exec(text)?.[0].length ?? 0);
+  return { start, end, next: end };
+}
+
+/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the text if there is none. */
+function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
+  for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
+    let before = 0;
+    while (at - 1 - before >= from && text[at - 1 - before] === '\\') before++;
+    const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
+    if (isClosing) return at - (backslashes === '' ? 0 : before);
+  }
+  return text.length;
+}
+
+/** JSON Web Tokens, signed or encrypted: parts in Base64 of which the first is an object. */
+function redactWebTokens(text: string): string {
+  let redacted = '';
+  let done = 0;
+  for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
+    TOKEN_TEXT.lastIndex = at;
+    TOKEN_TEXT.exec(text);
+    const end = TOKEN_TEXT.lastIndex;
+    TOKEN_PARTS.lastIndex = end;
+    const parts = TOKEN_PARTS.exec(text)?.[0] ?? '';
+    if (end - at >= 10 && parts.length > 2) {
+      redacted += text.slice(done, at) + MASK;
+      done = end + parts.length;
+    }
+    // A later beginning within the same text would not be followed by other parts.
+    at = end + parts.length;
+  }
+  return done === 0 ? text : redacted + text.slice(done);
+}
+
+function maskUserInfo(all: string, before: string, user: string): string {
+  return user.includes(':') || user.length >= MIN_TOKEN ? before + MASK : all;
+}
+
+/** Prose may follow the word `bearer`. */
+function isLikelyToken(text: string): boolean {
+  return /\d/.test(text) || text.length >= MIN_TOKEN;
+}
+
+/** The text itself if it is not encoded. */
+function decodeComponent(text: string): string {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,50 @@
+import { appendFileSync, writeSync } from 'node:fs';
+import { Injectable, Logger } from '@nestjs/common';
+import { type Logger as Pino, pino } from 'pino';
+import type { Account, OperationId } from '../common/account.js';
+import { RequestContext } from '../common/request-context.js';
+import { Config } from '../config/config.js';
+import { serviceUnavailable } from '../http/api-error.js';
+
+/** What was read: IDs, times and names of fields; nothing of the data. */
+type ReadTarget = Readonly<Record<string, string | number>>;
+
+/** Writes an audit line for each read of headers and bodies of requests, if `AUDIT_READS` is on (docs/security.md#audit). */
+@Injectable()
+export class ReadAudit {
+  private readonly log = new Logger(ReadAudit.name);
+  private readonly logger: Pino | undefined;
+
+  constructor({ auditReads, auditLog }: Config) {
+    if (!auditReads) return;
+    const output = {
+      write: (line: string) => {
+        writeLine(line, auditLog);
+      },
+    };
+    this.logger = pino({ base: null }, output);
+  }
+
+  /**
+   * Writes the line synchronously, before the data is sent.
+   *
+   * @throws ApiError 503 if the line cannot be written, so that the data is not sent
+   */
+  write(operation: OperationId, { keyIdentifier: key, teamId: team_id }: Account, target: ReadTarget): void {
+    const { requestId: request_id, logFields } = RequestContext.current ?? {};
+    const tool = logFields?.tool;
+    const reader = { key, team_id, request_id, ...(tool !== undefined && { tool }) };
+    try {
+      this.logger?.info({ audit: `read.${operation}`, ...reader, ...target, outcome: 'ok' }, 'audit');
+    } catch (error) {
+      this.log.error(error);
+      throw serviceUnavailable();
+    }
+  }
+}
+
+/** Opens the file for each line, so that it can be rotated. */
+function writeLine(line: string, file: string | undefined): void {
+  if (file === undefined) writeSync(process.stderr.fd, line);
+  else appendFileSync(file, line, { mode: 0o600 });
+}

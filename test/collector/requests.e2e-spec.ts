@@ -1,0 +1,265 @@
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { Importer } from '../../src/ingestion/files/importer.js';
+import { eventually } from '../setup/eventually.js';
+import { Client, TestService } from './setup/collector.js';
+
+const MIB = 1024 * 1024;
+const SUMMARY = { read: 2, imported: 2, duplicates: 0, rejected: 0, logged: 2, reasons: [] };
+
+let service: TestService;
+let client: Client;
+let token: string;
+
+beforeAll(async () => {
+  service = await TestService.start({ COLLECTOR_MAX_REQUESTS_MB: '1', AUTH_FAILURES_PER_MINUTE: '1000000' });
+});
+
+afterAll(() => service.stop());
+
+beforeEach(async () => {
+  [client, token] = await createApp();
+});
+
+async function createApp(): Promise<[Client, string]> {
+  const created = await service.tenant();
+  return [created, (await service.api.admin.createWriteToken(created.tenant.appId)).token];
+}
+
+let nth = 0;
+
+/** A request; each is another one. */
+function line(members: object = {}): string {
+  const timestamp = new Date(Date.now() - 60_000 - nth++).toISOString();
+  const url = 'https://shop.example.com/orders/1';
+  return JSON.stringify({
+    timestamp,
+    method: 'GET',
+    url,
+    path: '/orders/{id}',
+    status_code: 200,
+    ...members,
+  });
+}
+
+const lines = (count: number, members?: object) => Array.from({ length: count }, () => line(members));
+
+async function send(body: string | Buffer, headers: Record<string, string> = {}, query = '') {
+  const response = await fetch(`${service.collector.url}/v1/requests${query}`, {
+    method: 'POST',
+    body,
+    headers: { authorization: `Bearer ${token}`, ...headers },
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  };
+}
+
+/** Begins a body and leaves it open. */
+function begin(body: string | Buffer, of = token, headers: Record<string, string> = {}) {
+  const outgoing = request(`${service.collector.url}/v1/requests`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${of}`, ...headers },
+  });
+  const response = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  // Of a request that its test breaks off.
+  response.catch(() => undefined);
+  outgoing.write(body);
+  return { outgoing, response };
+}
+
+const readLogs = async () => (await client.tenant.logs({ limit: 1000 })).data;
+
+async function endAndRead({
+  outgoing,
+  response,
+}: {
+  outgoing: ClientRequest;
+  response: Promise<[IncomingMessage]>;
+}) {
+  outgoing.end();
+  const [incoming] = await response;
+  incoming.resume();
+  return incoming.statusCode;
+}
+
+describe('POST /v1/requests', () => {
+  it('stores the requests of a body, and the same body again changes nothing', async () => {
+    const body = lines(2, { consumer: 'acme', response_time_ms: 12 }).join('\n');
+    expect(await send(body)).toMatchObject({ status: 200, body: SUMMARY });
+    expect(await send(body)).toMatchObject({ status: 200, body: { imported: 0, duplicates: 2 } });
+    expect(await readLogs()).toMatchObject([
+      { env: 'prod', path: '/orders/{id}', consumer: 'acme', response_time_ms: 12 },
+      { env: 'prod', path: '/orders/{id}', consumer: 'acme' },
+    ]);
+    const { data } = await client.tenant.traffic();
+    expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(2);
+  });
+
+  it('takes gzip, the environment and the name of the source', async () => {
+    const body = gzipSync(`${lines(2).join('\n')}\n`);
+    const gzip = { 'content-encoding': 'gzip' };
+    expect(await send(body, gzip, '?env=staging&source=node-1')).toMatchObject({
+      status: 200,
+      body: SUMMARY,
+    });
+    expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { imported: 2 } });
+    expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { duplicates: 2 } });
+    expect(new Set((await readLogs()).map(({ env }) => env))).toEqual(new Set(['staging']));
+  });
+
+  it('takes times as log shippers write them', async () => {
+    const at = new Date(Date.now() - 60_000).toISOString().slice(0, 19);
+    const body = [`${at}.123456789Z`, `${at}.123456Z`, `${at}+00:00`].map((timestamp) => line({ timestamp }));
+    expect(await send(body.join('\n'))).toMatchObject({ status: 200, body: { imported: 3, rejected: 0 } });
+  });
+
+  it('takes another format of the file import where it is named', async () => {
+    const time_iso8601 = new Date(Date.now() - 60_000).toISOString();
+    const nginx = {
+      time_iso8601,
+      request_method: 'GET',
+      request_uri: '/orders/7',
+      status: '200',
+      request_time: '0.2',
+    };
+    expect(await send(JSON.stringify(nginx), {}, '?format=nginx')).toMatchObject({ body: { imported: 1 } });
+    expect(await readLogs()).toMatchObject([{ method: 'GET', response_time_ms: 200 }]);
+  });
+
+  it('recognizes the requests of a file import', async () => {
+    const [one = '', two = ''] = lines(2);
+    const options = { appId: client.tenant.appId, env: 'prod', source: '', now: Date.now() };
+    const importer = new Importer(service.api.writer, options);
+    await importer.add([{ number: 1, text: one }]);
+    await importer.end();
+    expect(await send(`${one}\n${two}`)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
+  });
+
+  it('stores the valid lines and returns why the others are rejected', async () => {
+    const body = [line(), '{"method":"GET"}', 'no JSON', line({ client_ip: 7 }), '{"method":"GET"}', ''].join(
+      '\n',
+    );
+    const response = await send(body);
+    expect(response).toMatchObject({
+      status: 200,
+      body: { read: 5, imported: 2, rejected: 3, ignored_members: { client_ip: 1 } },
+    });
+    expect(response.body.reasons).toEqual([
+      { reason: expect.stringContaining('timestamp') as string, count: 2, lines: [2, 5] },
+      { reason: 'line: must be a JSON object', count: 1, lines: [3] },
+    ]);
+  });
+
+  it('returns 200 for a body without lines', async () => {
+    expect(await send('')).toMatchObject({ status: 200, body: { read: 0, imported: 0, reasons: [] } });
+  });
+
+  it.each([
+    [
+      'no line that is valid',
+      422,
+      'no JSON\n{}',
+      {},
+      '',
+      'line: must be a JSON object (line 1; all 2 lines are rejected)',
+    ],
+    ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
+    ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
+    ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
+    ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],
+    ['bytes that are not gzip', 400, line(), { 'content-encoding': 'gzip' }, '', /^body: must be gzip/],
+    ['no token', 401, line(), { authorization: '' }, '', /^Write token missing/],
+    [
+      'an unknown token',
+      401,
+      line(),
+      { authorization: `Bearer apt_${'x'.repeat(24)}` },
+      '',
+      /^Write token unknown/,
+    ],
+  ])('rejects %s with %i', async (_, status, body, headers, query, detail) => {
+    const response = await send(body, headers, query);
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({
+      detail: typeof detail === 'string' ? detail : expect.stringMatching(detail),
+    });
+    expect(await readLogs()).toEqual([]);
+  });
+
+  it('rejects other methods with 405', async () => {
+    const response = await fetch(`${service.collector.url}/v1/requests`);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+
+  it('rejects the requests of a disabled app with 403', async () => {
+    await service.api.store.command(
+      `INSERT INTO apps_v1 SELECT * REPLACE (true AS disabled, now64(6) AS updated_at) FROM apps_v1 FINAL WHERE id = ${client.tenant.appId}`,
+    );
+    expect((await send(line())).status).toBe(403);
+  });
+
+  describe('a body beyond the limit', () => {
+    const padded = () => line({ url: `https://shop.example.com/?${'x'.repeat(2_000)}` });
+    const tooMany = () => Array.from({ length: 600 }, padded).join('\n');
+
+    it('is rejected with 413 by its length, before it is read', async () => {
+      const { response } = begin('', token, { 'content-length': String(MIB + 1) });
+      const [{ statusCode }] = await response;
+      expect(statusCode).toBe(413);
+    });
+
+    it('is rejected with 413 in chunks, and its first part is stored', async () => {
+      const body = tooMany();
+      const opened = begin(body.slice(0, MIB / 2));
+      opened.outgoing.write(body.slice(MIB / 2));
+      expect(await endAndRead(opened)).toBe(413);
+      const stored = await readLogs();
+      expect(stored.length).toBeGreaterThan(100);
+      const half = body.split('\n').slice(0, 300).join('\n');
+      expect((await send(half)).body).toMatchObject({ read: 300, rejected: 0 });
+    });
+
+    it('is rejected with 413 by its unpacked size', async () => {
+      const gzip = { 'content-encoding': 'gzip' };
+      expect((await send(gzipSync(tooMany()), gzip)).status).toBe(413);
+      const bomb = gzipSync(Buffer.alloc(20 * MIB, '\n'));
+      expect(bomb.length).toBeLessThan(MIB);
+      expect((await send(bomb, gzip)).status).toBe(413);
+    });
+  });
+
+  it('stores the lines before the end of a body that breaks off', async () => {
+    const { outgoing } = begin(`${line()}\n${line()}\n{"method":`);
+    await eventually(async () => (await send('')).status === 429);
+    outgoing.destroy();
+    await eventually(async () => (await readLogs()).length === 2);
+  });
+
+  it('stores the lines before the end of truncated gzip', async () => {
+    const whole = gzipSync(lines(500).join('\n'));
+    const response = await send(whole.subarray(0, whole.length - 100), { 'content-encoding': 'gzip' });
+    expect(response.status).toBe(400);
+    expect((await readLogs()).length).toBeGreaterThan(100);
+  });
+
+  it('rejects a second body of an app at once with 429, and not that of another app', async () => {
+    const opened = begin(`${line()}\n`);
+    await eventually(async () => (await send('')).status === 429);
+    const second = await send(line());
+    expect([second.status, second.headers.get('retry-after')]).toEqual([429, '1']);
+    const [, neighbour] = await createApp();
+    expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
+    expect(await endAndRead(opened)).toBe(200);
+  });
+
+  it('rejects a body that stalls with 408, and its lines are stored', async () => {
+    const { response } = begin(`${line()}\n`);
+    const [{ statusCode }] = await response;
+    expect(statusCode).toBe(408);
+    expect(await readLogs()).toHaveLength(1);
+  });
+});
