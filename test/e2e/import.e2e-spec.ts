@@ -160,6 +160,19 @@ describe('an import', () => {
     },
   );
 
+  it('passes on rejected entries of W3C logs behind the line that names their fields', async () => {
+    const tenant = await Tenant.create(app);
+    const [fields, later] = ['#Fields: date time cs-method cs-uri-stem sc-status', '#Fields: date time'];
+    const [date, time] = new Date(Date.now() - 60 * SECOND).toISOString().slice(0, 19).split('T');
+    const valid = `${date} ${time} GET /w3c 200`;
+    const rejected: string[] = [];
+    await bring(tenant, ['#Version: 1.0', fields, 'a', valid, 'b', '#Remark: x', later, 'c'], {
+      onRejected: ({ text }) => rejected.push(text!),
+    });
+    expect(rejected).toEqual([fields, 'a', 'b', later, 'c']);
+    expect(await bring(tenant, [fields, valid])).toMatchObject({ imported: 0, duplicates: 1 });
+  });
+
   it('leaves out what cannot be read, and counts it by name', async () => {
     const tenant = await Tenant.create(app);
     const timestamp = new Date(Date.now() - 60 * SECOND).toISOString();
