@@ -24,7 +24,8 @@ import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
-  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration.';
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
+  '130 or 143 an import was stopped.';
 
 const COMMANDS = [
   migrateCommand,

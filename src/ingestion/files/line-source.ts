@@ -31,6 +31,7 @@ class NotTextError extends Error {}
 /** The lines of a file or of standard input, plain or compressed with gzip, zstd or bzip2, in batches and in bounded memory. Read it once. */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
+  private hasStopped = false;
 
   private constructor(
     private readonly label: string,
@@ -76,19 +77,31 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return this.read;
   }
 
+  /** Whether `stop` was called before the end. */
+  get isStopped(): boolean {
+    return this.hasStopped;
+  }
+
+  /** Ends the lines, also while the source has none, and without an error. */
+  stop(): void {
+    this.hasStopped = true;
+    this.input.destroy();
+  }
+
   /** Yields every complete line; then throws LineSourceError if the source is truncated. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
     const splitter = new LineSplitter(this.maxLineBytes, Infinity, this.onTooLong);
     try {
       for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {
+      if (this.hasStopped) return;
       if (error instanceof NotTextError)
         throw new LineSourceError(`Cannot read ${this.label}: ${error.message}`);
       throw new LineSourceError(`Cannot read ${this.label} to its end: ${describeError(error)}`);
     } finally {
       this.input.destroy();
     }
-    yield* toBatches(splitter.end());
+    if (!this.hasStopped) yield* toBatches(splitter.end());
   }
 
   private async *bytes(): AsyncGenerator<Buffer> {
@@ -197,7 +210,8 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged',
 };
 
-function describeError(error: unknown): string {
+/** Why a file cannot be read, as one clause. */
+export function describeError(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return REASONS[code] ?? message;
 }
