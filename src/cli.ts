@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { formatStartupError, loadEnvFile } from './bootstrap/run.js';
 import { printMessage } from './cli/output.js';
 import { createProgram } from './cli/program.js';
+import { StoppedError } from './cli/stop-signal.js';
 
 try {
   loadEnvFile();
@@ -10,6 +11,6 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) throw error;
   const { line, exitCode } = formatStartupError(error);
-  printMessage(`error: ${line}`);
-  process.exitCode = exitCode;
+  printMessage(error instanceof StoppedError ? line : `error: ${line}`);
+  process.exitCode = error instanceof StoppedError ? error.exitCode : exitCode;
 }

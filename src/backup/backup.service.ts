@@ -48,17 +48,29 @@ export class BackupService {
     onProgress: OnProgress,
   ): Promise<Contents> {
     const id = randomUUID();
-    const contents = await new WriteGate(coordinator).pause(async () => {
+    const progress = { hasBegun: false };
+    const beginPaused = async () => {
       // Not through the gate, which is closed.
       await new BatchLog(this.repository.store).recover(0);
       const stored = await this.repository.readStored();
       await begin(CANNOT_CREATE, () => this.repository.beginBackup(id, database, place, base));
+      progress.hasBegun = true;
       // Files are written once all parts are noted.
       const hasNoted = ({ status, files, entries }: Operation) =>
         !RUNNING.has(status) || files > 0 || entries > 0;
       await this.await(id, hasNoted, POLL_BEGIN_MS, onProgress);
       return stored;
-    });
+    };
+    let contents;
+    try {
+      contents = await new WriteGate(coordinator).pause(beginPaused);
+    } catch (error) {
+      if (!progress.hasBegun) throw error;
+      // The engine goes on with it; what it writes is not consistent.
+      await this.finish(CANNOT_CREATE, id, onProgress).catch(() => undefined);
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new BackupError(`The backup is not consistent, and must be removed: ${reason}`, { cause: error });
+    }
     await this.finish(CANNOT_CREATE, id, onProgress);
     return contents;
   }

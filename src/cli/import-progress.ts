@@ -7,6 +7,8 @@ const LINE_EVERY_MS = 5_000;
 export class ImportProgress {
   private readonly bar?: SingleBar;
   private lastPrintedAt = Date.now();
+  /** Bytes of the files before. */
+  private before = 0;
 
   /**
    * @param totalBytes size of the source, or of the measure of the progress; null when it is not known.
@@ -30,12 +32,19 @@ export class ImportProgress {
     this.bar.start(totalBytes, 0, { lines: 0 });
   }
 
-  update(bytesRead: number, lines: number): void {
+  /** @param inFile bytes read of the file, or of the measure of the progress */
+  update(inFile: number, lines: number): void {
+    const bytesRead = this.before + inFile;
     this.bar?.update(bytesRead, { lines });
     if (this.bar || Date.now() - this.lastPrintedAt < LINE_EVERY_MS) return;
     this.lastPrintedAt = Date.now();
     const share = this.totalBytes ? ` (${Math.floor((100 * bytesRead) / this.totalBytes)}%)` : '';
     printMessage(`${lines} ${this.unit} ${this.done}${share}`);
+  }
+
+  /** What follows is progress of another file. */
+  endFile(bytesRead: number): void {
+    this.before += bytesRead;
   }
 
   stop(): void {

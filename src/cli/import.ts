@@ -1,17 +1,23 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
+import { AdminError, AdminService } from '../admin/admin.service.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
-import { type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
+import {
+  type FileSummary,
+  type ImportSummary,
+  Importer,
+  latestTimestamp,
+} from '../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
-import { LineSource } from '../ingestion/files/line-source.js';
+import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
+import { type SourceFile, findSourceFiles } from '../ingestion/files/source-files.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/request-format.js';
 import { Redactor } from '../ingestion/redaction/redactor.js';
@@ -21,6 +27,7 @@ import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
 import { printMessage, printResult } from './output.js';
 import { RejectsFile } from './rejects-file.js';
+import { StopSignal } from './stop-signal.js';
 import { withStore } from './with-store.js';
 
 interface ImportCommandOptions {
@@ -40,6 +47,27 @@ class NothingImportedError extends Error {
   override readonly name = 'NothingImportedError';
 }
 
+/** Of several files, some could not be read; each has been named. */
+class UnreadFilesError extends Error {
+  override readonly name = 'UnreadFilesError';
+}
+
+/** What became of a file. */
+interface FileResult {
+  readonly path: string;
+  readonly format?: RequestFormat | undefined;
+  /** Complete at the end of the import. */
+  counts?: FileSummary;
+  /** Number of the last line that was read. */
+  lastLine?: number | undefined;
+  /** A signal stopped it before its end. */
+  isStopped?: boolean;
+  /** Why it was not read to its end. */
+  error?: LineSourceError;
+  /** Why it was left out. */
+  readonly note?: string;
+}
+
 const STANDARD_INPUT = '-';
 /** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
 const HEAP_GROWING = '--heap-growing-percent=40';
@@ -51,11 +79,13 @@ const IDENTITY =
 const EXAMPLES = `
 Examples:
   request-analytics import access.log.gz --app 1
+  request-analytics import /var/log/nginx --app 1
+  request-analytics import access.log access.log.1 access.log.2.gz --app 1
   request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
   request-analytics import requests.ndjson --app 1 --env staging
   request-analytics import u_ex261120.log --app 1 --format w3c --consumer-from user
   request-analytics import access.log --app 1 --rejects rejected.log
-  zstd -dc access.log.zst | request-analytics import - --app 1
+  xz -dc access.log.xz | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
 
 ${IDENTITY}`;
@@ -63,8 +93,11 @@ ${IDENTITY}`;
 export function importCommand(program: Command): void {
   program
     .command('import')
-    .description('import requests from a file; can be repeated, requests already in the store are skipped')
-    .argument('<file>', 'NDJSON or an access log, plain or gzip; - for standard input')
+    .description('import requests from files; can be repeated, requests already in the store are skipped')
+    .argument(
+      '<files...>',
+      'NDJSON or access logs, plain or compressed with gzip, zstd or bzip2, or directories of them; - for standard input',
+    )
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
@@ -74,12 +107,14 @@ export function importCommand(program: Command): void {
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
     .option('--rejects <file>', 'new file for the rejected lines, as they were')
     .addHelpText('after', EXAMPLES)
-    .action((file: string, options: ImportCommandOptions) =>
-      runAudited('import', { app_id: options.app, env: options.env }, () => run(file, options)),
+    .action((paths: string[], options: ImportCommandOptions) =>
+      runAudited('import', { app_id: options.app, env: options.env }, () => run(paths, options)),
     );
 }
 
-function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> {
+function run(paths: readonly string[], options: ImportCommandOptions): Promise<AuditTarget> {
+  if (paths.length > 1 && paths.includes(STANDARD_INPUT))
+    throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store, { coordinator, isShared }) => {
     await new AdminService(store).requireApp(options.app);
@@ -88,38 +123,53 @@ function run(file: string, options: ImportCommandOptions): Promise<AuditTarget> 
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
     for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
-    const { read, imported, duplicates, rejected, logged } = await importFile(file, options, writer).finally(
-      () => writer.close(),
-    );
+    const { read, imported, duplicates, rejected, logged } = await importPaths(
+      paths,
+      options,
+      writer,
+    ).finally(() => writer.close());
     return { read, imported, duplicates, rejected, logged };
   });
 }
 
-async function importFile(
-  file: string,
+async function importPaths(
+  paths: readonly string[],
   options: ImportCommandOptions,
   writer: RequestsWriter,
 ): Promise<ImportSummary> {
-  if (file !== STANDARD_INPUT || options.shiftTo === undefined) return importFrom(file, options, writer);
-  // The last time is known only at the end, so the lines are read twice.
-  const directory = await mkdtemp(join(tmpdir(), 'request-analytics-import-'));
+  const stop = new StopSignal();
   try {
-    const copy = join(directory, 'standard-input');
-    await pipeline(process.stdin, createWriteStream(copy));
-    return await importFrom(copy, options, writer);
+    if (paths[0] !== STANDARD_INPUT)
+      return await importFiles(await findSourceFiles(paths, options.format), options, writer, stop);
+    if (options.shiftTo === undefined)
+      return await importFiles([{ path: STANDARD_INPUT, bytes: null }], options, writer, stop);
+    // The last time is known only at the end, so the lines are read twice.
+    const directory = await mkdtemp(join(tmpdir(), 'request-analytics-import-'));
+    try {
+      const path = join(directory, 'standard-input');
+      try {
+        await pipeline(process.stdin, createWriteStream(path), { signal: stop.signal });
+      } catch (error) {
+        if (stop.signal.aborted) throw stop.createError('before the first line. Nothing was imported.');
+        throw error;
+      }
+      return await importFiles([{ path, bytes: (await stat(path)).size }], options, writer, stop);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    stop.close();
   }
 }
 
-async function importFrom(
-  file: string,
+async function importFiles(
+  files: readonly SourceFile[],
   options: ImportCommandOptions,
   writer: RequestsWriter,
+  stop: StopSignal,
 ): Promise<ImportSummary> {
   const { app, env, source, format, baseUrl, consumerFrom, shiftTo } = options;
-  const shiftMs = shiftTo === undefined ? 0 : await shiftFor(file, shiftTo, format);
-  const now = Date.now();
+  const shiftMs = shiftTo === undefined ? 0 : await shiftFor(files, shiftTo, format, stop);
   const importer = new Importer(writer, {
     appId: app,
     env,
@@ -128,16 +178,17 @@ async function importFrom(
     baseUrl,
     consumerFrom,
     shiftMs,
-    now,
+    now: Date.now(),
     onRejected: (line) => rejects?.add(line),
   });
-  const lineSource = await LineSource.open(file, undefined, (piece) => rejects?.addPiece(piece));
   const rejects = options.rejects === undefined ? undefined : new RejectsFile(options.rejects);
-  const progress = new ImportProgress(lineSource.totalBytes);
+  const progress = new ImportProgress(sumBytes(files));
+  const results: FileResult[] = [];
   try {
-    for await (const lines of lineSource) {
-      await importer.add(lines);
-      progress.update(lineSource.bytesRead, importer.summary.read);
+    for (const file of files) {
+      if (stop.signal.aborted) break;
+      const label = files.length > 1 ? file.path : undefined;
+      results.push(await importFile(file, label, importer, { rejects, progress, stop }));
     }
   } finally {
     // Also for a truncated source: the lines before the end are in the store.
@@ -145,20 +196,98 @@ async function importFrom(
       progress.stop();
       rejects?.close();
     });
-    printResult(summary);
+    printResult(files.length > 1 ? { ...summary, files: results.map(toFigures) } : summary);
     report(summary, importer.rejectedLines.list());
   }
-  const { read, rejected } = importer.summary;
+  checkResults(files, results, importer.summary, stop);
+  return importer.summary;
+}
+
+async function importFile(
+  { path, error, isForeign }: SourceFile,
+  label: string | undefined,
+  importer: Importer,
+  {
+    rejects,
+    progress,
+    stop,
+  }: { rejects: RejectsFile | undefined; progress: ImportProgress; stop: StopSignal },
+): Promise<FileResult> {
+  if (error) return { path, error };
+  if (isForeign) return { path, note: 'left out, because none of its first lines is a request' };
+  const result: FileResult = { path };
+  try {
+    const lineSource = await LineSource.open(path, undefined, (piece) => rejects?.addPiece(piece));
+    stop.onStop(() => {
+      lineSource.stop();
+    });
+    result.counts = importer.startFile(label);
+    for await (const lines of lineSource) {
+      await importer.add(lines);
+      result.lastLine = lines.at(-1)?.number;
+      progress.update(lineSource.bytesRead, importer.summary.read);
+    }
+    if (lineSource.isStopped) result.isStopped = true;
+    progress.endFile(lineSource.bytesRead);
+  } catch (failure) {
+    if (!(failure instanceof LineSourceError)) throw failure;
+    result.error = failure;
+  }
+  return { ...result, format: importer.format };
+}
+
+/**
+ * Fails when a signal stopped the import, a file was not read to its end, or nothing was imported.
+ *
+ * @throws StoppedError, LineSourceError, UnreadFilesError, NothingImportedError
+ */
+function checkResults(
+  files: readonly SourceFile[],
+  results: readonly FileResult[],
+  { read, rejected }: ImportSummary,
+  stop: StopSignal,
+) {
+  for (const { path, note } of results) if (note !== undefined) printMessage(`${path}: ${note}`);
+  const last = results.at(-1);
+  if (last?.isStopped || results.length < files.length)
+    throw stop.createError(
+      `${describePlace(last)}. What was read is stored; the same command adds the rest.`,
+    );
+  const failures = results.flatMap(({ error }) => error ?? []);
+  const [failure] = failures;
+  if (failure) {
+    if (files.length === 1) throw failure;
+    for (const { message } of failures) printMessage(message);
+    throw new UnreadFilesError(`${failures.length} of ${files.length} files could not be read to their end`);
+  }
+  if (results.every(({ note }) => note !== undefined))
+    throw new NothingImportedError('nothing was imported: no file has a request among its first lines');
   if (read > 0 && rejected === read)
     throw new NothingImportedError(`nothing was imported: all lines were rejected (${count(read)})`);
-  return importer.summary;
+}
+
+function describePlace(last: FileResult | undefined): string {
+  if (last === undefined) return 'before the first file';
+  const name = last.path === STANDARD_INPUT ? 'standard input' : last.path;
+  return last.isStopped ? `at line ${count(last.lastLine ?? 0)} of ${name}` : `after ${name}`;
+}
+
+function toFigures({ path, format, counts, note, error }: FileResult): object {
+  const problem = error?.message ?? note;
+  return { file: path, format: format ?? null, ...counts, ...(problem !== undefined && { problem }) };
+}
+
+function sumBytes(files: readonly SourceFile[]): number | null {
+  const sizes = files.map(({ bytes, isForeign }) => (isForeign ? 0 : bytes));
+  return sizes.reduce((sum, size) => (sum === null || size === null ? null : sum + size), 0);
 }
 
 /** Prints the messages about an import, in addition to its numbers. */
 function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
-  for (const { reason, count: lines, first } of rejections.slice(0, REASONS_SHOWN)) {
-    const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}`;
+  for (const { reason, count: lines, first, file } of rejections.slice(0, REASONS_SHOWN)) {
+    const place = file === undefined ? '' : ` of ${file}`;
+    const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}${place}`;
     if (lines === 1) printMessage(`1 line rejected: ${reason} (line ${numbers})`);
     else printMessage(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
   }
@@ -183,8 +312,22 @@ function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
 
 const count = (number: number) => number.toLocaleString('en');
 
-async function shiftFor(file: string, target: number, format?: RequestFormat): Promise<number> {
-  const latest = await latestTimestamp(await LineSource.open(file), format);
+async function shiftFor(
+  files: readonly SourceFile[],
+  target: number,
+  format: RequestFormat | undefined,
+  stop: StopSignal,
+): Promise<number> {
+  let latest: number | undefined;
+  for (const { path, error, isForeign } of files) {
+    if (error || isForeign || stop.signal.aborted) continue;
+    const lineSource = await LineSource.open(path);
+    stop.onStop(() => {
+      lineSource.stop();
+    });
+    const last = await latestTimestamp(lineSource, format);
+    if (last !== undefined) latest = Math.max(latest ?? -Infinity, last);
+  }
   return latest === undefined ? 0 : target - latest;
 }
 

@@ -11,10 +11,28 @@ export function forceJson(): void {
   isForPeople = false;
 }
 
-/** One result on standard output: a table of its members on a terminal, otherwise a line of JSON, for programs. */
+/**
+ * One result on standard output: a table of its members on a terminal, and one of each list of objects; otherwise a line of
+ * JSON, for programs.
+ */
 export function printResult(result: object): void {
-  if (isForPeople) printTable(Object.entries(result).map(([name, value]) => [name, toCell(value)]));
-  else printJson(result);
+  if (!isForPeople) {
+    printJson(result);
+    return;
+  }
+  const members = Object.entries(result);
+  printTable(members.filter(([, value]) => !isTable(value)).map(([name, value]) => [name, toCell(value)]));
+  for (const [name, value] of members)
+    if (isTable(value)) {
+      process.stdout.write(`\n${name}:\n`);
+      printRows(value);
+    }
+}
+
+function isTable(value: unknown): value is object[] {
+  return (
+    Array.isArray(value) && value.length > 0 && value.every((row) => typeof row === 'object' && row !== null)
+  );
 }
 
 /** Results of one kind: a table on a terminal, otherwise a line of JSON each, as soon as it is known. */
@@ -49,10 +67,12 @@ function printJson(result: object): void {
   process.stdout.write(`${JSON.stringify(result)}\n`);
 }
 
-/** Rows with the same members, under their names. */
+/** Rows under the names of their members; one may have fewer than another. */
 function printRows(rows: readonly object[]): void {
-  const heading = Object.keys(rows[0] ?? {}).map((name) => name.replaceAll('_', ' ').toUpperCase());
-  printTable([heading, ...rows.map((row) => Object.values(row).map(toCell))]);
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const heading = names.map((name) => name.replaceAll('_', ' ').toUpperCase());
+  const cells = rows.map((row) => names.map((name) => toCell((row as Record<string, unknown>)[name])));
+  printTable([heading, ...cells]);
 }
 
 function toCell(value: unknown): string {

@@ -3,6 +3,7 @@ import { PRODUCT_VERSION } from '../config/version.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
+import { consumerCommand } from './consumer.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { doctorCommand } from './doctor.js';
@@ -23,7 +24,8 @@ import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
-  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration.';
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
+  '130 or 143 an import was stopped.';
 
 const COMMANDS = [
   migrateCommand,
@@ -33,6 +35,7 @@ const COMMANDS = [
   keyCommand,
   writeTokenCommand,
   endpointCommand,
+  consumerCommand,
   importCommand,
   exportCommand,
   backupCommand,

@@ -54,16 +54,28 @@ export class WriteGate {
   /**
    * Runs the work while nothing is written.
    *
-   * @throws StoreUnavailable if writes or another pause do not end, or the coordinator is unavailable
+   * @throws StoreUnavailable if writes or another pause do not end, the coordinator is unavailable, or the pause was lost while the work
+   *   ran, because the coordinator forgot it or this process stood still
    */
   async pause<T>(work: () => Promise<T>): Promise<T> {
     const owner = randomUUID();
-    const hold = () => this.coordinator.pauseWrites(owner, PAUSE_MS);
+    let heldUntil = 0;
+    const pauseState = { isLost: false };
+    const hold = async () => {
+      const at = performance.now();
+      const writes = await this.coordinator.pauseWrites(owner, PAUSE_MS);
+      if (heldUntil > 0 && (writes !== 0 || at > heldUntil)) pauseState.isLost = true;
+      if (writes === 0) heldUntil = at + PAUSE_MS;
+      return writes;
+    };
     try {
       await this.awaitWrites(hold, owner);
       const renewal = setInterval(() => void hold().catch(() => undefined), RENEW_PAUSE_MS);
       try {
-        return await work();
+        const result = await work();
+        await hold();
+        if (pauseState.isLost) throw new StoreUnavailable('writes could not be paused long enough');
+        return result;
       } finally {
         clearInterval(renewal);
       }

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../setup/eventually.js';
+import { requireSpace } from '../../src/backup/backup-directory.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { post } from '../collector/setup/post.js';
@@ -147,6 +148,12 @@ describeEmbedded('backup and restore', () => {
       expect(readError(await run([...args], at('small')))).toEqual([1, expect.stringContaining(message)]);
     const error = `error: There is no store in ${at('none')}`;
     expect(readError(await run(['backup', at('another')], at('none')))).toEqual([1, error]);
+  });
+
+  it('needs free space for the whole store', () => {
+    expect(() => {
+      requireSpace(place, Number.MAX_SAFE_INTEGER);
+    }).toThrow(/ MB free, \d+ MB are needed$/);
   });
 
   it('restores what an increment and its base have', async () => {

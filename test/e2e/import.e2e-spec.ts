@@ -1,6 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type ImportOptions, type ImportSummary, Importer } from '../../src/ingestion/files/importer.js';
 import { TestApp } from '../setup/app.js';
@@ -157,6 +160,19 @@ describe('an import', () => {
     },
   );
 
+  it('passes on rejected entries of W3C logs behind the line that names their fields', async () => {
+    const tenant = await Tenant.create(app);
+    const [fields, later] = ['#Fields: date time cs-method cs-uri-stem sc-status', '#Fields: date time'];
+    const [date, time] = new Date(Date.now() - 60 * SECOND).toISOString().slice(0, 19).split('T');
+    const valid = `${date} ${time} GET /w3c 200`;
+    const rejected: string[] = [];
+    await bring(tenant, ['#Version: 1.0', fields, 'a', valid, 'b', '#Remark: x', later, 'c'], {
+      onRejected: ({ text }) => rejected.push(text!),
+    });
+    expect(rejected).toEqual([fields, 'a', 'b', later, 'c']);
+    expect(await bring(tenant, [fields, valid])).toMatchObject({ imported: 0, duplicates: 1 });
+  });
+
   it('leaves out what cannot be read, and counts it by name', async () => {
     const tenant = await Tenant.create(app);
     const timestamp = new Date(Date.now() - 60 * SECOND).toISOString();
@@ -184,6 +200,14 @@ describe('an import', () => {
     const logs = await logged(tenant);
     expect(logs).toMatchObject([1, 2, 3].map(() => ({ status_code: 999, env: 'prod', consumer: null })));
   });
+});
+
+const counts = (read: number, imported: number, rejected = 0) => ({
+  read,
+  imported,
+  duplicates: read - imported - rejected,
+  rejected,
+  logged: imported,
 });
 
 // Each process has the engine in it.
@@ -225,12 +249,12 @@ describeEmbedded('import, as a command', () => {
   });
 
   it('rejects no line of what is no text, and says what it is', async () => {
-    const file = createFile('access.log.zst', Buffer.from('28b52ffd04580900', 'hex'));
+    const file = createFile('access.log.xz', Buffer.from('fd377a585a000004e6d6b446', 'hex'));
     const ended = await run('import', file, '--app', '1');
     expect(ended.code).toBe(1);
     expect(readSummary(ended)).toMatchObject({ read: 0, rejected: 0 });
     expect(ended.err.at(-1)).toBe(
-      `error: Cannot read ${file}: it is compressed with zstd; decompress it first, with zstd -d`,
+      `error: Cannot read ${file}: it is compressed with xz; decompress it first, with xz -d`,
     );
     expect(readAudit(ended)).toMatchObject({ outcome: 'failed', error: 'LineSourceError' });
   });
@@ -259,6 +283,100 @@ describeEmbedded('import, as a command', () => {
     expect(readSummary(await run(...args))).toMatchObject({ imported: 1, duplicates: 0 });
   });
 
+  const count = (ended: Ended) => JSON.parse(ended.out.at(-1)!) as ImportSummary & { files: object[] };
+
+  it('imports a directory of rotated and compressed logs once, with figures for each file', async () => {
+    const directory = join(files, 'rotated');
+    mkdirSync(directory);
+    const [old, middle, late] = [logLine(90, '/old'), `${logLine(60)}\nx`, `${logLine(30)}\n${logLine(30)}`];
+    writeFileSync(join(directory, 'access.log'), late);
+    writeFileSync(join(directory, 'access.log.1'), middle);
+    writeFileSync(join(directory, 'access.log.2.zst'), execFileSync('zstd', ['-c'], { input: old }));
+    writeFileSync(join(directory, 'access.log.3.bz2'), execFileSync('bzip2', ['-c'], { input: old }));
+    writeFileSync(join(directory, 'error.log'), 'no such file\n');
+    const args = ['import', directory, '--app', '1', '--source', 'rotated'];
+    const first = await run(...args);
+    const name = (file: string) => join(directory, file);
+    expect([first.code, count(first)]).toEqual([
+      0,
+      {
+        read: 6,
+        imported: 4,
+        duplicates: 1,
+        rejected: 1,
+        logged: 4,
+        files: [
+          { file: name('access.log.2.zst'), format: 'combined', ...counts(1, 1) },
+          { file: name('access.log.3.bz2'), format: 'combined', ...counts(1, 0) },
+          { file: name('access.log.1'), format: 'combined', ...counts(2, 1, 1) },
+          { file: name('access.log'), format: 'combined', ...counts(2, 2) },
+          { file: name('error.log'), format: null, problem: expect.stringContaining('left out') },
+        ],
+      },
+    ]);
+    expect(first.err).toContainEqual(
+      expect.stringMatching(/^1 line rejected: line: .* \(line 2 of .*\.1\)$/),
+    );
+    expect(count(await run(...args))).toMatchObject({ read: 6, imported: 0, duplicates: 5, rejected: 1 });
+  });
+
+  it('imports what it can of several files, names those that it cannot read, and fails', async () => {
+    const [good, missing] = [createFile('good.log', logLine(20, '/good')), join(files, 'missing.log')];
+    const cut = createFile('cut.log.gz', gzipSync(`${logLine(21, '/cut')}\n`.repeat(3)).subarray(0, -8));
+    const ended = await run('import', missing, good, cut, '--app', '1');
+    expect([ended.code, count(ended)]).toMatchObject([1, { imported: 4, rejected: 0 }]);
+    expect(ended.err.filter((line) => !line.startsWith('{'))).toEqual([
+      `Cannot read ${cut} to its end: the gzip data is cut off`,
+      `Cannot read ${missing}: there is no such file`,
+      'error: 2 of 3 files could not be read to their end',
+    ]);
+  });
+
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)(
+    'stops at %s after what it has read, and goes on when it is run again',
+    async (signal, code) => {
+      const lines = Array.from({ length: 20_000 }, (_, index) => `${logLine(60, `/${signal}/${index}`)}\n`);
+      const pipe = join(files, `${signal}.pipe`);
+      execFileSync('mkfifo', [pipe]);
+      const stopped = await ProductProcess.begin(['import', pipe, '--app', '1'], {
+        ...data.env,
+        LOG_LEVEL: 'silent',
+      });
+      const failed = stopped.ended.then(() => Promise.reject(new Error(stopped.written)));
+      failed.catch(() => undefined);
+      const writer = await Promise.race([open(pipe, 'w'), failed]);
+      await Promise.race([writer.write(lines.slice(0, 8_000).join('')), failed]);
+      stopped.signal(signal);
+      // The import is in the middle of its lines; the pipe breaks when it ends.
+      await writer.write(lines.slice(8_000).join('')).catch(() => undefined);
+      expect(await stopped.ended).toEqual([code, null]);
+      await writer.close();
+      const { read, imported, rejected } = JSON.parse(stopped.out.at(-1)!) as ImportSummary;
+      expect([read, rejected]).toEqual([imported, 0]);
+      expect(imported).toBeGreaterThan(6_000);
+      expect(imported).toBeLessThan(20_000);
+      expect(stopped.err.at(-1)).toBe(
+        `stopped by ${signal} at line ${imported.toLocaleString('en')} of ${pipe}. What was read is stored; the same command adds the rest.`,
+      );
+      const again = await run('import', createFile(`${signal}.log`, lines.join('')), '--app', '1');
+      expect([again.code, count(again)]).toMatchObject([
+        0,
+        { read: 20_000, imported: 20_000 - imported, duplicates: imported },
+      ]);
+    },
+  );
+
+  it('does not take standard input together with files', async () => {
+    const { code, err } = await run('import', '-', createFile('any.log', logLine(1)), '--app', '1');
+    expect([code, err.at(-1)]).toEqual([
+      1,
+      'error: Standard input (-) cannot be imported together with files',
+    ]);
+  });
+
   it.each([
     ['--source', 'a b'],
     ['--source', ''],
@@ -275,6 +393,6 @@ describeEmbedded('import, as a command', () => {
 
   it('shows examples in its help', async () => {
     const { code, out } = await run('import', '--help');
-    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('zstd -dc access.log.zst | ')]);
+    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('xz -dc access.log.xz | ')]);
   });
 });

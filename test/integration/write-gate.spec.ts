@@ -6,6 +6,20 @@ import { WriteGate } from '../../src/ingestion/write-gate.js';
 import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 
+/** Forgets a pause, as a Redis that was started again. */
+class ForgetfulCoordinator extends LocalCoordinator {
+  private pausedBy = '';
+
+  override pauseWrites(owner: string, ms: number): Promise<number> {
+    this.pausedBy = owner;
+    return super.pauseWrites(owner, ms);
+  }
+
+  forget(): Promise<void> {
+    return this.resumeWrites(this.pausedBy);
+  }
+}
+
 describeWithRedis('WriteGate', () => {
   let redis: RedisAddress;
   const open: WriterCoordinator[] = [];
@@ -87,5 +101,15 @@ describeWithRedis('WriteGate', () => {
       expect(await backup.pauseWrites('backup', 60_000)).toBe(1);
       expect(await writer.beginWrite('alive', 60_000)).toBe(true);
     });
+  });
+
+  it('rejects a pause that the coordinator forgot while something was written', async () => {
+    const coordinator = new ForgetfulCoordinator();
+    const paused = new WriteGate(coordinator).pause(async () => {
+      await coordinator.forget();
+      expect(await coordinator.beginWrite('writer', 60_000)).toBe(true);
+    });
+    await expect(paused).rejects.toThrow('writes could not be paused long enough');
+    expect(await coordinator.pauseWrites('next', 1_000)).toBe(1);
   });
 });

@@ -18,14 +18,18 @@ const tar = Buffer.concat([
 
 describe('explainUnreadable', () => {
   it.each([
-    ['zstd', hex('28b52ffd'), 'it is compressed with zstd; decompress it first, with zstd -d'],
+    ['zstd', hex('28b52ffd'), 'it is compressed with zstd, twice; decompress it first, with zstd -d'],
     [
       'zstd behind a frame to skip',
       hex('512a4d1804000000'),
-      'it is compressed with zstd; decompress it first, with zstd -d',
+      'it is compressed with zstd, twice; decompress it first, with zstd -d',
     ],
     ['xz', hex('fd377a585a00'), 'it is compressed with xz; decompress it first, with xz -d'],
-    ['bzip2', hex('425a6839314159265359'), 'it is compressed with bzip2; decompress it first, with bzip2 -d'],
+    [
+      'bzip2',
+      hex('425a6839314159265359'),
+      'it is compressed with bzip2, twice; decompress it first, with bzip2 -d',
+    ],
     ['lz4', hex('04224d18'), 'it is compressed with lz4; decompress it first, with lz4 -d'],
     ['compress', hex('1f9d90'), 'it is compressed with compress; decompress it first, with uncompress'],
     ['lzip', hex('4c5a495001'), 'it is compressed with lzip; decompress it first, with lzip -d'],

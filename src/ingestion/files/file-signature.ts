@@ -1,4 +1,6 @@
+import { isBzip2 } from './bzip2.js';
 import { isGzip } from './gunzip.js';
+import { isZstd } from './zstd.js';
 
 /** Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
 export const SIGNATURE_BYTES = 512;
@@ -19,9 +21,9 @@ const MAX_CONTROL_SHARE = 0.05;
 /** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
 const SIGNATURES: readonly Signature[] = [
   packed('gzip, twice', 'gunzip', isGzip),
-  packed('zstd', 'zstd -d', isZstd),
+  packed('zstd, twice', 'zstd -d', isZstd),
   packed('xz', 'xz -d', startsWith('fd377a585a00')),
-  packed('bzip2', 'bzip2 -d', (head) => /^BZh[1-9]/.test(head.toString('latin1', 0, 4))),
+  packed('bzip2, twice', 'bzip2 -d', isBzip2),
   packed('lz4', 'lz4 -d', startsWith('04224d18', '02214c18')),
   packed('compress', 'uncompress', startsWith('1f9d')),
   packed('lzip', 'lzip -d', startsWith('4c5a4950')),
@@ -47,7 +49,7 @@ const SIGNATURES: readonly Signature[] = [
 
 /**
  * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head` is its
- * beginning, decompressed if it is gzip: at least `SIGNATURE_BYTES`, or the whole file.
+ * beginning, decompressed if it is gzip, zstd or bzip2: at least `SIGNATURE_BYTES`, or the whole file.
  */
 export function explainUnreadable(head: Buffer): string | undefined {
   const bytes = head.subarray(0, MAX_HEAD);
@@ -78,12 +80,6 @@ function encoded(name: string, matches: Signature['matches']): Signature {
 function startsWith(...signatures: string[]): Signature['matches'] {
   const bytes = signatures.map((hex) => Buffer.from(hex, 'hex'));
   return (head) => bytes.some((signature) => head.subarray(0, signature.length).equals(signature));
-}
-
-/** A frame of data, or one to skip, of which the lowest four bits are free (RFC 8878, section 3.1). */
-function isZstd(head: Buffer): boolean {
-  const first = head.length < 4 ? 0 : head.readUInt32LE();
-  return first === 0xfd2fb528 || (first & 0xfffffff0) === 0x184d2a50;
 }
 
 /** Whether most groups of four bytes have NUL at the given positions and not at the others. */

@@ -1,3 +1,4 @@
+import type { Transform } from 'node:stream';
 import { type Gunzip, createGunzip } from 'node:zlib';
 
 /** A header and a trailer. */
@@ -48,8 +49,8 @@ export async function* gunzip(chunks: AsyncIterable<Buffer> | Iterable<Buffer>):
   }
 }
 
-/** Resolves once the step is done, or to the error that came instead: then zlib calls nothing back. */
-function step(stream: Gunzip, start: (done: () => void) => void): Promise<Error | undefined> {
+/** Resolves once the step of a stream of zlib is done, or to the error that came instead: then zlib calls nothing back. */
+export function step(stream: Transform, start: (done: () => void) => void): Promise<Error | undefined> {
   return new Promise((resolve) => {
     stream.once('error', resolve);
     start(() => {

@@ -22,9 +22,9 @@ export interface ImportOptions extends ParseOptions {
   onRejected?: ((line: SourceLine) => void) | undefined;
 }
 
-/** Counts of an import: `read` is `imported` + `duplicates` + `rejected`. */
-export interface ImportSummary {
-  /** Lines that are not blank. */
+/** Counts of a file: `read` is `imported` + `duplicates` + `rejected`. */
+export interface FileSummary {
+  /** Lines that are not blank, without those that name the fields of others. */
   read: number;
   imported: number;
   /** Requests that were already in the store. */
@@ -32,6 +32,10 @@ export interface ImportSummary {
   rejected: number;
   /** Those of the imported that are in the request logs as well. */
   logged: number;
+}
+
+/** Counts of an import. */
+export interface ImportSummary extends FileSummary {
   /**
    * Number of invalid optional members by name, which were left out of their requests, including duplicates. Absent if
    * there were none.
@@ -55,20 +59,31 @@ const MAX_IN_FLIGHT = 2;
  */
 const FEW_ROWS = 1_000;
 
+/** Of W3C extended. Without it, rejected lines could not be imported once they are mended. */
+const FIELDS_LINE = /^#fields:/i;
+const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
+
 /**
- * Imports the lines of a source. Invalid lines are skipped and reported; the import continues.
+ * Imports the lines of one or several sources. Invalid lines are skipped and reported; the import continues.
  *
  * Identities depend only on the lines, not on time or chunks, so a second import of the same
  * lines, complete or after a crash, finds the requests in the store.
  */
 export class Importer {
-  readonly summary: ImportSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
+  readonly summary: ImportSummary = { ...NOTHING };
   readonly rejectedLines = new RejectedLineGroups();
-  private readonly parser: LineParser;
-  private readonly identities: LineIdentities;
+  private parser!: LineParser;
+  private identities!: LineIdentities;
+  private file!: FileSummary;
+  /** Name of the file, if there are several. */
+  private label: string | undefined;
+  /** The line that names the fields of those that follow, until one of them is rejected. */
+  private fieldsLine: SourceLine | undefined;
   private readonly logsFrom: number;
   private readonly retention: Retention;
   private batch: RequestRecord[] = [];
+  /** The file of each record of the batch. */
+  private batchFiles: FileSummary[] = [];
   private batchCharacters = 0;
   private readonly writing: Promise<void>[] = [];
   /** Settles once the names of the batch before are registered. */
@@ -78,18 +93,38 @@ export class Importer {
     private readonly writer: RequestsWriter,
     private readonly options: ImportOptions,
   ) {
-    this.parser = new LineParser(options.format, options);
-    this.identities = new LineIdentities(options.source);
+    this.startFile();
     this.logsFrom = logsRetainedFrom(options.now);
     this.retention = getTrafficRetention(options.now);
+  }
+
+  /** The format of the file; undefined as long as no line was valid. */
+  get format(): RequestFormat | undefined {
+    return this.parser.format;
+  }
+
+  /**
+   * The lines that follow belong to another file, whose counts are returned and complete after `end`. Files share batches,
+   * so that many small ones are as fast as one. Equal lines are counted for each file alone, as if each were imported alone.
+   */
+  startFile(label?: string): FileSummary {
+    this.label = label;
+    this.parser = new LineParser(this.options.format, this.options);
+    this.identities = new LineIdentities(this.options.source);
+    this.fieldsLine = undefined;
+    this.file = { ...NOTHING };
+    return this.file;
   }
 
   /** Adds lines; a full batch is written while the next lines are read. */
   async add(lines: readonly SourceLine[]): Promise<void> {
     for (const line of lines) {
       const outcome = this.parseLine(line);
-      if (outcome === null) continue;
-      this.summary.read += 1;
+      if (outcome === null) {
+        if (FIELDS_LINE.test(line.text ?? '')) this.fieldsLine = line;
+        continue;
+      }
+      this.increase(this.file, 'read');
       if ('reason' in outcome) this.reject(line, outcome.reason);
       else await this.push(outcome);
     }
@@ -115,36 +150,46 @@ export class Importer {
     return { ...record, env, request_uuid };
   }
 
+  private increase(file: FileSummary, what: keyof FileSummary, by = 1) {
+    file[what] += by;
+    this.summary[what] += by;
+  }
+
   private count(what: 'ignored_members' | 'over_limits', name: string) {
     const counts = (this.summary[what] ??= {});
     counts[name] = (counts[name] ?? 0) + 1;
   }
 
   private reject(line: SourceLine, reason: string) {
-    this.summary.rejected += 1;
-    this.rejectedLines.add(line.number, reason);
+    this.increase(this.file, 'rejected');
+    this.rejectedLines.add(line.number, reason, this.label);
+    if (this.fieldsLine) this.options.onRejected?.(this.fieldsLine);
+    this.fieldsLine = undefined;
     this.options.onRejected?.(line);
   }
 
   private async push(record: RequestRecord) {
     this.batch.push(record);
+    this.batchFiles.push(this.file);
     this.batchCharacters += weighRequest(record);
     if (this.batch.length === BATCH_ROWS || this.batchCharacters >= BATCH_CHARACTERS) await this.flush();
   }
 
   private async flush() {
     const records = this.batch;
+    const files = this.batchFiles;
     this.batch = [];
+    this.batchFiles = [];
     this.batchCharacters = 0;
     const most = records.length < FEW_ROWS ? 1 : MAX_IN_FLIGHT;
     while (this.writing.length >= most) await this.writing.shift();
-    const writing = this.write(records);
+    const writing = this.write(records, files);
     // The failure is thrown where the promise is awaited: at a later batch or at the end.
     writing.catch(() => undefined);
     this.writing.push(writing);
   }
 
-  private async write(records: readonly RequestRecord[]) {
+  private async write(records: readonly RequestRecord[], files: readonly FileSummary[]) {
     const before = this.named;
     let onNamed!: () => void;
     this.named = new Promise((resolve) => {
@@ -152,10 +197,18 @@ export class Importer {
     });
     await before;
     const written = await this.writer.write(this.options.appId, records, onNamed).finally(onNamed);
-    this.summary.imported += written.length;
-    this.summary.duplicates += records.length - written.length;
+    // Of equal requests in a batch, the first is written.
+    const fileOf = new Map<string, FileSummary>();
+    for (const [index, { request_uuid }] of records.entries()) {
+      const file = files[index] ?? this.file;
+      if (!fileOf.has(request_uuid)) fileOf.set(request_uuid, file);
+      this.increase(file, 'duplicates');
+    }
     for (const { record, overflow = [] } of written) {
-      if (!record.excluded_from_logs && record.timestamp > this.logsFrom) this.summary.logged += 1;
+      const file = fileOf.get(record.request_uuid) ?? this.file;
+      this.increase(file, 'duplicates', -1);
+      this.increase(file, 'imported');
+      if (!record.excluded_from_logs && record.timestamp > this.logsFrom) this.increase(file, 'logged');
       for (const kind of overflow) this.count('over_limits', kind);
     }
   }

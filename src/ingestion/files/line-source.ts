@@ -1,8 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { bunzip2, isBzip2 } from './bzip2.js';
 import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
+import { isZstd, unzstd } from './zstd.js';
 
 /** Longest line in bytes; a longer one is reported and skipped. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -10,6 +12,8 @@ export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 /** The file name that stands for standard input. */
 const STANDARD_INPUT = '-';
 const BATCH = 1_000;
+/** Enough to identify each compression. */
+const HEAD_BYTES = 10;
 /**
  * A read costs the thread 0.1 ms at any size. The size is small because gzip can expand it a thousand times;
  * four times the size raised the peak memory of an import by 18 MB.
@@ -24,9 +28,10 @@ export class LineSourceError extends Error {
 /** The source is not text; `message` names its format and what to do. */
 class NotTextError extends Error {}
 
-/** The lines of a file or of standard input, plain or gzip, in batches and in bounded memory. Read it once. */
+/** The lines of a file or of standard input, plain or compressed with gzip, zstd or bzip2, in batches and in bounded memory. Read it once. */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
+  private hasStopped = false;
 
   private constructor(
     private readonly label: string,
@@ -67,9 +72,20 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return new LineSource('standard input', input, null, maxLineBytes, onTooLong);
   }
 
-  /** Bytes read from the source so far; for gzip, compressed bytes. */
+  /** Bytes read from the source so far, as they are compressed. */
   get bytesRead(): number {
     return this.read;
+  }
+
+  /** Whether `stop` was called before the end. */
+  get isStopped(): boolean {
+    return this.hasStopped;
+  }
+
+  /** Ends the lines, also while the source has none, and without an error. */
+  stop(): void {
+    this.hasStopped = true;
+    this.input.destroy();
   }
 
   /** Yields every complete line; then throws LineSourceError if the source is truncated. */
@@ -78,20 +94,20 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     try {
       for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {
+      if (this.hasStopped) return;
       if (error instanceof NotTextError)
         throw new LineSourceError(`Cannot read ${this.label}: ${error.message}`);
       throw new LineSourceError(`Cannot read ${this.label} to its end: ${describeError(error)}`);
     } finally {
       this.input.destroy();
     }
-    yield* toBatches(splitter.end());
+    if (!this.hasStopped) yield* toBatches(splitter.end());
   }
 
   private async *bytes(): AsyncGenerator<Buffer> {
     const chunks = this.chunks();
     const head = await readHead(chunks);
-    const whole = prepend(head, chunks);
-    yield* checkText(isGzip(head) ? gunzip(whole) : whole);
+    yield* checkText(unpack(head.bytes, prepend(head, chunks)));
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
@@ -110,19 +126,36 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
   throw Object.assign(new Error('is a directory'), { code: 'EISDIR' });
 }
 
-/** The first two bytes, which identify gzip; a pipe may deliver them one by one. */
-async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Buffer> {
-  let head = Buffer.alloc(0);
-  while (head.length < 2) {
-    const next = await chunks.next();
-    if (next.done === true) break;
-    head = Buffer.concat([head, next.value]);
-  }
-  return head;
+/** The first bytes of a source; if it broke off before there were enough, with the error. */
+interface Head {
+  bytes: Buffer;
+  failure?: Error;
 }
 
-async function* prepend(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  yield head;
+/** The first bytes, which identify a compression; a pipe may deliver them one by one. */
+async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Head> {
+  let bytes = Buffer.alloc(0);
+  try {
+    while (bytes.length < HEAD_BYTES) {
+      const next = await chunks.next();
+      if (next.done === true) break;
+      bytes = Buffer.concat([bytes, next.value]);
+    }
+  } catch (error) {
+    return { bytes, failure: error as Error };
+  }
+  return { bytes };
+}
+
+function unpack(head: Buffer, whole: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  if (isGzip(head)) return gunzip(whole);
+  if (isZstd(head)) return unzstd(whole);
+  return isBzip2(head) ? bunzip2(whole) : whole;
+}
+
+async function* prepend({ bytes, failure }: Head, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  yield bytes;
+  if (failure) throw failure;
   yield* rest;
 }
 
@@ -177,7 +210,8 @@ const REASONS: Readonly<Record<string, string>> = {
   Z_DATA_ERROR: 'the gzip data is damaged',
 };
 
-function describeError(error: unknown): string {
+/** Why a file cannot be read, as one clause. */
+export function describeError(error: unknown): string {
   const { code = '', message } = error as NodeJS.ErrnoException;
   return REASONS[code] ?? message;
 }

@@ -9,16 +9,22 @@ export interface RejectedLines {
   count: number;
   /** The first line numbers. */
   readonly first: number[];
+  /** Their file, if there are several. */
+  readonly file?: string;
 }
 
 /** Groups rejected lines by their reason. */
 export class RejectedLineGroups {
   private readonly groups = new Map<string, RejectedLines>();
 
-  add(number: number, given: string): void {
-    const reason = this.groups.has(given) || this.groups.size < MAX_REASONS ? given : OTHER_REASONS;
-    const group = this.groups.get(reason) ?? { reason, count: 0, first: [] };
-    this.groups.set(reason, group);
+  add(number: number, given: string, file?: string): void {
+    const named = file === undefined ? given : `${file}\n${given}`;
+    const hasRoom = this.groups.has(named) || this.groups.size < MAX_REASONS;
+    const key = hasRoom ? named : OTHER_REASONS;
+    const created = { reason: hasRoom ? given : OTHER_REASONS, count: 0, first: [] };
+    const group: RejectedLines =
+      this.groups.get(key) ?? (hasRoom && file !== undefined ? { ...created, file } : created);
+    this.groups.set(key, group);
     group.count += 1;
     if (group.first.length < LINES_SHOWN) group.first.push(number);
   }

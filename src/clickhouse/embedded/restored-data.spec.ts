@@ -1,0 +1,90 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { discardRestore, exchangeRestored, finishRestore, getRestorePath } from './restored-data.js';
+
+/** What a killed process may have done of the exchange. */
+const KILLED: [string, (directory: string) => void][] = [
+  ['before its first move', () => undefined],
+  [
+    'while it moved the old store out',
+    (directory) => {
+      renameSync(join(directory, 'store'), join(directory, '.restore/old/store'));
+    },
+  ],
+  [
+    'while it moved the new store in',
+    (directory) => {
+      for (const name of ['store', 'metadata'])
+        renameSync(join(directory, name), join(directory, '.restore/old', name));
+      writeFileSync(join(directory, '.restore/step'), 'in');
+      renameSync(join(getRestorePath(directory), 'store'), join(directory, 'store'));
+    },
+  ],
+  [
+    'while it removed the old store',
+    (directory) => {
+      for (const name of ['store', 'metadata']) {
+        rmSync(join(directory, name), { recursive: true });
+        renameSync(join(getRestorePath(directory), name), join(directory, name));
+      }
+      writeFileSync(join(directory, '.restore/step'), 'in');
+    },
+  ],
+];
+
+describe('the exchange of a restored store', () => {
+  let directory: string;
+
+  const write = (place: string, text: string) => {
+    for (const name of ['store', 'metadata']) {
+      mkdirSync(join(place, name), { recursive: true });
+      writeFileSync(join(place, name, 'file'), text);
+    }
+  };
+  const read = () => ['store', 'metadata'].map((name) => readFileSync(join(directory, name, 'file'), 'utf8'));
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), 'restored-'));
+    write(directory, 'old');
+    writeFileSync(join(directory, 'audit.log'), 'kept');
+    write(getRestorePath(directory), 'new');
+  });
+
+  afterEach(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  it('puts the new store in the place of the old one, and leaves other files', () => {
+    exchangeRestored(directory);
+    expect(read()).toEqual(['new', 'new']);
+    expect(readdirSync(directory).sort()).toEqual(['audit.log', 'metadata', 'store']);
+  });
+
+  it.each(KILLED)('is finished at the next start when a process was killed %s', (_, kill) => {
+    mkdirSync(join(directory, '.restore/old'));
+    writeFileSync(join(directory, '.restore/step'), 'out');
+    kill(directory);
+    discardRestore(directory);
+    finishRestore(directory);
+    finishRestore(directory);
+    expect(read()).toEqual(['new', 'new']);
+    expect(existsSync(join(directory, '.restore'))).toBe(false);
+  });
+
+  it('is not begun by a restore that was killed before it', () => {
+    finishRestore(directory);
+    expect(read()).toEqual(['old', 'old']);
+    discardRestore(directory);
+    expect(readdirSync(directory).sort()).toEqual(['audit.log', 'metadata', 'store']);
+  });
+});
