@@ -40,6 +40,11 @@ export class ApiFailure extends Error {
   ) {
     super(message);
   }
+
+  /** Whether the scopes of the key leave out the operation; others may work. */
+  get isOfScopes(): boolean {
+    return this.status === 403 && this.message.startsWith('This API key does not allow');
+  }
 }
 
 /** What the rate limit leaves, as the last response said. */

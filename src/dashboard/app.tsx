@@ -60,7 +60,9 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
 
   const fail = useCallback(
     (failure: ApiFailure) => {
-      if (failure.status === 401 || failure.status === 403) end(explainKey(failure, hasWorked.current));
+      const isOfPart = failure.isOfScopes && hasWorked.current;
+      if (failure.status === 401 || (failure.status === 403 && !isOfPart))
+        end(explainKey(failure, hasWorked.current));
       else if (failure.status !== 404) setProblem(failure);
     },
     [end],

@@ -11,6 +11,8 @@ export function explainKey(failure: ApiFailure, hasWorked: boolean): string {
     return hasWorked
       ? 'This key no longer works: it was revoked, or it has expired. Enter another one.'
       : 'The service does not know this key. It may be mistyped, revoked or expired.';
+  if (failure.isOfScopes)
+    return `The key is right, but it is limited to less than this page needs. ${failure.message}.`;
   if (status === 403)
     return 'The key is right, but its team is on the free plan. The API, and so this page, needs the Premium plan.';
   if (status === 429)

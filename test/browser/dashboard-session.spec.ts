@@ -1,3 +1,4 @@
+import { ALL_SCOPES, type OperationId } from '../../src/common/account.js';
 import { randomBytes } from 'node:crypto';
 import type { Browser } from 'playwright-core';
 import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
@@ -104,6 +105,18 @@ describeWithChromium('a session of the dashboard', () => {
       await alert(dashboard, /free plan/);
       await signIn(dashboard, tenant.key);
       await dashboard.loaded();
+    });
+
+    it('is explained when its scopes leave out the apps, and opens what they do not leave out', async () => {
+      const keyFor = async (...operations: OperationId[]) =>
+        (await app.admin.createKey(tenant.teamId, { scopes: { ...ALL_SCOPES, operations } })).key;
+      await dashboard.page.goto(dashboard.origin);
+      await signIn(dashboard, await keyFor('getTeam'));
+      await alert(dashboard, /limited to less .* This API key does not allow listApps/);
+      await signIn(dashboard, await keyFor('listApps', 'getRequestLogs'));
+      await alert(dashboard, /refused the request: This API key does not allow queryMetrics/);
+      await dashboard.page.getByRole('link', { name: 'Requests' }).click();
+      await dashboard.page.locator('.log-table tbody a').first().waitFor();
     });
 
     it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
