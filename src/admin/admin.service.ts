@@ -153,22 +153,24 @@ const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
 const DELETE_APP = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const DELETE_TEAM = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
 /** A table without rows has no oldest one. */
-const stored = (kind: string, table: string, oldest: string) => `
-SELECT '${kind}' AS kind, count() AS rows, if(count() = 0, NULL, toDateTime64(min(${oldest}), 3, 'UTC')) AS since FROM ${table}`;
-const STORED = [
-  stored('request logs', 'request_logs_v1', 'timestamp'),
-  stored('request details', 'request_details_v1', 'timestamp'),
-  stored('traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'),
-  stored('traffic by day', 'counts_per_day_v1', 'bucket'),
-  stored('errors', 'errors_v1', 'timestamp'),
-  stored('spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'),
-  stored('application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'),
-  stored('teams', 'teams_v1 FINAL', 'created_at'),
-  stored('apps', 'apps_v1 FINAL', 'created_at'),
-  stored('API keys', 'api_keys_v1 FINAL', 'created_at'),
-  stored('endpoints', 'endpoints_v1 FINAL', 'created_at'),
-  stored('consumers', 'consumers_v1 FINAL', 'created_at'),
-].join(' UNION ALL ');
+const stored = (kind: string, table: string, oldest: string, position: number) => `
+SELECT ${position} AS position, '${kind}' AS kind, count() AS rows, if(count() = 0, NULL, toDateTime64(min(${oldest}), 3, 'UTC')) AS since FROM ${table}`;
+const STORED_TABLES = [
+  ['request logs', 'request_logs_v1', 'timestamp'],
+  ['request details', 'request_details_v1', 'timestamp'],
+  ['traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'],
+  ['traffic by day', 'counts_per_day_v1', 'bucket'],
+  ['errors', 'errors_v1', 'timestamp'],
+  ['spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'],
+  ['application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'],
+  ['teams', 'teams_v1 FINAL', 'created_at'],
+  ['apps', 'apps_v1 FINAL', 'created_at'],
+  ['API keys', 'api_keys_v1 FINAL', 'created_at'],
+  ['endpoints', 'endpoints_v1 FINAL', 'created_at'],
+  ['consumers', 'consumers_v1 FINAL', 'created_at'],
+] as const;
+const STORED = `SELECT kind, rows, since FROM (${STORED_TABLES.map(([kind, table, oldest], position) => stored(kind, table, oldest, position)).join(' UNION ALL ')}
+) ORDER BY position`;
 const SYNCS = `
 SELECT e.app_id AS app_id, a.name AS app, e.id AS env_id, e.name AS env,
   if(s.at = toDateTime64(0, 3), NULL, s.at) AS last_sync_at
