@@ -3,6 +3,7 @@ import { PRODUCT_VERSION } from '../config/version.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
+import { consumerCommand } from './consumer.js';
 import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { doctorCommand } from './doctor.js';
@@ -34,6 +35,7 @@ const COMMANDS = [
   keyCommand,
   writeTokenCommand,
   endpointCommand,
+  consumerCommand,
   importCommand,
   exportCommand,
   backupCommand,

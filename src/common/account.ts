@@ -1,4 +1,4 @@
-import 'express';
+import type {} from 'express';
 
 export type Plan = 'free' | 'premium';
 

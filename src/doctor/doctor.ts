@@ -6,7 +6,6 @@ import { MigrationError } from '../clickhouse/migrations/migration.error.js';
 import { TimeoutError, withTimeout } from '../common/async/timeout.js';
 import type { Config } from '../config/config.js';
 import { DoctorRepository, type RollupDifference } from './doctor.repository.js';
-import { readRedis } from './redis-report.js';
 
 /** A fault, and how it is mended. */
 export interface Finding {
@@ -149,6 +148,8 @@ function checkDirectory({ clickhouse, dataDir }: Config): Finding[] {
 
 async function checkRedis({ redisUrl }: Config): Promise<Finding[]> {
   if (redisUrl === undefined) return [];
+  // Most installations have no Redis and do not load its client.
+  const { readRedis } = await import('./redis-report.js');
   const sentAt = Date.now();
   let report;
   try {

@@ -54,7 +54,18 @@ function walkedBounds(from: number, to: number, zone: string, interval: WalkedIn
   return starts.slice(starts.findLastIndex((start) => start <= from));
 }
 
-function transitions(zone: string): number[] {
+/** Changes of offset from 2024 to 2027, each with a zone; many zones have the same ones. */
+function listChanges(): { at: number; zone: string }[] {
+  const offsetAt = (at: number, zone: string) => DateTime.fromSeconds(at, { zone }).offset;
+  const changes = ZONES.flatMap((zone) =>
+    listTransitions(zone).map(
+      (at) => [[at, offsetAt(at - 1, zone), offsetAt(at, zone)].join(), { at, zone }] as const,
+    ),
+  );
+  return [...new Map(changes).values()];
+}
+
+function listTransitions(zone: string): number[] {
   const found: number[] = [];
   let at = Temporal.Instant.fromEpochMilliseconds(FROM_2024 * 1000)
     .toZonedDateTimeISO(zone)
@@ -78,18 +89,16 @@ describe('periodBounds', () => {
   });
 
   it('agrees with that walk at every change of offset from 2024 to 2027', () => {
-    const checked = ZONES.flatMap((zone) =>
-      transitions(zone).map((at) => {
-        for (const interval of ['minute', 'hour', 'day'] as const) {
-          const [from, to] = [at - AROUND[interval], at + AROUND[interval]];
-          expect([zone, ...periodBounds(from, to, zone, interval)]).toEqual([
-            zone,
-            ...walkedBounds(from, to, zone, interval),
-          ]);
-        }
-      }),
-    );
-    expect(checked.length).toBeGreaterThan(500);
+    const changes = listChanges();
+    expect(changes.length).toBeGreaterThan(100);
+    for (const { at, zone } of changes)
+      for (const interval of ['minute', 'hour', 'day'] as const) {
+        const [from, to] = [at - AROUND[interval], at + AROUND[interval]];
+        expect([zone, ...periodBounds(from, to, zone, interval)]).toEqual([
+          zone,
+          ...walkedBounds(from, to, zone, interval),
+        ]);
+      }
   });
 
   it('ascends, holds the window, and holds no period that begins outside it', () => {

@@ -4,6 +4,15 @@ import { dataDirectory } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
+/** Writes the name of each package to standard error when it is loaded. */
+const SHOW_PACKAGES = `data:text/javascript,
+import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(\`
+  export function resolve(specifier, context, next) {
+    if (/^[@a-z]/.test(specifier) && !specifier.includes(':')) process._rawDebug(specifier);
+    return next(specifier, context);
+  }\`));`;
+
 // Each process has the engine in it. Other systems have another `script`, which makes the terminal.
 (process.platform === 'linux' ? describeEmbedded : describe.skip)('the command line', () => {
   const data = dataDirectory();
@@ -20,6 +29,15 @@ import { describeEmbedded } from '../setup/store.js';
   };
 
   afterAll(data.remove);
+
+  it('loads no framework, validation or client of Redis for a command that needs none', async () => {
+    const nodeOptions = ['--import', SHOW_PACKAGES];
+    const { code, err } = await ProductProcess.run(['team', 'list'], data.env, { nodeOptions });
+    expect([code, err]).toEqual([0, expect.arrayContaining(['commander', '@clickhouse/client'])]);
+    expect(
+      err.filter((name) => /^(?:@nestjs|express|rxjs|class-|ioredis|@opentelemetry)/.test(name)),
+    ).toEqual([]);
+  });
 
   it('prints tables on a terminal, and its audit lines to a file instead', async () => {
     for (const name of ['東京', 'Ac\u001b[31mme\u202e', 'Shop'])

@@ -366,6 +366,7 @@ describe('AdminService', () => {
       await RequestsWriter.create(open.store).recover(0);
       expect(await countRows(kept.id)).toEqual(before);
       expect(Object.values(await countRows(deleted.id)).every((rows) => rows === 0)).toBe(true);
+      await admin.deleteApp(kept.id, false);
     });
 
     it('does not use its ID or those of its names again', async () => {

@@ -81,8 +81,8 @@ describe('BatchQueue', () => {
     await turn();
     for (const item of [1, 2, 3, 4, 5, 6]) added.push(queue.add(item, quarter, 1));
     added.push(queue.add(20, quarter, 2), queue.add(30, 1, 3), queue.add(21, quarter, 2));
-    for (const expected of [[0], [1, 20, 30, 2], [21, 3, 4, 5], [6]]) {
-      await turn();
+    for (const [index, expected] of [[0], [1, 20, 30, 2], [21, 3, 4, 5], [6]].entries()) {
+      await eventually(() => batches.length > index);
       expect(batches.at(-1)).toEqual(expected);
       ends.at(-1)!.resolve();
     }

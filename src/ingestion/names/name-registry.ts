@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
 import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
 import type { RequestRecord } from '../request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../common/writer-coordinator.js';
+import { ErasedConsumers, IS_ERASED } from './erased-consumers.js';
 import { IdGenerator, dateTime64 } from './id-generator.js';
 import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
@@ -67,6 +68,7 @@ export class NameRegistry {
     store: ClickHouse,
     ids: IdGenerator,
     private readonly limits: NameLimitsLookup,
+    private readonly erased = new ErasedConsumers(store),
   ) {
     const byName = { key: 'name', overflow: { key: OVERFLOW_NAME, members: { name: OVERFLOW_NAME } } };
     this.envs = new NameTable(store, ids, { ...byName, table: 'app_envs_v1', cached: 10_000 });
@@ -88,6 +90,7 @@ export class NameRegistry {
         key: OVERFLOW_NAME,
         members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0 },
       },
+      isErased: IS_ERASED,
       cached: 200_000,
     });
   }
@@ -124,6 +127,8 @@ export class NameRegistry {
     records: readonly R[],
   ): Promise<WithIds<R>[]> {
     const batchNames = collectNames(records);
+    if (batchNames.consumers.size > 0 && (await this.erased.hasNew(appId)))
+      for (const table of [this.consumers, this.groups]) table.forget(appId);
     const limits = await this.limits.find(appId);
     const toRow = (id: number): NameRow => ({ id });
     const envs = await findOrRegister(this.envs, appId, batchNames.envs, limits.environments, toRow);

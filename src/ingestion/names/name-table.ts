@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
+import { chunkForLookup } from '../../common/chunk.js';
 import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator.js';
 
 /** A name in the store. */
@@ -27,6 +28,8 @@ interface NameTableSpec {
   columns?: readonly string[];
   /** The name under which all names beyond the limit are counted. */
   overflow: { key: string; members: NewName['members'] };
+  /** In SQL, whether a row is of an erased name: its ID is given to no other. */
+  isErased?: string;
   /** Number of cached names of all apps. */
   cached: number;
 }
@@ -44,13 +47,14 @@ export class NameTable<Row extends NameRow = NameRow> {
   private readonly cache: LRUCache<string, Row>;
   private readonly find: string;
   private readonly count: string;
+  private readonly findErased: string | null;
 
   constructor(
     private readonly store: ClickHouse,
     private readonly ids: IdGenerator,
     private readonly spec: NameTableSpec,
   ) {
-    const { table, key, columns = [], cached } = spec;
+    const { table, key, columns = [], isErased, cached } = spec;
     this.cache = new LRUCache({ max: cached });
     // All parts come from this file's callers, never from outside.
     this.find = `
@@ -59,6 +63,15 @@ FROM ${table} FINAL
 WHERE app_id = {app_id:UInt32} AND ${key} IN {keys:Array(String)}`;
     this.count = `
 SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND ${key} != {overflow:String}`;
+    this.findErased =
+      isErased === undefined
+        ? null
+        : `SELECT DISTINCT id FROM ${table} WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND ${isErased}`;
+  }
+
+  /** Forgets what it remembers of an app: names were erased in the store. */
+  forget(appId: number): void {
+    for (const key of this.cache.keys()) if (key.startsWith(`${appId}/`)) this.cache.delete(key);
   }
 
   /** The rows of an app's registered names, by key. */
@@ -128,8 +141,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   ): Promise<void> {
     const { table } = this.spec;
     if (names.length === 0) return;
-    const ids = await this.ids.allocate(
-      table,
+    const ids = await this.allocateIds(
       appId,
       names.map(([key]) => key),
     );
@@ -145,6 +157,25 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     );
     await this.store.insert(table, texts);
     for (const { key, name, id } of rows) this.remember(appId, registered, key, toRow(id, name));
+  }
+
+  /** For an hour the coordinator gives an erased name its old ID; then another one is allocated, the same in all processes. */
+  private async allocateIds(appId: number, keys: readonly string[]): Promise<number[]> {
+    const ids = await this.ids.allocate(this.spec.table, appId, keys);
+    if (this.findErased === null) return ids;
+    const erased = new Set<number>();
+    for (const some of chunkForLookup(ids))
+      for (const { id } of await this.store.rows<{ id: number }>('names.find_erased', this.findErased, {
+        app_id: appId,
+        ids: some,
+      }))
+        erased.add(id);
+    if (erased.size === 0) return ids;
+    const again = keys.flatMap((key, index) =>
+      erased.has(ids[index] ?? 0) ? [`${key}\n${ids[index]}`] : [],
+    );
+    const others = await this.allocateIds(appId, again);
+    return ids.map((id) => (erased.has(id) ? (others.shift() ?? 0) : id));
   }
 
   private remember(appId: number, rows: Map<string, Row>, key: string, row: Row): void {

@@ -291,17 +291,11 @@ describe('Redactor', () => {
     '%3D',
     '& ',
   ])('takes time linear in a text of %s', (unit) => {
-    const text = (length: number) => `token=1 ${unit.repeat(Math.ceil(length / unit.length))}`;
-    const seconds = (length: number) => {
-      const startedAt = process.cpuUsage();
-      redactor.redactText(text(length));
-      redactor.redactUrl(text(length));
-      redactBody(text(length));
-      const { user, system } = process.cpuUsage(startedAt);
-      return (user + system) / 1e6;
-    };
-    // A quadratic pattern needs minutes for so many characters.
-    expect(seconds(2_000_000)).toBeLessThan(15);
+    // A quadratic pattern would need hours, far beyond the limit of a test.
+    const text = `token=1 ${unit.repeat(Math.ceil(2_000_000 / unit.length))}`;
+    expect(redactor.redactText(text)).toMatch(/^token=\*{6}/);
+    expect(redactor.redactUrl(`/?${text}`)).toMatch(/^\/\?token=\*{6}/);
+    expect(redactBody(text)).toMatch(/^token=\*{6}/);
   });
 });
 

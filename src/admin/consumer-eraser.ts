@@ -1,0 +1,276 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { chunk } from '../common/chunk.js';
+import { type Parameters, renderParameters } from '../clickhouse/query-parameters.js';
+import { ABANDONED_AFTER_SECONDS, type BatchLog } from '../ingestion/batch-log.js';
+import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../ingestion/names/erased-consumers.js';
+import { AdminError } from './admin.service.js';
+
+/** What was erased. */
+export interface Erasure {
+  app_id: number;
+  /** IDs under which the counts remain. */
+  consumer_ids: number[];
+  /** Logged requests, spans, log records and errors with texts that are gone. */
+  requests: number;
+  spans: number;
+  application_logs: number;
+  errors: number;
+  /** Endpoints of the app whose path contains the identifier; they stay. */
+  endpoints_with_identifier: number;
+}
+
+type Deleted = Pick<Erasure, 'requests' | 'spans' | 'application_logs' | 'errors'>;
+
+/** The tables that a consumer is erased from. Counts and the last activity have an ID only, the ledger of imports UUIDs of requests. */
+const TABLES = [
+  'application_logs_v1',
+  'spans_v1',
+  'request_details_v1',
+  'errors_v1',
+  'request_logs_v1',
+  'ingest_batches_v1',
+  'consumers_v1',
+  'consumer_groups_v1',
+  'api_keys_v1',
+] as const;
+
+const IS_CLUSTER = `
+SELECT count() AS tables FROM system.tables
+WHERE database = currentDatabase() AND name = 'request_logs_v1' AND engine = 'Distributed'`;
+const KEYS = `
+SELECT identifier FROM api_keys_v1 AS k FINAL
+INNER JOIN apps_v1 AS a FINAL ON a.team_id = k.team_id
+WHERE a.id = {app_id:UInt32} AND k.consumer = {identifier:String} AND (empty(k.app_ids) OR has(k.app_ids, a.id))
+ORDER BY identifier`;
+/** Consumers whose erasure was interrupted have no identifier any more. */
+const CONSUMERS = `
+SELECT id FROM consumers_v1 FINAL
+WHERE app_id = {app_id:UInt32} AND (identifier = {identifier:String} OR identifier = ${ERASING_NAME}) ORDER BY id`;
+/** Changes insert the whole row again; rows of names alone have the oldest version (see `NameTable`). */
+const MARK = (name: string) => `
+INSERT INTO consumers_v1 (app_id, id, identifier, name, group_id, created_at)
+SELECT app_id, id, ${name}, ${name}, 0, min(created_at) FROM consumers_v1
+WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} GROUP BY app_id, id`;
+
+const REQUESTS = `FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}`;
+/** Traces of his requests; rows that are older than the column have them in the details. */
+const TRACES = `
+SELECT assumeNotNull(trace_id) ${REQUESTS} AND trace_id IS NOT NULL AND trace_id != toFixedString('', 16)
+UNION ALL
+SELECT toFixedString(unhex(simpleJSONExtractString(captured_json, 'trace_id')), 16) FROM request_details_v1
+WHERE app_id = {app_id:UInt32} AND match(simpleJSONExtractString(captured_json, 'trace_id'), '^[0-9a-f]{32}$')
+  AND request_uuid IN (SELECT request_uuid ${REQUESTS} AND trace_id IS NULL)`;
+/** Traces of requests that were not logged; `raw`: the identifier as JSON, as a text and as it is. */
+const OTHER_TRACES = `
+SELECT DISTINCT lower(hex(trace_id)) AS trace_id FROM spans_v1
+WHERE app_id = {app_id:UInt32} AND (
+  simpleJSONExtractRaw(attributes, 'apitally.consumer.identifier') IN {raw:Array(String)}
+  OR simpleJSONExtractRaw(attributes, 'user.id') IN {raw:Array(String)}
+  OR simpleJSONExtractRaw(attributes, 'enduser.id') IN {raw:Array(String)})`;
+const OF_TRACES = `app_id = {app_id:UInt32} AND trace_id IN (${TRACES})`;
+const OF_OTHER_TRACES = 'app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)}';
+const OF_CONSUMER = 'app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}';
+const OF_REQUESTS = `app_id = {app_id:UInt32} AND request_uuid IN (SELECT request_uuid ${REQUESTS})`;
+/** Payloads that a mark replaces anyway when the engine merges; and those of batches that were never completely appended. */
+const OF_APPLIED_BATCHES = `piece > 0 AND applied = 0 AND batch_id IN (SELECT batch_id FROM ingest_batches_v1 WHERE applied = 1)`;
+const OF_INCOMPLETE_BATCHES = `piece > 0 AND created_at <= now() - {older_than_seconds:UInt32}
+  AND batch_id NOT IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0)`;
+const OF_NAMES = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier != ${ERASING_NAME}`;
+/** Groups without a consumer: his own, if he was alone in it. */
+const UNUSED_GROUPS = `
+SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}
+  AND id NOT IN (SELECT group_id FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32})`;
+const OF_GROUPS = 'app_id = {app_id:UInt32} AND id IN {groups:Array(UInt32)}';
+
+const UNAPPLIED = `
+SELECT count() AS batches FROM (
+  SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0 AND created_at <= fromUnixTimestamp({until:UInt32})
+  GROUP BY batch_id HAVING max(applied) = 0)`;
+const ENDPOINTS = `
+SELECT count() AS endpoints FROM endpoints_v1 FINAL
+WHERE app_id = {app_id:UInt32} AND position(path, {identifier:String}) > 0`;
+const COUNT = (table: string, where: string) => `SELECT count() AS rows FROM ${table} WHERE ${where}`;
+const OLD_PARTS = `
+SELECT count() AS parts FROM system.parts
+WHERE database = currentDatabase() AND table = {table:String} AND NOT active`;
+
+/** Trace IDs of one statement: a server accepts parameters of 128 KiB. */
+const TRACES_AT_ONCE = 2_000;
+/** A batch that was not completely appended within this time never will be. */
+const INCOMPLETE_AFTER_SECONDS = 600;
+/** A mutation rewrites parts, which can have many gigabytes. */
+const MUTATION_TIMEOUT_MS = 6 * 3_600_000;
+/** Batches are marked within a second; a query can use an old part for as long as it runs. */
+const WAIT_MS = 60_000;
+const POLL_MS = 200;
+/** Passes over the tables: a slow writer may add rows to the first ones. */
+const MAX_PASSES = 5;
+
+/**
+ * Erases a consumer of an app from every table, and from the disk. His counts stay, under an ID without a name.
+ *
+ *     name it "erasing" ──▶ wait until all writers know ──▶ delete rows ──▶ delete names ──▶ remove old parts ──▶ name it "erased"
+ *
+ * Each step can be repeated. After an interruption, the same command continues: the consumer is found by its interim name.
+ * Statements that the engine keeps (mutations) have IDs, never the identifier.
+ */
+export class ConsumerEraser {
+  /** @param hasOtherWriters whether other processes may write to the store */
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly batches: BatchLog,
+    private readonly hasOtherWriters: boolean,
+  ) {}
+
+  /** @throws AdminError if there is no such consumer, a key is limited to it, or something is in use for too long */
+  async erase(appId: number, identifier: string): Promise<Erasure> {
+    const params = { app_id: appId, identifier };
+    await this.requireSupported(params);
+    const consumers = await this.store.rows<{ id: number }>('consumers.find', CONSUMERS, params);
+    const ids = consumers.map(({ id }) => id);
+    if (ids.length === 0) throw new AdminError(`App ${appId} has no consumer with this identifier`);
+    const scope = { app_id: appId, ids };
+    await this.mark(ERASING_NAME, scope);
+    if (this.hasOtherWriters) {
+      await pause(ERASURES_KNOWN_AFTER_MS);
+      // Until then a writer could describe the consumer again.
+      await this.mark(ERASING_NAME, scope);
+    }
+    const deleted = await this.deleteRows(scope, identifier);
+    await this.deleteNames(scope);
+    for (const table of TABLES) await this.removeOldParts(table);
+    await this.mark(ERASED_NAME, scope);
+    const [found] = await this.store.rows<{ endpoints: number }>('endpoints.find_text', ENDPOINTS, params);
+    return { app_id: appId, consumer_ids: ids, ...deleted, endpoints_with_identifier: found?.endpoints ?? 0 };
+  }
+
+  private async requireSupported(params: { app_id: number; identifier: string }): Promise<void> {
+    const [clustered] = await this.store.rows<{ tables: number }>('tables.find_distributed', IS_CLUSTER);
+    if (clustered?.tables) throw new AdminError('consumer erase does not run on a cluster');
+    const keys = await this.store.rows<{ identifier: string }>('api_keys.find_consumer', KEYS, params);
+    if (keys.length > 0)
+      throw new AdminError(
+        `Keys are limited to this consumer: ${keys.map((key) => key.identifier).join(', ')}. Delete them first: key delete`,
+      );
+  }
+
+  private async deleteRows(scope: { app_id: number; ids: number[] }, identifier: string): Promise<Deleted> {
+    const total: Deleted = { requests: 0, spans: 0, application_logs: 0, errors: 0 };
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
+      await this.applyBatches();
+      const raw = [JSON.stringify(identifier), identifier];
+      const traces = (await this.readAll<{ trace_id: string }>(OTHER_TRACES, { ...scope, raw })).map(
+        ({ trace_id }) => trace_id,
+      );
+      const found: Deleted = {
+        requests: await this.count('request_logs_v1', OF_CONSUMER, scope),
+        spans: await this.countOfTraces('spans_v1', traces, scope),
+        application_logs: await this.countOfTraces('application_logs_v1', traces, scope),
+        errors: await this.count('errors_v1', OF_CONSUMER, scope),
+      };
+      if (pass > 0 && Object.values(found).every((rows) => rows === 0)) return total;
+      for (const kind of Object.keys(total) as (keyof Deleted)[]) total[kind] += found[kind];
+      // Log records first and spans of other requests last: each step finds its rows by those after it.
+      for (const table of ['application_logs_v1', 'spans_v1'] as const) {
+        await this.delete(table, OF_TRACES, scope);
+        for (const some of chunk(traces, TRACES_AT_ONCE))
+          await this.delete(table, OF_OTHER_TRACES, { ...scope, traces: some });
+      }
+      await this.delete('request_details_v1', OF_REQUESTS, scope);
+      await this.delete('errors_v1', OF_CONSUMER, scope);
+      await this.delete('request_logs_v1', OF_CONSUMER, scope);
+      await this.delete('ingest_batches_v1', OF_APPLIED_BATCHES, {});
+      await this.delete('ingest_batches_v1', OF_INCOMPLETE_BATCHES, {
+        older_than_seconds: this.hasOtherWriters ? INCOMPLETE_AFTER_SECONDS : 0,
+      });
+    }
+    throw new AdminError('Requests of the consumer keep arriving under its old ID: run the command again');
+  }
+
+  /** Waits until no batch of before is in flight: its rows would be written after the others are deleted. */
+  private async applyBatches(): Promise<void> {
+    const until = Math.floor(Date.now() / 1000);
+    const { refused } = await this.batches.recover(this.hasOtherWriters ? ABANDONED_AFTER_SECONDS : 0);
+    await this.waitUntil(
+      async () => {
+        const [row] = await this.store.rows<{ batches: number }>('batches.count_unapplied', UNAPPLIED, {
+          until,
+        });
+        return (row?.batches ?? 0) === 0;
+      },
+      refused.size > 0
+        ? `Batches that the engine rejects may contain the consumer: ${[...refused.keys()].join(', ')}`
+        : 'Batches are not written yet: run the command again',
+    );
+  }
+
+  private async deleteNames(scope: { app_id: number; ids: number[] }): Promise<void> {
+    const groups = (await this.readAll<{ id: number }>(UNUSED_GROUPS, scope)).map(({ id }) => id);
+    if (groups.length > 0) await this.delete('consumer_groups_v1', OF_GROUPS, { ...scope, groups });
+    await this.delete('consumers_v1', OF_NAMES, scope);
+    // Deleted keys, and former scopes of others, stay in their part until it is merged.
+    await this.store.command('OPTIMIZE TABLE api_keys_v1 FINAL', undefined, { name: 'api_keys.erase' });
+  }
+
+  /**
+   * Parts that a mutation replaced stay on the disk for minutes. Dropping a partition that does not exist removes them at once,
+   * as soon as no query uses them.
+   */
+  private async removeOldParts(table: string): Promise<void> {
+    await this.alter(table, 'MODIFY SETTING old_parts_lifetime = 0', {});
+    try {
+      await this.waitUntil(async () => {
+        await this.alter(table, `DROP PARTITION ID 'none'`, {});
+        const [row] = await this.store.rows<{ parts: number }>('parts.count_old', OLD_PARTS, { table });
+        return (row?.parts ?? 0) === 0;
+      }, `Queries keep old parts of ${table} in use: run the command again`);
+    } finally {
+      await this.alter(table, 'RESET SETTING old_parts_lifetime', {});
+    }
+  }
+
+  private async mark(name: string, scope: Parameters): Promise<void> {
+    await this.store.command(MARK(name), scope, { name: 'consumers.mark_erased', operation: 'INSERT' });
+  }
+
+  private delete(table: (typeof TABLES)[number], where: string, params: Parameters): Promise<void> {
+    return this.alter(table, `DELETE WHERE ${where} SETTINGS mutations_sync = 2`, params);
+  }
+
+  private alter(table: string, change: string, params: Parameters): Promise<void> {
+    // Tables and changes come from this file, never from outside. A mutation is kept as text, so its values are literals.
+    const statement = renderParameters(`ALTER TABLE ${table} ${change}`, params);
+    return this.store.command(statement, undefined, {
+      name: `${table}.erase`,
+      timeoutMs: MUTATION_TIMEOUT_MS,
+    });
+  }
+
+  private async countOfTraces(table: string, traces: readonly string[], scope: Parameters): Promise<number> {
+    let rows = await this.count(table, OF_TRACES, scope);
+    for (const some of chunk(traces, TRACES_AT_ONCE))
+      rows += await this.count(table, `${OF_OTHER_TRACES} AND trace_id NOT IN (${TRACES})`, {
+        ...scope,
+        traces: some,
+      });
+    return rows;
+  }
+
+  private async count(table: string, where: string, params: Parameters): Promise<number> {
+    const [row] = await this.readAll<{ rows: number }>(COUNT(table, where), params);
+    return row?.rows ?? 0;
+  }
+
+  private readAll<Row>(sql: string, params: Parameters): Promise<Row[]> {
+    return this.store.rows<Row>('consumers.erase', sql, params, { unlimited: true });
+  }
+
+  private async waitUntil(isDone: () => Promise<boolean>, message: string): Promise<void> {
+    const deadline = performance.now() + WAIT_MS;
+    while (!(await isDone())) {
+      if (performance.now() > deadline) throw new AdminError(message);
+      await pause(POLL_MS);
+    }
+  }
+}

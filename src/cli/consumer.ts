@@ -1,0 +1,47 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { AdminService } from '../admin/admin.service.js';
+import { ConsumerEraser } from '../admin/consumer-eraser.js';
+import { BatchLog } from '../ingestion/batch-log.js';
+import { identifierDecoder } from '../ingestion/formats/request-decoders.js';
+import { runAudited } from './audit.js';
+import { confirm } from './confirm.js';
+import { examples, id } from './options.js';
+import { printMessage, printResult } from './output.js';
+import { withStore } from './with-store.js';
+
+/** As it is stored: without white space around it, and at most as long as a client library sends it. */
+function identifier(value: string): string {
+  const stored = identifierDecoder.decode(value);
+  if (stored === undefined) throw new InvalidArgumentError('It must be the identifier of a consumer.');
+  return stored;
+}
+
+export function consumerCommand(program: Command): void {
+  const consumer = program
+    .command('consumer')
+    .description('consumers of monitored apps')
+    .addHelpText('after', examples('consumer erase --app 1 --identifier ann@example.com'));
+  consumer
+    .command('erase')
+    .description('erase a consumer from everything that is stored; counts stay without a name')
+    .requiredOption('--app <id>', 'app ID', id)
+    .requiredOption('--identifier <identifier>', 'its identifier, as the app names it', identifier)
+    .option('--yes', 'do not ask', false)
+    .addHelpText('after', examples('consumer erase --app 1 --identifier ann@example.com --yes'))
+    .action(({ app, identifier, yes }: { app: number; identifier: string; yes: boolean }) =>
+      // The audit line names the ID alone: it outlives the consumer.
+      runAudited('consumer.erase', { app_id: app }, async () => {
+        await confirm(`Erase consumer ${identifier} of app ${app}?`, yes);
+        const erasure = await withStore(async (store, { isShared }) => {
+          await new AdminService(store).requireApp(app);
+          const hasOtherWriters = isShared || store.kind === 'server';
+          return new ConsumerEraser(store, new BatchLog(store), hasOtherWriters).erase(app, identifier);
+        });
+        printResult(erasure);
+        const { consumer_ids, endpoints_with_identifier: endpoints } = erasure;
+        if (endpoints > 0)
+          printMessage(`${endpoints} endpoints have the identifier in their path; they stay`);
+        return { consumer_ids: consumer_ids.join() };
+      }),
+    );
+}
