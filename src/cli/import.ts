@@ -168,6 +168,7 @@ async function importFiles(
   writer: RequestsWriter,
   stop: StopSignal,
 ): Promise<ImportSummary> {
+  if (files.length === 1 && files[0]?.error) throw files[0].error;
   const { app, env, source, format, baseUrl, consumerFrom, shiftTo } = options;
   const shiftMs = shiftTo === undefined ? 0 : await shiftFor(files, shiftTo, format, stop);
   const importer = new Importer(writer, {
