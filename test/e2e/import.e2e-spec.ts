@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type ImportOptions, type ImportSummary, Importer } from '../../src/ingestion/files/importer.js';
 import { TestApp } from '../setup/app.js';
+import { hasProgram, pack } from '../setup/compress.js';
 import { dataDirectory } from '../setup/data-directory.js';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -291,8 +292,8 @@ describeEmbedded('import, as a command', () => {
     const [old, middle, late] = [logLine(90, '/old'), `${logLine(60)}\nx`, `${logLine(30)}\n${logLine(30)}`];
     writeFileSync(join(directory, 'access.log'), late);
     writeFileSync(join(directory, 'access.log.1'), middle);
-    writeFileSync(join(directory, 'access.log.2.zst'), execFileSync('zstd', ['-c'], { input: old }));
-    writeFileSync(join(directory, 'access.log.3.bz2'), execFileSync('bzip2', ['-c'], { input: old }));
+    writeFileSync(join(directory, 'access.log.2.zst'), hasProgram('zstd') ? pack('zstd', old) : old);
+    writeFileSync(join(directory, 'access.log.3.bz2'), hasProgram('bzip2') ? pack('bzip2', old) : old);
     writeFileSync(join(directory, 'error.log'), 'no such file\n');
     const args = ['import', directory, '--app', '1', '--source', 'rotated'];
     const first = await run(...args);

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { hasProgram, pack as packWith } from '../../../test/setup/compress.js';
 import { bunzip2, isBzip2 } from './bzip2.js';
 import { createLibraryDecoder, isZstd, unzstd } from './zstd.js';
 
@@ -44,82 +44,84 @@ async function drain(pieces: AsyncIterable<Buffer>) {
   };
 }
 
-describe.each(FORMATS)('%s, %s', (program, _, unpack, isPacked, levels) => {
-  const pack = (input: Buffer, ...more: string[]) =>
-    execFileSync(program, ['-c', ...more], { input, maxBuffer: 2 ** 28 });
-  const packedText = pack(TEXT);
+describe.each(FORMATS.filter(([program]) => hasProgram(program)))(
+  '%s, %s',
+  (program, _, unpack, isPacked, levels) => {
+    const pack = (input: Buffer, ...options: string[]) => packWith(program, input, ...options);
+    const packedText = pack(TEXT);
 
-  it.each(levels)('reads what the program writes at level %s', async (level) => {
-    for (const input of [TEXT, RUNS, randomBytes(150_000), Buffer.alloc(1), Buffer.alloc(0)]) {
-      const packed = pack(input, `-${level}`);
-      expect(isPacked(packed)).toBe(true);
-      const { bytes, error } = await drain(unpack(split(packed, 65_536)));
-      expect([error, bytes.equals(input)]).toEqual([undefined, true]);
-    }
-  });
+    it.each(levels)('reads what the program writes at level %s', async (level) => {
+      for (const input of [TEXT, RUNS, randomBytes(150_000), Buffer.alloc(1), Buffer.alloc(0)]) {
+        const packed = pack(input, `-${level}`);
+        expect(isPacked(packed)).toBe(true);
+        const { bytes, error } = await drain(unpack(split(packed, 65_536)));
+        expect([error, bytes.equals(input)]).toEqual([undefined, true]);
+      }
+    });
 
-  it('reads it byte by byte', async () => {
-    const { bytes, error } = await drain(unpack(split(pack(RUNS), 1)));
-    expect([error, bytes.equals(RUNS)]).toEqual([undefined, true]);
-  });
+    it('reads it byte by byte', async () => {
+      const { bytes, error } = await drain(unpack(split(pack(RUNS), 1)));
+      expect([error, bytes.equals(RUNS)]).toEqual([undefined, true]);
+    });
 
-  it('reads several files in one, and ignores what follows and is none', async () => {
-    const packed = Buffer.concat([packedText, pack(Buffer.alloc(0)), pack(RUNS)]);
-    for (const rest of [Buffer.alloc(0), Buffer.alloc(512), Buffer.from('rest')]) {
-      const { bytes, error } = await drain(unpack([Buffer.concat([packed, rest])]));
-      expect([error, bytes.equals(Buffer.concat([TEXT, RUNS]))]).toEqual([undefined, true]);
-    }
-  });
+    it('reads several files in one, and ignores what follows and is none', async () => {
+      const packed = Buffer.concat([packedText, pack(Buffer.alloc(0)), pack(RUNS)]);
+      for (const rest of [Buffer.alloc(0), Buffer.alloc(512), Buffer.from('rest')]) {
+        const { bytes, error } = await drain(unpack([Buffer.concat([packed, rest])]));
+        expect([error, bytes.equals(Buffer.concat([TEXT, RUNS]))]).toEqual([undefined, true]);
+      }
+    });
 
-  it('returns what is readable of a file that was cut off, wherever, then says so', async () => {
-    const short = pack(RUNS.subarray(0, 20_000));
-    for (let length = 10; length < short.length; length += 7) {
-      const { bytes, error } = await drain(unpack([short.subarray(0, length)]));
-      expect([length, error]).toEqual([length, `the ${program} data is cut off`]);
-      expect(RUNS.subarray(0, bytes.length).equals(bytes)).toBe(true);
-    }
-    const { bytes, error } = await drain(unpack(split(packedText.subarray(0, -1_000), 4_096)));
-    expect(error).toBe(`the ${program} data is cut off`);
-    expect(bytes.length).toBeGreaterThan(400_000);
-    expect(TEXT.subarray(0, bytes.length).equals(bytes)).toBe(true);
-  });
+    it('returns what is readable of a file that was cut off, wherever, then says so', async () => {
+      const short = pack(RUNS.subarray(0, 20_000));
+      for (let length = 10; length < short.length; length += 7) {
+        const { bytes, error } = await drain(unpack([short.subarray(0, length)]));
+        expect([length, error]).toEqual([length, `the ${program} data is cut off`]);
+        expect(RUNS.subarray(0, bytes.length).equals(bytes)).toBe(true);
+      }
+      const { bytes, error } = await drain(unpack(split(packedText.subarray(0, -1_000), 4_096)));
+      expect(error).toBe(`the ${program} data is cut off`);
+      expect(bytes.length).toBeGreaterThan(400_000);
+      expect(TEXT.subarray(0, bytes.length).equals(bytes)).toBe(true);
+    });
 
-  it('fails or ends, and does not hang, whichever byte is damaged', async () => {
-    for (let round = 0; round < 20; round++) {
-      const damaged = Buffer.from(packedText.subarray(0, 80_000));
-      damaged.fill(randomBytes(8), (round * 7_477) % damaged.length);
-      const { error } = await drain(unpack([damaged]));
-      expect(error ?? 'no error').toMatch(/ data (is damaged|is cut off|needs )|no error/);
-    }
-  });
+    it('fails or ends, and does not hang, whichever byte is damaged', async () => {
+      for (let round = 0; round < 20; round++) {
+        const damaged = Buffer.from(packedText.subarray(0, 80_000));
+        damaged.fill(randomBytes(8), (round * 7_477) % damaged.length);
+        const { error } = await drain(unpack([damaged]));
+        expect(error ?? 'no error').toMatch(/ data (is damaged|is cut off|needs )|no error/);
+      }
+    });
 
-  it('returns the good part of damaged data, then says so', async () => {
-    const damaged = Buffer.from(packedText);
-    damaged.fill(0xff, damaged.length - 3_000, damaged.length - 2_000);
-    const { bytes, error } = await drain(unpack(split(damaged, 65_536)));
-    expect(error).toMatch(/data is (damaged|cut off)$/);
-    expect(bytes.length).toBeGreaterThan(400_000);
-  });
+    it('returns the good part of damaged data, then says so', async () => {
+      const damaged = Buffer.from(packedText);
+      damaged.fill(0xff, damaged.length - 3_000, damaged.length - 2_000);
+      const { bytes, error } = await drain(unpack(split(damaged, 65_536)));
+      expect(error).toMatch(/data is (damaged|cut off)$/);
+      expect(bytes.length).toBeGreaterThan(400_000);
+    });
 
-  it('yields a bomb in small pieces, one after the other', async () => {
-    const bomb = pack(Buffer.alloc(20_000_000));
-    expect(bomb.length).toBeLessThan(20_000);
-    let [total, largest] = [0, 0];
-    for await (const { length } of unpack([bomb])) {
-      total += length;
-      largest = Math.max(largest, length);
-      if (total > 5_000_000) break;
-    }
-    expect(total).toBeLessThan(5_200_000);
-    expect(largest).toBeLessThanOrEqual(131_072);
-  });
-});
+    it('yields a bomb in small pieces, one after the other', async () => {
+      const bomb = pack(Buffer.alloc(20_000_000));
+      expect(bomb.length).toBeLessThan(20_000);
+      let [total, largest] = [0, 0];
+      for await (const { length } of unpack([bomb])) {
+        total += length;
+        largest = Math.max(largest, length);
+        if (total > 5_000_000) break;
+      }
+      expect(total).toBeLessThan(5_200_000);
+      expect(largest).toBeLessThanOrEqual(131_072);
+    });
+  },
+);
 
-describe('zstd', () => {
+(hasProgram('zstd') ? describe : describe.skip)('zstd', () => {
   const frame = (hex: string) => drain(unzstd([Buffer.from(hex, 'hex')]));
 
   it('skips frames that are to be skipped', async () => {
-    const packed = execFileSync('zstd', ['-c'], { input: 'a\n' });
+    const packed = packWith('zstd', 'a\n');
     const skippable = Buffer.from('512a4d180300000061626c', 'hex').subarray(0, 11);
     expect(isZstd(skippable)).toBe(true);
     const { bytes, error } = await drain(unzstd([Buffer.concat([skippable, packed, skippable])]));
