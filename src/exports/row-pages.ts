@@ -9,7 +9,7 @@ const FIRST_CANDIDATES = 1_000;
 const MAX_CANDIDATES = 400_000;
 /** Limits of a page: larger ones are hardly faster. */
 const PAGE_ROWS = 50_000;
-const PAGE_BYTES = 16 * 1024 * 1024;
+const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_MS = 500;
 const GROWTH = 4;
 /** How much smaller a page is that is tried again. */

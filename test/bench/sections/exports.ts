@@ -11,7 +11,7 @@ import type { DataSet } from '../workspace.js';
 
 const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
 const PAGE = 'page-100-day';
-const ROUND_MS = 1_500;
+const ROUND_MS = 6_000;
 const MEMORY_EVERY_MS = 100;
 
 /** One export of all that an app has. */
