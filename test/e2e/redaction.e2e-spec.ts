@@ -319,7 +319,6 @@ describeEmbedded('secrets in what applications send', () => {
         'application_logs_v1',
         'endpoints_v1',
         'errors_v1',
-        'ingest_batches_v1',
         'request_details_v1',
         'request_logs_v1',
         'spans_v1',
