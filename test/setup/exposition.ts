@@ -22,7 +22,7 @@ export function parseExposition(text: string): Sample[] {
   const seen = new Set<string>();
   let current = '';
   for (const line of text.slice(0, -1).split('\n')) {
-    const [, what, metric = '', rest = ''] = /^# (HELP|TYPE) (\w+) (.+)$/.exec(line) ?? [];
+    const [, what, metric = '', rest = ''] = /^# (HELP|TYPE) (\w+) (.+)$/s.exec(line) ?? [];
     if (what === 'HELP') {
       if (types.has(metric)) throw new Error(`${metric} is there twice`);
       current = metric;
