@@ -255,9 +255,10 @@ describe('a key of one consumer', () => {
         expect(records).toEqual(await readAll(full, { ...parameters, consumer_id: own.id }));
         matches += records.length;
       }),
-      { numRuns: 12 },
+      // The first run has all requests of the consumer: a random draw of filters can match few.
+      { numRuns: 12, examples: [[{ start: since }]] },
     );
-    expect(matches).toBeGreaterThan(30);
+    expect(matches).toBeGreaterThanOrEqual(own.uuids.length);
   });
 
   it.each(['hour', 'day'])(
