@@ -115,8 +115,8 @@ export async function* streamBody(
     }
   } finally {
     brokenOff.catch(() => undefined);
-    // See `readBody`.
-    request.resume();
+    // See `readBody`. The iterator's own listener would keep the rest from being dropped.
+    request.removeAllListeners('readable').resume();
   }
 }
 

@@ -3,6 +3,7 @@ import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { Importer } from '../../src/ingestion/files/importer.js';
 import { eventually } from '../setup/eventually.js';
+import { exchangeBytes, parseResponses } from '../setup/raw-http.js';
 import { Client, TestService } from './setup/collector.js';
 
 const MIB = 1024 * 1024;
@@ -244,6 +245,16 @@ describe('POST /v1/requests', () => {
     const response = await send(whole.subarray(0, whole.length - 100), { 'content-encoding': 'gzip' });
     expect(response.status).toBe(400);
     expect((await readLogs()).length).toBeGreaterThan(100);
+  });
+
+  it('responds on the same connection after a body that it stopped reading', async () => {
+    const post = (body: string, headers: string) =>
+      `POST /v1/requests HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer ${token}\r\nContent-Length: ${body.length}\r\n${headers}\r\n${body}`;
+    const received = await exchangeBytes(
+      service.collector.url,
+      post('x'.repeat(MIB - 1), 'Content-Encoding: gzip\r\n') + post(line(), 'Connection: close\r\n'),
+    );
+    expect(parseResponses(received, ['POST', 'POST']).map(({ status }) => status)).toEqual([400, 200]);
   });
 
   it('rejects a second body of an app at once with 429, and not that of another app', async () => {
