@@ -72,13 +72,19 @@ describeEmbedded('consumer erase', () => {
   const listRequests = async () =>
     (await get<{ data: { request_uuid: string; consumer: string }[] }>('request-logs?limit=100')).data;
 
+  /** The same for all queries, which begin and end in different minutes. */
+  const window = {
+    since: new Date(Date.now() - 3 * 86_400_000).toISOString(),
+    until: new Date(Date.now() + 3_600_000).toISOString(),
+  };
+
   /** Requests, bytes and errors of all time by consumer. */
   async function readTotals(): Promise<Record<string, unknown>[]> {
     const response = await fetch(`${server.apiUrl}/v1/apps/1/metrics`, {
       method: 'POST',
       headers: { 'Api-Key': key, 'content-type': 'application/json' },
       body: JSON.stringify({
-        since: new Date(Date.now() - 3 * 86_400_000).toISOString(),
+        ...window,
         group_by: ['consumer_id'],
         metrics: ['requests', 'bytes_received', 'server_errors', 'response_time_p95'],
       }),
