@@ -108,7 +108,7 @@ describe('request-analytics demo', () => {
 
   it('exits with 0 when it is stopped', async () => {
     expect(await demo.stop()).toBe(0);
-  }, 15_000);
+  });
 });
 
 /** What the server says to a curl line as a shell reads it. */

@@ -67,8 +67,6 @@ function countEach(keys: readonly number[]): Map<number, number> {
   return counts;
 }
 
-jest.setTimeout(60_000);
-
 describe('seedDemo', () => {
   let test: TestStore;
   let store: ClickHouse;

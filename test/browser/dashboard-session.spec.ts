@@ -38,7 +38,7 @@ describeWithChromium('a session of the dashboard', () => {
     app = await TestApp.start();
     tenant = await Tenant.create(app);
     await tenant.write({}, { status_code: 500 });
-  }, 60_000);
+  });
   afterAll(() => app.stop());
   beforeEach(async () => {
     dashboard = await DashboardPage.open(browser, app);
@@ -321,7 +321,7 @@ describeWithChromium('a session of the dashboard', () => {
     // A URL that is not HTTP is no command line.
     expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0);
     await dashboard.screenshot('dashboard-hostile');
-  }, 120_000);
+  });
 });
 
 describeWithChromium('a service at its limits', () => {
@@ -335,7 +335,7 @@ describeWithChromium('a service at its limits', () => {
     // The first view has six requests.
     app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: '5', AUTH_FAILURES_PER_MINUTE: '1' });
     for (let test = 0; test < 3; test++) tenants.push(await Tenant.create(app));
-  }, 60_000);
+  });
   afterAll(() => app.stop());
   beforeEach(async () => {
     tenant = tenants.pop()!;

@@ -32,7 +32,7 @@ describeWithChromium('/docs in a browser', () => {
     });
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('requestfailed', (request) => complaints.push(request.url()));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser.close();

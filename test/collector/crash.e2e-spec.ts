@@ -101,7 +101,7 @@ describeEmbedded('kill -9 during a load', () => {
       await store.close();
       await service.launch();
     }
-  }, 60_000);
+  });
 
   it('logs every item of an acknowledged file once, and only once', async () => {
     const uuids: string[] = [];

@@ -108,5 +108,5 @@ describeWithRedisServer('two processes on one server and one Redis', () => {
       await redis.stop();
       await server.stop();
     }
-  }, 60_000);
+  });
 });

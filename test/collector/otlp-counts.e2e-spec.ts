@@ -22,7 +22,7 @@ let client: Client;
 let sender: OtlpSender;
 
 beforeAll(async () => {
-  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1' });
+  service = await TestService.start({ COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '3' });
 });
 
 afterAll(() => service.stop());
@@ -279,7 +279,7 @@ describe('requests that are in spans and in a metric', () => {
     await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: one }));
     await sender.deliver('metrics', metrics([duration([0n, 300n, 0n, 0n])], { of: two }));
     await sender.deliver('traces', traces([serverSpan()], { of: two }));
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await new Promise((resolve) => setTimeout(resolve, 3_500));
     await sender.deliver('traces', traces([serverSpan()], { of: one }));
     expect(await total()).toBe(320);
     expect((await client.tenant.logs()).data).toHaveLength(4);

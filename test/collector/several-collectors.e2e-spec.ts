@@ -33,7 +33,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     const config = new Config(env);
     store = await ClickHouse.open(config);
     second = await TestCollector.start(store, config);
-  }, 60_000);
+  });
   beforeEach(async () => {
     client = await service.tenant();
   });
@@ -84,7 +84,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     });
     const { body } = await service.api.get('/v1/apps', client.tenant.key);
     expect(body.data[0].envs.map(({ name }: { name: string }) => name).sort()).toEqual(['dev', 'prod']);
-  }, 60_000);
+  });
 
   it('count a message once that comes to both, at once or one after the other', async () => {
     const messages = range(40).map(() => JSON.stringify(buildSync()));
@@ -93,7 +93,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     await new Load(messages.flatMap(send)).run(20);
     await new Load(messages.slice(0, 5).flatMap(send)).run(1);
     expect(await requests()).toBe(40);
-  }, 60_000);
+  });
 
   it('store OTLP bodies of the same instances once, sent to both in any order', async () => {
     const { appId } = client.tenant;
@@ -130,5 +130,5 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
       'SELECT id, uniqExact(app_id, method, path) AS names FROM endpoints_v1 GROUP BY id HAVING names > 1',
     );
     expect(all).toEqual([]);
-  }, 60_000);
+  });
 });

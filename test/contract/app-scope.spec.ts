@@ -67,7 +67,7 @@ describe('the scope of an app', () => {
       PREAMBLE + source,
     ]);
     diagnostics = compile('test/contract', Object.fromEntries(sources) as Record<string, string>);
-  }, 60_000);
+  });
 
   it.each(Object.keys(COMPILES))('compiles: %s', (name) => {
     expect(diagnostics[name]).toEqual([]);

@@ -38,7 +38,7 @@ describe('a client whose types are generated from the document', () => {
       walker: READER,
       ...(Object.fromEntries(wrong) as typeof WRONG),
     });
-  }, 60_000);
+  });
 
   it('has the types that openapi-typescript makes of the document', () => {
     const files = ['test/contract/openapi.json', '--check', '--output', 'test/contract/client/schema.d.ts'];

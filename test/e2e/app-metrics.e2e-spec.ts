@@ -144,16 +144,17 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     });
 
     it('counts the running period by its minutes until now, and at least one', async () => {
-      await tenant.write({ timestamp: Date.now() - 10 });
+      const at = Date.now() - 10;
+      await tenant.write({ timestamp: at });
       const [row] = await tenant.metrics({
-        since: iso(Date.now()),
+        since: iso(at),
         until: iso(Date.now() + DAY),
         metrics: ['requests_per_minute'],
         interval: 'minute',
       });
       expect(row).toMatchObject({ requests_per_minute: 1 });
       const [month] = await tenant.metrics({
-        since: iso(Date.now()),
+        since: iso(at),
         until: iso(Date.now() + DAY),
         metrics: ['requests_per_minute'],
         interval: 'month',

@@ -28,7 +28,7 @@ describeWithRedis('backup and restore on a server', () => {
       startAs('request_analytics_owner', data, configuration),
     ]);
     store = await ClickHouse.open(new Config(server.env));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await store.close();
@@ -83,7 +83,7 @@ describeWithRedis('backup and restore on a server', () => {
     expect(
       await store.rows('test.databases', `SELECT name FROM system.databases WHERE name LIKE '%check%'`),
     ).toEqual([]);
-  }, 60_000);
+  });
 
   it('says what is wrong', async () => {
     for (const [args, message] of [
@@ -96,7 +96,7 @@ describeWithRedis('backup and restore on a server', () => {
       [['restore', 'first'], /^error: There is a store in default: --replace puts the backup in its place$/],
     ] as const)
       expect(readError(await run([...args]))).toEqual([1, expect.stringMatching(message)]);
-  }, 60_000);
+  });
 
   it('replaces the store only when the backup is whole, and goes on after a restore that was interrupted', async () => {
     expect(readError(await run(['restore', 'other', '--replace']))[0]).toBe(1);
@@ -113,5 +113,5 @@ describeWithRedis('backup and restore on a server', () => {
     expect([await count('teams_v1'), await count('request_logs_v1')]).toEqual([2, REQUESTS]);
     expect(await hasTable('request_counts_mv')).toBe(true);
     expect((await run(['verify'])).code).toBe(0);
-  }, 90_000);
+  });
 });

@@ -122,7 +122,7 @@ describeEmbedded('backup and restore', () => {
       'error: A server has the data directory open: stop it before a restore',
     ]);
     await restored.stop();
-  }, 120_000);
+  });
 
   it('backs up without a server, gives the owner alone access, and names what is wrong', async () => {
     expect(statSync(at('serving')).mode & 0o777).toBe(0o700);
@@ -186,7 +186,7 @@ describeEmbedded('backup and restore', () => {
         ]);
     const next = await run(['backup', at('killed-0-next')]);
     expect(next.code).toBe(0);
-  }, 60_000);
+  });
 
   it('leaves the old store or the new one when a restore is killed, and can be run again', async () => {
     const names = async (dataDir: string) =>
@@ -204,7 +204,7 @@ describeEmbedded('backup and restore', () => {
     expect(await names(fresh)).toEqual(['Acme']);
     expect(readdirSync(fresh)).not.toContain('.restore');
     expect((await run(['verify'], fresh)).code).toBe(0);
-  }, 60_000);
+  });
 
   it.each<[string, (backup: string) => void, RegExp]>([
     [

@@ -170,7 +170,7 @@ describe('the filters of an export', () => {
       (row, index) => `(${[index, ...FIELDS.map((field) => literal(row[field]))].join()})`,
     );
     await truth.run(`INSERT INTO logs VALUES ${values.join()}`);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     truth.closeSync();

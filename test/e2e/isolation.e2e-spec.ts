@@ -40,9 +40,11 @@ describe('a team beside another one whose queries fail after their first rows', 
       const { status, body: response, text } = await app.post(path, beta.key, body);
       return { path, status, answer: Buffer.isBuffer(response) ? response.toString('latin1') : text };
     };
+    // The same windows each time.
+    const [queries, files] = [queriesOf(beta.appId), filesOf(beta.appId)];
     const queryAll = async () => {
-      const answers = await Promise.all(queriesOf(beta.appId).map(query));
-      for (const file of filesOf(beta.appId)) answers.push(await query(file));
+      const answers = await Promise.all(queries.map(query));
+      for (const file of files) answers.push(await query(file));
       return answers;
     };
     const answered = await queryAll();

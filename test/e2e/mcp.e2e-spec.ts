@@ -1,6 +1,7 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { TestApp } from '../setup/app.js';
+import { eventually } from '../setup/eventually.js';
 import { type ToolResponse, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -183,7 +184,7 @@ describe('a server', () => {
         { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'metrics', arguments: {} } },
         { 'X-Request-Id': 'mcp-line' },
       );
-      const line = app.logged.split('\n').find((one) => one.includes('mcp-line'))!;
+      const line = await eventually(() => app.logged.split('\n').find((one) => one.includes('mcp-line')));
       expect(JSON.parse(line)).toMatchObject({
         route: '/mcp',
         status: 200,

@@ -80,7 +80,7 @@ describeWithRedisServer('two servers with one Redis', () => {
       return server;
     };
     servers = [await start(places[0]), await start(places[1])];
-  }, 60_000);
+  });
 
   afterAll(async () => {
     closeConnections();

@@ -17,6 +17,8 @@ const WITHIN_MS = 10_000;
 const EVERY_MS = 100;
 /** For so long after the change has taken effect, it is to stay. */
 const AFTER_MS = 1_000;
+/** Longer than a command takes on a busy machine, and then the ten seconds. */
+const WATCHED_MS = 40_000;
 
 const DENIED = `401 ${detail('Invalid API key')}`;
 const NOT_PREMIUM = `403 ${detail('API access requires the Premium plan')}`;
@@ -49,7 +51,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     admin = new AdminService(store);
     const serving = { ...env, RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
     instances = await Promise.all([ProductProcess.start([], serving), ProductProcess.start([], serving)]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     closeConnections();
@@ -62,7 +64,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   /** Asks an instance again and again, until it has said `last` for a second. */
   async function watch({ apiUrl }: ProductProcess, key: string, last: string): Promise<Said[]> {
     const all: Said[] = [];
-    const deadline = performance.now() + WITHIN_MS + 2 * AFTER_MS;
+    const deadline = performance.now() + WATCHED_MS;
     for (let since = Infinity; performance.now() < Math.min(deadline, since + AFTER_MS);) {
       const { status, text } = await sendRaw(apiUrl, '/v1/team', { headers: { 'Api-Key': key } });
       const at = performance.now();

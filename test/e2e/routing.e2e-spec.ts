@@ -50,6 +50,7 @@ describe('HEAD', () => {
     date: '',
     'x-request-id': '',
     'x-ratelimit-remaining': '',
+    'x-ratelimit-reset': '',
     ratelimit: '',
     'keep-alive': '',
   };

@@ -65,7 +65,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     note(prepared.key);
     forbidInOutput(...secrets);
     service = await ProductProcess.start(['serve', '--collector'], env);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     closeConnections();

@@ -147,7 +147,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
     );
     expect(counts).toEqual([{ deleted: 0, kept: 1 }]);
     await store.close();
-  }, 60_000);
+  });
 
   it('rejects a command as it does without a server', async () => {
     const { code, err } = await ProductProcess.run(

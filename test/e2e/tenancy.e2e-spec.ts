@@ -106,6 +106,7 @@ const PASSING = {
   ratelimit: '',
   'x-request-id': '',
   'x-ratelimit-remaining': '',
+  'x-ratelimit-reset': '',
   'content-length': '',
 };
 

@@ -188,7 +188,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       text.replace('"here"', String(BigInt(start) * NS + 5n)),
     );
     expect(found.split('\n')).toHaveLength(2);
-  }, 120_000);
+  });
 
   it('returns all spans of the traces in a filter, without a window', async () => {
     await write({ trace: 5 }, { trace: 6 });

@@ -83,14 +83,14 @@ describeWithRedis('WriteGate', () => {
     it('does not wait for a write that ended with an error, but for one in doubt', async () => {
       const [writer, backup] = connect();
       await expect(new WriteGate(writer).run(() => Promise.reject(new Error('rejected')))).rejects.toThrow();
-      expect(await backup.pauseWrites('backup', 1_000)).toBe(0);
+      expect(await backup.pauseWrites('backup', 60_000)).toBe(0);
       await backup.resumeWrites('backup');
       const failing = new WriteGate(writer).run(() => Promise.reject(new StoreUnavailable('timed out')));
       await expect(failing).rejects.toThrow('timed out');
-      expect(await backup.pauseWrites('backup', 1_000)).toBe(1);
+      expect(await backup.pauseWrites('backup', 60_000)).toBe(1);
       await backup.resumeWrites('other');
-      expect(await writer.beginWrite('probe', 1_000)).toBe(false);
-      expect(await writer.pauseWrites('other', 1_000)).toBe(-1);
+      expect(await writer.beginWrite('probe', 60_000)).toBe(false);
+      expect(await writer.pauseWrites('other', 60_000)).toBe(-1);
     });
 
     it('lets writes and pauses of dead processes expire', async () => {

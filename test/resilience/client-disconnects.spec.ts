@@ -8,7 +8,7 @@ describe('a caller who leaves', () => {
 
   beforeAll(async () => {
     harness = await OutageHarness.start({ CACHE_TTL_MS: '5000', QUERY_TIMEOUT_SECONDS: '10' });
-  }, 60_000);
+  });
 
   afterEach(() => harness.store.heal());
 
@@ -61,5 +61,5 @@ describe('a caller who leaves', () => {
     expect(lookUps).toMatchObject([{ outcome: 'answered' }]);
     await other.stop();
     process.env.CLICKHOUSE_URL = harness.store.url;
-  }, 30_000);
+  });
 });

@@ -114,7 +114,7 @@ describe('an export that breaks off', () => {
       if (format === 'ndjson') keys = wholeRows(format, whole.body);
     }
     expect(keys).toHaveLength(ROWS);
-  }, 60_000);
+  });
 
   afterEach(() => harness.store.heal());
 

@@ -26,7 +26,7 @@ describe('an export beyond the limits of the operator', () => {
       HOST: '127.0.0.1',
       ...limits,
     });
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     tenant = await Tenant.create(harness.app);

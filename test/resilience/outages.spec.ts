@@ -14,7 +14,7 @@ describe('a store that goes away', () => {
   beforeAll(async () => {
     harness = await OutageHarness.start();
     whole = (await harness.callAll()).map(({ text }) => text);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await harness.stop();

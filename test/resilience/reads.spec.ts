@@ -81,7 +81,7 @@ describe('a store that fails', () => {
     expect(whole.map(({ status }) => status)).toEqual(whole.map(() => 200));
     const asked = new Set((await harness.store.queries()).map(({ name }) => name));
     expect([...asked]).toEqual(expect.arrayContaining(harness.operations.flatMap(({ queries }) => queries)));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await harness.stop();

@@ -39,7 +39,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     instances = await Promise.all([ProductProcess.start([], env), ProductProcess.start([], env)]);
     balancer = await Balancer.start(instances.map(({ apiUrl }) => Number(new URL(apiUrl).port)));
     await eventually(() => balancer.ready.every(Boolean));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     closeConnections();

@@ -19,7 +19,7 @@ describe('a store that is slow to respond a lookup', () => {
     const team = await harness.app.team();
     const { client_id } = await harness.app.admin.createApp(team.teamId, 'Shop', 'express');
     syncPath = `/v2/${client_id}/prod/sync`;
-  }, 60_000);
+  });
 
   afterEach(() => harness.store.heal());
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** Calls every `everyMs` until the result is neither `undefined` nor `false`, and returns it; rejects after `withinMs`. */
 export async function eventually<T>(
   call: () => T | Promise<T>,
-  withinMs = 10_000,
+  withinMs = 30_000,
   everyMs = 10,
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + withinMs;

@@ -164,7 +164,8 @@ export class SocketConnection implements Connection {
       agent: this.agent,
       ...(signal && { signal }),
     });
-    outgoing.end(body);
+    // With a response there, a connection that breaks is an error of the response, and of the request once more.
+    outgoing.on('error', () => undefined).end(body);
     try {
       const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
       return response;
