@@ -54,7 +54,7 @@ SELECT app_id, id, ${name}, ${name}, 0, min(created_at) FROM consumers_v1
 WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} GROUP BY app_id, id`;
 
 const REQUESTS = `FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}`;
-/** Traces of his requests; rows that are older than the column have them in the details. */
+/** Traces of its requests; rows that are older than the column have them in the details. */
 const TRACES = `
 SELECT assumeNotNull(trace_id) ${REQUESTS} AND trace_id IS NOT NULL AND trace_id != toFixedString('', 16)
 UNION ALL
@@ -77,7 +77,7 @@ const OF_APPLIED_BATCHES = `piece > 0 AND applied = 0 AND batch_id IN (SELECT ba
 const OF_INCOMPLETE_BATCHES = `piece > 0 AND created_at <= now() - {older_than_seconds:UInt32}
   AND batch_id NOT IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0)`;
 const OF_NAMES = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier != ${ERASING_NAME}`;
-/** Groups without a consumer: his own, if he was alone in it. */
+/** Groups without a consumer: its own, if it was alone in it. */
 const UNUSED_GROUPS = `
 SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}
   AND id NOT IN (SELECT group_id FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32})`;
@@ -108,7 +108,7 @@ const POLL_MS = 200;
 const MAX_PASSES = 5;
 
 /**
- * Erases a consumer of an app from every table, and from the disk. His counts stay, under an ID without a name.
+ * Erases a consumer of an app from every table, and from the disk. Its counts stay, under an ID without a name.
  *
  *     name it "erasing" ──▶ wait until all writers know ──▶ delete rows ──▶ delete names ──▶ remove old parts ──▶ name it "erased"
  *

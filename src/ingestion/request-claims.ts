@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
+import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
+import { runRenewing } from './run-renewing.js';
 
 /** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
@@ -51,18 +52,12 @@ export class RequestClaims {
   ): Promise<T> {
     const locks = keys.map((key) => `request:${key}`);
     await this.lockAll(locks, waitMs);
-    const renewal = setInterval(() => void this.lock(locks).catch(() => undefined), RENEW_MS);
-    let isInDoubt = false;
-    try {
-      return await work();
-    } catch (error) {
-      isInDoubt = isOutcomeUnknown(error);
-      throw error;
-    } finally {
-      clearInterval(renewal);
-      // Requests in doubt stay claimed until the store has them.
-      if (!isInDoubt) await this.unlock(locks).catch(() => undefined);
-    }
+    return runRenewing(
+      () => this.lock(locks),
+      RENEW_MS,
+      () => this.unlock(locks),
+      work,
+    );
   }
 
   private async lockAll(locks: readonly string[], waitMs: number): Promise<void> {

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
+import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
+import { runRenewing } from './run-renewing.js';
 
 /** How long a write outlives a process that died: longer than the store needs to finish its last insert. */
 const WRITE_MS = 60_000;
@@ -37,18 +38,7 @@ export class WriteGate {
       if (Date.now() > deadline) throw new StoreUnavailable('writes are paused by a backup');
       await pause(RETRY_MS);
     }
-    const renewal = setInterval(() => void begin().catch(() => undefined), RENEW_WRITE_MS);
-    let isInDoubt = false;
-    try {
-      return await work();
-    } catch (error) {
-      isInDoubt = isOutcomeUnknown(error);
-      throw error;
-    } finally {
-      clearInterval(renewal);
-      // The store may still finish a write in doubt.
-      if (!isInDoubt) await this.coordinator.endWrite(owner).catch(() => undefined);
-    }
+    return runRenewing(begin, RENEW_WRITE_MS, () => this.coordinator.endWrite(owner), work);
   }
 
   /**

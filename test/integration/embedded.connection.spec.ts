@@ -126,6 +126,11 @@ describeEmbedded('the limit of queries that run at once in the embedded engine',
     await slow;
   });
 
+  it('reads files in the thread of the query', async () => {
+    const sql = "SELECT getSetting('local_filesystem_read_method') AS method";
+    expect(await store.rows('test.setting', sql)).toEqual([{ method: 'pread' }]);
+  });
+
   it('does not run a query whose client disconnected in the queue', async () => {
     const running = store.rows('test.running', SLOW);
     const gone = new AbortController();
