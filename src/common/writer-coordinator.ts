@@ -50,7 +50,12 @@ interface Lock {
 /** Coordinates the writers of this process, and those that reach it through its socket. */
 export class LocalCoordinator implements WriterCoordinator {
   private readonly lastIds = new Map<string, number>();
-  private readonly ids = new LRUCache<string, number>({ max: MAX_REMEMBERED, ttl: REMEMBERED_MS });
+  /** Grows with what it has: `max` would reserve the memory of all entries at the start. */
+  private readonly ids = new LRUCache<string, number>({
+    maxSize: MAX_REMEMBERED,
+    sizeCalculation: () => 1,
+    ttl: REMEMBERED_MS,
+  });
   private readonly locks = new Map<string, Lock>();
   /** By owner, when the write expires. */
   private readonly writes = new Map<string, number>();

@@ -6,7 +6,7 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, serverSpan, traces } from '../collector/setup/otlp.js';
 import { post } from '../collector/setup/post.js';
-import { dataDirectory } from '../setup/data-directory.js';
+import { administer, dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { findInFiles, findInTables } from '../setup/stored-text.js';
@@ -40,11 +40,14 @@ describeEmbedded('consumer erase', () => {
   beforeAll(async () => {
     const env = { ...data.env, COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0', RATE_LIMIT_PER_MINUTE: '10000' };
     server = await ProductProcess.start(['serve', '--collector'], env);
-    await run('team', 'create', '--name', 'Acme');
-    ({ key } = (await run('key', 'create', '--team', '1')) as { key: string });
-    const app = await run('app', 'create', '--team', '1', '--name', 'Shop');
-    const { token } = (await run('write-token', 'create', '--app', '1')) as { token: string };
-    hub = `${server.collectorUrl}/v2/${String(app.client_id)}/prod`;
+    const { clientId, token, ...created } = await administer(data.env, async (admin) => {
+      const { id } = await admin.createTeam('Acme', 'premium');
+      const app = await admin.createApp(id, 'Shop', 'express');
+      const { token } = await admin.createWriteToken(app.id);
+      return { clientId: app.client_id, token, ...(await admin.createKey(id)) };
+    });
+    ({ key } = created);
+    hub = `${server.collectorUrl}/v2/${clientId}/prod`;
     sender = new OtlpSender(server.collectorUrl, token);
   });
 

@@ -7,7 +7,7 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, serverSpan, traces } from '../collector/setup/otlp.js';
 import { post } from '../collector/setup/post.js';
-import { dataDirectory } from '../setup/data-directory.js';
+import { administer, dataDirectory } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { findInFiles, findInTables } from '../setup/stored-text.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -132,12 +132,14 @@ describeEmbedded('secrets in what applications send', () => {
       expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);
       return JSON.parse(out[0] ?? 'null') as Record<string, string>;
     };
-    await run('team', 'create', '--name', 'Acme');
-    const { key } = await run('key', 'create', '--team', '1');
-    const app = await run('app', 'create', '--team', '1', '--name', 'Shop');
-    const { token } = await run('write-token', 'create', '--app', '1');
+    const { app, key, token } = await administer(env, async (admin) => {
+      const { id } = await admin.createTeam('Acme', 'premium');
+      const app = await admin.createApp(id, 'Shop', 'express');
+      const { token } = await admin.createWriteToken(app.id);
+      return { app, token, ...(await admin.createKey(id)) };
+    });
     const hub = `${server.collectorUrl}/v2/${app.client_id}/prod`;
-    const sender = new OtlpSender(server.collectorUrl, token!);
+    const sender = new OtlpSender(server.collectorUrl, token);
     do {
       await sendToHub(planter, hub);
       await sendByOtlp(planter, sender);
@@ -147,7 +149,7 @@ describeEmbedded('secrets in what applications send', () => {
       expect(body).toMatchObject({ imported: lines.length });
     } while (planter.secrets.length < (least * 2) / 3);
     await importFiles(planter, env, least, run);
-    const responses = await readAll(server.apiUrl, key!);
+    const responses = await readAll(server.apiUrl, key);
     expect(await server.stop()).toBe(0);
     return { planter, responses, directory: env.DATA_DIR! };
   }

@@ -7,7 +7,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
 import { Config } from '../../src/config/config.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
-import { dataDirectory } from '../setup/data-directory.js';
+import { administer, dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -37,17 +37,17 @@ describeEmbedded('commands while a server has the data directory open', () => {
     return JSON.parse(out[0] ?? 'null') as Result;
   }
 
-  async function createTenant() {
-    const team = await run<{ id: number }>('team', 'create', '--name', 'Acme');
-    const { key } = await run<{ key: string }>('key', 'create', '--team', String(team.id));
-    const app = await run<{ id: number; client_id: string }>(
-      'app',
-      'create',
-      '--team',
-      String(team.id),
-      '--name',
-      'Shop',
+  const createTenant = async () =>
+    useTenant(
+      await administer(data.env, async (admin) => {
+        const { id } = await admin.createTeam('Acme', 'premium');
+        const { key } = await admin.createKey(id);
+        return Object.assign(await admin.createApp(id, 'Shop', 'express'), { key });
+      }),
     );
+
+  function useTenant(app: { id: number; client_id: string; key: string }) {
+    const { key } = app;
     const get = async (path: string) => {
       const response = await fetch(`${server.apiUrl}/v1/${path}`, { headers: { 'Api-Key': key } });
       expect(response.status).toBe(200);
@@ -58,7 +58,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
       const { data: periods } = await get(`apps/${app.id}/traffic?period=day&since=${since}`);
       return periods.reduce((sum, { requests }) => sum + Number(requests), 0);
     };
-    return { ...app, appId: String(app.id), key, get, countTraffic };
+    return { ...app, appId: String(app.id), get, countTraffic };
   }
 
   /** A file with requests of the last hours. */
@@ -83,7 +83,11 @@ describeEmbedded('commands while a server has the data directory open', () => {
   });
 
   it('creates teams, keys and apps that the server knows at once', async () => {
-    const { get, appId } = await createTenant();
+    const team = await run<{ id: number }>('team', 'create', '--name', 'Acme');
+    const ofTeam = ['--team', String(team.id)];
+    const { key } = await run<{ key: string }>('key', 'create', ...ofTeam);
+    const app = await run<{ id: number; client_id: string }>('app', 'create', ...ofTeam, '--name', 'Shop');
+    const { get, appId } = useTenant({ ...app, key });
     expect((await get('apps')).data).toEqual([expect.objectContaining({ id: Number(appId), name: 'Shop' })]);
   });
 

@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AdminService } from '../../src/admin/admin.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
 import { Config } from '../../src/config/config.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
@@ -32,6 +34,18 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
   } finally {
     await store.close();
   }
+}
+
+/** Administers the store of the server that has the data directory open, through its socket, as a command does. */
+export async function administer<Result>(
+  env: NodeJS.ProcessEnv,
+  work: (admin: AdminService) => Promise<Result>,
+): Promise<Result> {
+  const config = new Config(env);
+  const connection = await SocketConnection.connect(config.dataDir);
+  if (!connection) throw new Error(`no server has ${config.dataDir} open`);
+  const store = ClickHouse.openSocket(config, connection);
+  return work(new AdminService(store)).finally(() => store.close());
 }
 
 /** A data directory of the embedded engine of a test's own. */
