@@ -57,21 +57,14 @@ export class RequestsWriter {
    * acknowledged.
    * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
    * duplicated, even if they are passed again in other batches.
-   *
-   * @param onNamed called once the names of the requests are registered. A caller with concurrent batches that starts the next
-   *   one then registers names in the order of the batches
    */
-  async write(
-    appId: number,
-    records: readonly RequestRecord[],
-    onNamed?: () => void,
-  ): Promise<WithIds<RequestRecord>[]> {
+  async write(appId: number, records: readonly RequestRecord[]): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
         this.redactor.redactRequest(record),
       );
-      return unknown.length > 0 ? this.writeUnknown(appId, unknown, onNamed) : [];
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown) : [];
     });
   }
 
@@ -108,13 +101,11 @@ export class RequestsWriter {
   private async writeUnknown(
     appId: number,
     records: readonly RequestRecord[],
-    onNamed?: () => void,
   ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,
       records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
     );
-    onNamed?.();
     const pieces = encodePieces(
       'requests',
       resolved,

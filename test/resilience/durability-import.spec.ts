@@ -10,7 +10,7 @@ import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
 /** Some batches of an import, the last one not full. */
-const LINES = 11_000;
+const LINES = 12_000;
 /** After so many kills on one directory, an import is left alone. */
 const KILLS_IN_A_ROW = 8;
 
