@@ -47,7 +47,8 @@ describe('the packed tarball in an empty directory', () => {
         const page = await fetch(url);
         expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
       } finally {
-        process.kill(-demo.pid!, 'SIGTERM');
+        // Else why it ended would not be seen.
+        if (demo.exitCode === null) process.kill(-demo.pid!, 'SIGTERM');
         await ended;
       }
     },
