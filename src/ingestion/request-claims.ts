@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
-import { runRenewing } from './run-renewing.js';
+import { runWithLease } from './lease.js';
 
 /** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
@@ -52,12 +52,8 @@ export class RequestClaims {
   ): Promise<T> {
     const locks = keys.map((key) => `request:${key}`);
     await this.lockAll(locks, waitMs);
-    return runRenewing(
-      () => this.lock(locks),
-      RENEW_MS,
-      () => this.unlock(locks),
-      work,
-    );
+    const lease = { renew: () => this.lock(locks), everyMs: RENEW_MS, release: () => this.unlock(locks) };
+    return runWithLease(lease, work);
   }
 
   private async lockAll(locks: readonly string[], waitMs: number): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
-import { runRenewing } from './run-renewing.js';
+import { runWithLease } from './lease.js';
 
 /** How long a write outlives a process that died: longer than the store needs to finish its last insert. */
 const WRITE_MS = 60_000;
@@ -38,7 +38,8 @@ export class WriteGate {
       if (Date.now() > deadline) throw new StoreUnavailable('writes are paused by a backup');
       await pause(RETRY_MS);
     }
-    return runRenewing(begin, RENEW_WRITE_MS, () => this.coordinator.endWrite(owner), work);
+    const release = () => this.coordinator.endWrite(owner);
+    return runWithLease({ renew: begin, everyMs: RENEW_WRITE_MS, release }, work);
   }
 
   /**
