@@ -55,7 +55,8 @@ export class NameTable<Row extends NameRow = NameRow> {
     private readonly spec: NameTableSpec,
   ) {
     const { table, key, columns = [], isErased, cached } = spec;
-    this.cache = new LRUCache({ max: cached });
+    // Grows with its entries: `max` would allocate memory for all of them at once.
+    this.cache = new LRUCache({ maxSize: cached, sizeCalculation: () => 1 });
     // All parts come from this file's callers, never from outside.
     this.find = `
 SELECT ${[`${key} AS key`, 'id', ...columns].join(', ')}
