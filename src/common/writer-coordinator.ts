@@ -50,7 +50,7 @@ interface Lock {
 /** Coordinates the writers of this process, and those that reach it through its socket. */
 export class LocalCoordinator implements WriterCoordinator {
   private readonly lastIds = new Map<string, number>();
-  /** Grows with what it has: `max` would reserve the memory of all entries at the start. */
+  /** Grows with its entries: `max` would allocate memory for all of them at the start. */
   private readonly ids = new LRUCache<string, number>({
     maxSize: MAX_REMEMBERED,
     sizeCalculation: () => 1,

@@ -47,7 +47,7 @@ describe('the packed tarball in an empty directory', () => {
         const page = await fetch(url);
         expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')]);
       } finally {
-        // Else why it ended would not be seen.
+        // If it has ended, the error above says why.
         if (demo.exitCode === null) process.kill(-demo.pid!, 'SIGTERM');
         await ended;
       }

@@ -75,7 +75,7 @@ describeEmbedded('consumer erase', () => {
   const listRequests = async () =>
     (await get<{ data: { request_uuid: string; consumer: string }[] }>('request-logs?limit=100')).data;
 
-  /** The same for all queries, which begin and end in different minutes. */
+  /** One window for all queries: the default ends with the current minute, which can change between two of them. */
   const window = {
     since: new Date(Date.now() - 3 * 86_400_000).toISOString(),
     until: new Date(Date.now() + 3_600_000).toISOString(),

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 const FIRST = 20_000;
 const PORTS = 12_000;
 
-/** Each worker of Jest has its own part of them, and takes them in turn, from anywhere. */
+/** Each worker of Jest has its own part of them, and takes them in turn, beginning at a random one. */
 const WORKERS = 8;
 const OWN = PORTS / WORKERS;
 const start = FIRST + (Number(process.env.JEST_WORKER_ID ?? 0) % WORKERS) * OWN;

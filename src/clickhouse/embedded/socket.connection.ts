@@ -164,7 +164,7 @@ export class SocketConnection implements Connection {
       agent: this.agent,
       ...(signal && { signal }),
     });
-    // With a response there, a connection that breaks is an error of the response, and of the request once more.
+    // A connection that breaks during the response is an error of both; the reader of the response handles it.
     outgoing.on('error', () => undefined).end(body);
     try {
       const [response] = (await once(outgoing, 'response')) as [IncomingMessage];

@@ -49,7 +49,7 @@ export interface ImportSummary extends FileSummary {
 const BATCH_ROWS = 10_000;
 /** Characters of the rows of one insert, about; one row may have more. */
 const BATCH_CHARACTERS = 7 * 1024 * 1024;
-/** Of a batch with long rows: 7 million would peak above 700 MB with lines of 90 KB. */
+/** The same for a batch with long rows: with lines of 90 KB, one of them at a time peaked at 640 to 700 MB. */
 const LONG_ROWS_CHARACTERS = 4 * 1024 * 1024;
 /** A batch with fewer rows has long ones. */
 const FEW_ROWS = 1_000;
@@ -80,7 +80,7 @@ export class Importer {
   /** The file of each record of the batch. */
   private batchFiles: FileSummary[] = [];
   private batchCharacters = 0;
-  /** The batch that is written while the next one is read. Two at once need 70 MB more. */
+  /** The batch that is written while the next one is read. Two at once took 50 to 120 MB more. */
   private writing: Promise<void> = Promise.resolve();
 
   constructor(
@@ -178,6 +178,7 @@ export class Importer {
     this.batchFiles = [];
     this.batchCharacters = 0;
     const before = this.writing;
+    // A failure is thrown once: what is read after it is written all the same.
     this.writing = Promise.resolve();
     await before;
     this.writing = this.write(records, files);

@@ -15,8 +15,8 @@ export interface PeerTable {
   duckdbIndexes?: string[];
 }
 
-/** Without the copies that only exports read, whose names have the IDs of others. */
-const IS_ASKED = `app_id != ${EXPORT_APP}`;
+/** Leaves out the copies that only exports read: their names have the IDs of the originals. */
+const IS_NO_COPY = `app_id != ${EXPORT_APP}`;
 
 const number = (name: string) =>
   `if(simpleJSONExtractRaw(record_json, '${name}') = 'null', NULL, simpleJSONExtractUInt(record_json, '${name}'))`;
@@ -53,13 +53,13 @@ export const PEER_TABLES: readonly PeerTable[] = [
   {
     name: 'app_envs',
     columns: 'id int, app_id int, name text',
-    select: `SELECT id, app_id, name FROM app_envs_v1 FINAL WHERE ${IS_ASKED} ORDER BY id`,
+    select: `SELECT id, app_id, name FROM app_envs_v1 FINAL WHERE ${IS_NO_COPY} ORDER BY id`,
     indexes: ['UNIQUE INDEX ON app_envs (id)'],
   },
   {
     name: 'endpoints',
     columns: 'id int, app_id int, method text, path text',
-    select: `SELECT id, app_id, method, path FROM endpoints_v1 FINAL WHERE ${IS_ASKED} ORDER BY id`,
+    select: `SELECT id, app_id, method, path FROM endpoints_v1 FINAL WHERE ${IS_NO_COPY} ORDER BY id`,
     indexes: ['UNIQUE INDEX ON endpoints (id)', 'INDEX ON endpoints (app_id)'],
   },
   {
@@ -69,7 +69,7 @@ export const PEER_TABLES: readonly PeerTable[] = [
     select: `SELECT c.id, c.app_id, c.identifier, c.name, c.group_id, c.created_at, a.at
       FROM consumers_v1 AS c FINAL
       LEFT JOIN (SELECT consumer_id, max(last_request_at) AS at FROM consumer_activity_v1 GROUP BY consumer_id) AS a
-      ON a.consumer_id = c.id WHERE c.${IS_ASKED} ORDER BY c.id`,
+      ON a.consumer_id = c.id WHERE c.${IS_NO_COPY} ORDER BY c.id`,
     indexes: ['UNIQUE INDEX ON consumers (id)', 'INDEX ON consumers (app_id, id)'],
   },
   {
@@ -81,7 +81,7 @@ export const PEER_TABLES: readonly PeerTable[] = [
       simpleJSONExtractString(record_json, 'url'), status_code,
       ${['request_size_bytes', 'response_size_bytes', 'response_time_ms'].map(number).join()},
       simpleJSONExtractString(record_json, 'client_ip'), simpleJSONExtractString(record_json, 'client_country_iso_code')
-      FROM request_logs_v1 WHERE ${IS_ASKED} ORDER BY app_id, timestamp, request_uuid`,
+      FROM request_logs_v1 WHERE ${IS_NO_COPY} ORDER BY app_id, timestamp, request_uuid`,
     indexes: [
       'UNIQUE INDEX ON request_logs (app_id, ts DESC, request_uuid DESC)',
       'INDEX ON request_logs (app_id, consumer_id, ts DESC, request_uuid DESC)',
