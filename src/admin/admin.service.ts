@@ -474,7 +474,8 @@ export class AdminService {
     return { id: endpoint.id, method: endpoint.method, path: endpoint.path, status_code, expected };
   }
 
-  /* * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token, so the engine
+  /**
+   * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token, so the engine
    * keeps only one of them (migration 0001).
    */
   private async claimId(table_name: 'teams_v1' | 'apps_v1'): Promise<number> {
