@@ -1,5 +1,6 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
+import { chunkForLookup } from '../common/chunk.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 
 interface StoredTable {
@@ -68,7 +69,9 @@ export async function deleteAppData(
   const batches = await store.rows<{ batch_id: string }>('batches.of_app', APPLIED_BATCHES, { app_id });
   const batch_ids = batches.map(({ batch_id }) => batch_id);
   const log = tables.find(({ name }) => name === LOG);
-  if (log && batch_ids.length > 0) await run('batches.delete_pieces', DELETE(log, PIECES), { batch_ids });
+  if (log)
+    for (const some of chunkForLookup(batch_ids))
+      await run('batches.delete_pieces', DELETE(log, PIECES), { batch_ids: some });
   for (const table of NAME_TABLES) await run('ids.claim', CLAIM_HIGHEST(table), { app_id });
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     let isEmpty = true;

@@ -99,6 +99,8 @@ async function openBroken(path: string, format: FileFormat): Promise<BrokenFile>
   const file = await open(path, 'r+');
   try {
     const broken = await findBreak(file, format);
+    // Another file, or another format, would be overwritten.
+    if (!broken) throw new AdminError(`${path} is no export as ${format}: it cannot be continued`);
     await file.truncate(broken.wholeBytes);
     return broken;
   } finally {

@@ -170,6 +170,11 @@ async function importFiles(
 ): Promise<ImportSummary> {
   if (files.length === 1 && files[0]?.error) throw files[0].error;
   const { app, env, source, format, baseUrl, consumerFrom, shiftTo } = options;
+  const pipe = files.find(({ bytes }) => bytes === null);
+  if (shiftTo !== undefined && pipe)
+    throw new AdminError(
+      `--shift-to reads a file twice, and ${pipe.path} can be read once: write it to standard input (-)`,
+    );
   const shiftMs = shiftTo === undefined ? 0 : await shiftFor(files, shiftTo, format, stop);
   const importer = new Importer(writer, {
     appId: app,

@@ -1,10 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
 
+/** As IDs are limited (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
+const MAX_ID = 2 ** 31 - 1;
+
 /** A positive whole number, as an option's value. */
 export function id(value: string): number {
-  if (!/^[1-9]\d{0,9}$/.test(value))
-    throw new InvalidArgumentError('It must be a whole number of at least 1.');
+  if (!/^[1-9]\d{0,9}$/.test(value) || Number(value) > MAX_ID)
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_ID}.`);
   return Number(value);
 }
 

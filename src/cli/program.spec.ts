@@ -88,6 +88,8 @@ describe('the command line', () => {
     [['--operations', 'getTraffic,getNothing'], /There is no operation getNothing\. There are getTeam, /],
     [['--operations', ''], /There is no operation/],
     [['--requests-per-minute', '0'], /whole number/],
+    [['--requests-per-minute', '4294967297'], /whole number from 1 to 2147483647/],
+    [['--apps', '1,4294967297', '--consumer', 'acme'], /--apps .*whole number from 1 to 2147483647/],
   ])('refuses a key with the scopes %j', (scopes, message) => {
     const { code, err } = run('key', 'create', '--team', '1', ...scopes);
     expect([code, err]).toEqual([1, expect.stringMatching(message)]);

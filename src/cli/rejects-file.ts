@@ -25,7 +25,8 @@ export class RejectsFile {
   /** Pieces of a line that is too long to be kept in memory; `add` ends it. */
   addPiece(piece: Buffer): void {
     this.isEmpty = false;
-    this.buffered.push(piece);
+    // A copy: the piece is a part of what was read of the file, which would stay in memory with it.
+    this.buffered.push(Buffer.from(piece));
     this.bufferedBytes += piece.length;
     if (this.bufferedBytes >= BUFFERED_BYTES) this.flush();
   }

@@ -21,6 +21,8 @@ export function usesGzip({ headers }: IncomingMessage): boolean {
 const LEAST_BYTES_PER_SECOND = 10_000;
 const GRACE_MS = 5_000;
 const CHECK_MS = 1_000;
+/** So many chunks become one: a sender may send each byte as a chunk, which is kept in a hundred bytes. */
+const JOINED_CHUNKS = 1_000;
 
 /**
  * The bytes of a body, at most `max` of them.
@@ -35,12 +37,14 @@ export async function readBody(
 ): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks: Buffer[] = [];
+  const recent: Buffer[] = [];
   let length = 0;
   const keep = (chunk: Buffer) => {
     length += chunk.length;
     if (length > max) throw payloadTooLarge();
     reserve(length);
-    chunks.push(chunk);
+    recent.push(chunk);
+    if (recent.length === JOINED_CHUNKS) chunks.push(Buffer.concat(recent.splice(0)));
   };
   try {
     await readTo(request, keep);
@@ -48,7 +52,7 @@ export async function readBody(
     // The rest is read and dropped, so that the connection can be used for the next message.
     request.removeAllListeners('data').resume();
   }
-  return Buffer.concat(chunks, length);
+  return Buffer.concat([...chunks, ...recent], length);
 }
 
 /** Rejects with what `keep` throws, or when the body stalls or breaks off: on a broken connection, or in broken HTTP. */

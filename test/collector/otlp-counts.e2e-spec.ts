@@ -189,6 +189,31 @@ describe('requests counted by the metric of their durations', () => {
     expect(await counted()).toMatchObject([{ requests: 3 }]);
   });
 
+  it.each([
+    ['a scale of no histogram', { scale: -2_000_000_000 }, 'scale: must be from -10 to 20'],
+    ['a zero threshold that is no number', { zeroThreshold: NaN }, 'zero_threshold: must be a number from 0'],
+  ])('rejects an exponential histogram with %s, and counts the others', async (_, members, reason) => {
+    const valid = duration([0n, 2n, 0n, 0n]);
+    const { attributes, startTimeUnixNano, timeUnixNano } = valid.data.value.dataPoints[0]!;
+    const times = { attributes, startTimeUnixNano, timeUnixNano };
+    const buckets = {
+      scale: 3,
+      zeroCount: 1n,
+      positive: { offset: 0, bucketCounts: [1n] },
+      count: 2n,
+      sum: 1,
+    };
+    const dataPoints = [{ ...times, ...buckets, ...members }];
+    const value = { aggregationTemporality: DELTA, dataPoints };
+    const broken = { ...valid, data: { case: 'exponentialHistogram' as const, value } };
+    const { status, bytes } = await sender.send('metrics', metrics([broken, valid]));
+    expect(status).toBe(200);
+    expect(readResponse('metrics', bytes)).toMatchObject({
+      partialSuccess: { rejectedDataPoints: 1n, errorMessage: `data_points[].${reason}` },
+    });
+    expect(await counted()).toMatchObject([{ requests: 2 }]);
+  });
+
   it('states the accuracy of percentiles: that of the bins, then that of the widest bucket that has counts', async () => {
     expect(await accuracy()).toBe('0.011 +5ms');
     await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n])]));

@@ -162,6 +162,40 @@ describe('OTLP over HTTP', () => {
     expect(await countRequests()).toBe(0);
   });
 
+  it('leaves out packed bodies of requests beyond the limit of the whole', async () => {
+    const body = { 'apitally.request.body': gzipSync('x'.repeat(90_000)) };
+    const spans = Array.from({ length: 100 }, () => serverSpan(body));
+    await sender.deliver('traces', traces(spans));
+    const [stored] = await service.api.store.rows<{ requests: number; left_out: number; characters: number }>(
+      'test.bodies',
+      `SELECT count() AS requests, countIf(position(captured_json, '<body too large>') > 0) AS left_out,
+        sum(length(captured_json)) AS characters FROM request_details_v1 WHERE app_id = {app_id:UInt32}`,
+      { app_id: client.tenant.appId },
+    );
+    expect(stored?.requests).toBe(100);
+    expect(stored?.left_out).toBeGreaterThan(50);
+    expect(stored?.left_out).toBeLessThan(60);
+    expect(stored?.characters).toBeLessThan(4 * MIB);
+  });
+
+  it('rejects consumers of an error whose texts, once for each of them, are beyond the limit', async () => {
+    const counts = Array.from({ length: 200 }, (_, index) => ({ consumer: `c${index}`, count: 1 }));
+    const value = JSON.stringify({ method: 'GET', route: '/a', stacktrace: 'x'.repeat(60_000), counts });
+    const event = {
+      eventName: 'apitally.request.server_error',
+      body: { value: { case: 'stringValue' as const, value } },
+    };
+    const { status, bytes } = await sender.send('logs', logs([event], { scope: 'apitally' }));
+    expect(status).toBe(200);
+    const [stored] = await service.api.store.rows<{ errors: number }>(
+      'test.errors',
+      'SELECT count() AS errors FROM errors_v1 WHERE app_id = {app_id:UInt32}',
+      { app_id: client.tenant.appId },
+    );
+    expect(stored?.errors).toBe(69);
+    expect(readResponse('logs', bytes).partialSuccess).toMatchObject({ rejectedLogRecords: 131n });
+  });
+
   it('reads several messages one behind the other as one, and passes over fields that it does not know', async () => {
     const unknown = Buffer.concat([
       Buffer.from([0xfa, 0x3e, 3]),

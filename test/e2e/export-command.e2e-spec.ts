@@ -131,5 +131,14 @@ describeEmbedded('request-analytics export', () => {
       1,
       'error: A broken file of parquet cannot be continued: export it again',
     ]);
+    const ofCsv = `timestamp,request_uuid\r\n"2026-11-20T00:00:00.000Z","0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"\r\n`;
+    for (const content of ['{"timestamp":"now"}\n', ofCsv]) {
+      writeFileSync(at('other'), content);
+      expect(await refused('--resume', at('other'))).toEqual([
+        1,
+        `error: ${at('other')} is no export as ndjson: it cannot be continued`,
+      ]);
+      expect(readFileSync(at('other'), 'utf8')).toBe(content);
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -369,6 +369,22 @@ describeEmbedded('import, as a command', () => {
       ]);
     },
   );
+
+  it('does not read a pipe twice to move its times', async () => {
+    const pipe = join(files, 'moved.pipe');
+    execFileSync('mkfifo', [pipe]);
+    const script = 'cat "$1" > "$0"; cat /dev/null > "$0"';
+    const writer = spawn('sh', ['-c', script, pipe, createFile('moved.log', logLine(90))]);
+    try {
+      const { code, err } = await run('import', pipe, '--app', '1', '--shift-to', 'now');
+      expect([code, err.at(-1)]).toEqual([
+        1,
+        `error: --shift-to reads a file twice, and ${pipe} can be read once: write it to standard input (-)`,
+      ]);
+    } finally {
+      writer.kill();
+    }
+  });
 
   it('does not take standard input together with files', async () => {
     const { code, err } = await run('import', '-', createFile('any.log', logLine(1)), '--app', '1');

@@ -383,6 +383,18 @@ describe('AdminService', () => {
         expect([name, second!.ids[name]]).toEqual([name, first!.ids[name] + 1]);
     });
 
+    it('finds its rows in the log, in however many batches they are', async () => {
+      const appId = await createAppId();
+      await open.store.command(
+        `INSERT INTO ingest_batches_v1 (batch_id, piece, created_at, pieces, table_name, payload, applied)
+          SELECT toUUID('00000000-0000-4000-8000-' || leftPad(toString(intDiv(number, 2)), 12, '0')), number % 2, now(), 1,
+            'requests', if(number % 2 = 0, '', '{"app_id":${appId}}'), number % 2 = 0
+          FROM numbers(16000)`,
+      );
+      expect(await admin.deleteApp(appId, false)).toEqual({ id: appId, deleted: true });
+      expect(await dump('ingest_batches_v1')).not.toMatch(new RegExp(`"app_id\\W+${appId}\\D`));
+    });
+
     it('continues where an interruption ended it', async () => {
       const appId = await createAppId();
       await RequestsWriter.create(open.store).write(appId, [request(1)]);

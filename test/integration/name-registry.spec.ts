@@ -226,6 +226,21 @@ describe('NameRegistry', () => {
       expect(JSON.parse(`{${log!.record_json}`)).toMatchObject({ env: '*', consumer: '*', path: '*' });
     });
 
+    it('is * in the log of a request without an endpoint as well', async () => {
+      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await writer.write(
+        appId,
+        Array.from({ length: 2 }, (_, n) => request(n)),
+      );
+      const probe = { ...request(2), path: '/.env', is_path_inferred: true, status_code: 404 };
+      const [written] = await writer.write(appId, [probe]);
+      expect(written?.overflow).toEqual(['environments', 'consumers', 'consumerGroups']);
+      const [log] = (await rows(
+        `SELECT record_json FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND endpoint_id = 0`,
+      )) as { record_json: string }[];
+      expect(JSON.parse(`{${log?.record_json}`)).toMatchObject({ env: '*', consumer: '*', path: null });
+    });
+
     it('is registered once the limit is higher', async () => {
       await new AdminService(store).setNameLimits(appId, LIMITS);
       await writer.write(

@@ -33,6 +33,7 @@ export class BatchCommitter {
   private readonly inFlight = new Map<string, Promise<void>>();
   private inDoubt?: Batch;
   private readonly maintenance: NodeJS.Timeout;
+  private isMaintaining = false;
 
   constructor(
     private readonly batchLog: BatchLog,
@@ -160,7 +161,9 @@ export class BatchCommitter {
   }
 
   private async runMaintenance(): Promise<void> {
-    if (this.inFlight.size > 0) return;
+    // While the store does not respond, one attempt takes a minute.
+    if (this.inFlight.size > 0 || this.isMaintaining) return;
+    this.isMaintaining = true;
     try {
       await this.queue.runExclusive(async () => {
         await this.resolveInDoubt();
@@ -168,6 +171,8 @@ export class BatchCommitter {
       });
     } catch (error) {
       this.log.debug(error);
+    } finally {
+      this.isMaintaining = false;
     }
   }
 }

@@ -7,6 +7,8 @@ import type {
 
 /** Bounds of a bin, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. */
 const MAX_BIN = 2_048;
+/** Scales of the SDKs; a bucket of a lower one would be wider than the range of numbers. */
+const [MIN_SCALE, MAX_SCALE] = [-10, 20];
 
 export type HistogramPoint = HistogramDataPoint | ExponentialHistogramDataPoint;
 
@@ -27,7 +29,11 @@ export function findFault(point: HistogramPoint): string | undefined {
       : [point.zeroCount, ...(point.positive?.bucketCounts ?? [])];
   if (buckets.reduce((sum, n) => sum + n, 0n) > point.count)
     return 'bucket_counts: must be at most count together';
-  if (!('explicitBounds' in point)) return undefined;
+  if (!('explicitBounds' in point)) {
+    if (point.scale < MIN_SCALE || point.scale > MAX_SCALE)
+      return `scale: must be from ${MIN_SCALE} to ${MAX_SCALE}`;
+    return point.zeroThreshold >= 0 ? undefined : 'zero_threshold: must be a number from 0';
+  }
   const { explicitBounds: bounds, bucketCounts } = point;
   if (bounds.some((bound, index) => !Number.isFinite(bound) || bound <= (bounds[index - 1] ?? -Infinity)))
     return 'explicit_bounds: must be finite numbers that increase';

@@ -18,6 +18,7 @@ import { parseList } from '../protocol/lists.js';
 import { createEnvName } from '../protocol/startup.parser.js';
 import { valueText } from './attributes.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import type { BodyContext } from './origin.js';
 
 const SCOPE = 'apitally';
 const MAX_TEXT = 128;
@@ -27,20 +28,23 @@ const MAX_TYPE = 256;
 const MAX_MESSAGE = 2_048;
 const MAX_STACKTRACE = 65_536;
 const MAX_EVENT_ID = 64;
+/** Of a record of an error without its texts, estimated. */
+const ERROR_CHARACTERS = 300;
 
 const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 
 /** Reports of version 1 of the client libraries, which are log records of its scope, by event name. */
-const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, now: number) => void>> = {
-  'apitally.app.startup': addStartup,
-  'apitally.consumer.update': addConsumer,
-  'apitally.request.validation_error': (message, source, now) => {
-    addErrors(message, 'validation', source, now);
-  },
-  'apitally.request.server_error': (message, source, now) => {
-    addErrors(message, 'server', source, now);
-  },
-};
+const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, context: BodyContext) => void>> =
+  {
+    'apitally.app.startup': addStartup,
+    'apitally.consumer.update': addConsumer,
+    'apitally.request.validation_error': (message, source, context) => {
+      addErrors(message, 'validation', source, context);
+    },
+    'apitally.request.server_error': (message, source, context) => {
+      addErrors(message, 'server', source, context);
+    },
+  };
 
 /** Whether a record is a report of the client library rather than a log record of the application. */
 export function isLibraryEvent(scope: string | undefined, { eventName }: LogRecord): boolean {
@@ -48,16 +52,16 @@ export function isLibraryEvent(scope: string | undefined, { eventName }: LogReco
 }
 
 /** Adds a report to the message; an invalid one is rejected. */
-export function addLibraryEvent(message: Message, record: LogRecord, now: number): void {
+export function addLibraryEvent(message: Message, record: LogRecord, context: BodyContext): void {
   try {
-    EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), now);
+    EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), context);
   } catch (error) {
     message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
   }
 }
 
 /** Adds the endpoints of an application, its framework and the versions of its packages. */
-function addStartup(message: Message, source: JsonObject, now: number): void {
+function addStartup(message: Message, source: JsonObject, { now }: BodyContext): void {
   const { env, report } = message;
   const reader = new LenientReader();
   const framework = reader.read(source.framework, 'framework', textDecoder) ?? '';
@@ -89,7 +93,7 @@ function addStartup(message: Message, source: JsonObject, now: number): void {
   message.rejected.addMembers(reader.ignored);
 }
 
-function addConsumer(message: Message, source: JsonObject, now: number): void {
+function addConsumer(message: Message, source: JsonObject, { now }: BodyContext): void {
   const reader = new LenientReader();
   const consumer = readConsumer(source, 'consumer', reader);
   if (consumer === null) throw new InvalidRecordError('consumer.identifier: must not be empty');
@@ -97,8 +101,13 @@ function addConsumer(message: Message, source: JsonObject, now: number): void {
   message.rejected.addMembers(reader.ignored);
 }
 
-/** An error with the consumers that met it, each with how often. */
-function addErrors(message: Message, kind: ErrorKind, source: JsonObject, now: number): void {
+/** An error with the consumers that met it, each with how often: a record for each, with all texts of the error. */
+function addErrors(
+  message: Message,
+  kind: ErrorKind,
+  source: JsonObject,
+  { now, expansion }: BodyContext,
+): void {
   const reader = new LenientReader();
   const readText = (value: unknown, max: number) =>
     truncate(reader.read(value, `${kind}_error`, textDecoder) ?? '', max);
@@ -121,10 +130,14 @@ function addErrors(message: Message, kind: ErrorKind, source: JsonObject, now: n
     stacktrace: readText(source.stacktrace, MAX_STACKTRACE),
     sentry_event_id: readText(source.sentry_event_id, MAX_EVENT_ID),
   };
+  const characters = error.message.length + error.stacktrace.length + ERROR_CHARACTERS;
   const counts = parseList(
     source.counts,
     'counts',
     (value, name) => {
+      if (characters > expansion.left)
+        throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
+      expansion.left -= characters;
       const { consumer, count } = decodeObject(value, name);
       const errors = countDecoder.decode(count);
       if (errors === undefined) throw new InvalidRecordError(`${name}.count: ${countDecoder.ruleFor(count)}`);

@@ -23,7 +23,7 @@ export function parseLogs({ resourceLogs }: ExportLogsServiceRequest, context: B
     const message = messages.find(resource);
     for (const { scope, logRecords } of scopeLogs)
       for (const record of logRecords) {
-        if (isLibraryEvent(scope?.name, record)) addLibraryEvent(message, record, context.now);
+        if (isLibraryEvent(scope?.name, record)) addLibraryEvent(message, record, context);
         else addRecord(message, record, scope?.name ?? '', context.now);
       }
   }

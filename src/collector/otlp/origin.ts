@@ -18,6 +18,8 @@ export interface BodyContext {
   env: string | undefined;
   /** Milliseconds since the Unix epoch. */
   now: number;
+  /** Characters that the body may become beyond its own, by packed texts and texts of several records; less with each. */
+  expansion: { left: number };
 }
 
 /** The messages of a body: one for each environment and instance. */

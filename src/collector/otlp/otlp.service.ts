@@ -76,7 +76,8 @@ export class OtlpService {
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(Math.max(body.length, 2 * bytes.length));
           const digest = `${signal}\n${hash('sha256', bytes)}`;
-          const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, { digest, env, now: Date.now() }));
+          const context = { digest, env, now: Date.now(), expansion: { left: this.maxBytes } };
+          const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, context));
           // Before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;

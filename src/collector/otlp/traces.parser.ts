@@ -38,6 +38,8 @@ import {
 import { type BodyContext, OriginMessages } from './origin.js';
 import { findWeight } from './sampling.js';
 
+type Expansion = BodyContext['expansion'];
+
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
@@ -70,13 +72,19 @@ export function parseTraces({ resourceSpans }: ExportTraceServiceRequest, contex
       const [name, version] = [scope?.name ?? '', scope?.version ?? ''].map((text) =>
         truncate(sanitize(text), MAX_SCOPE),
       );
-      for (const span of spans) addSpan(message, span, name ?? '', version ?? '', context.now);
+      for (const span of spans) addSpan(message, span, name ?? '', version ?? '', context);
     }
   }
   return messages.list();
 }
 
-function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: string, now: number): void {
+function addSpan(
+  message: Message,
+  span: Span,
+  scopeName: string,
+  scopeVersion: string,
+  { now, expansion }: BodyContext,
+): void {
   if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
   const why = findFault(span, now);
   if (why !== undefined) {
@@ -85,7 +93,7 @@ function addSpan(message: Message, span: Span, scopeName: string, scopeVersion: 
   }
   const record = toSpanRecord(span, scopeName, scopeVersion);
   message.spans.push(record);
-  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, expansion);
 }
 
 /** Why a span is rejected; undefined if it is accepted. */
@@ -128,7 +136,7 @@ function formatNanoseconds(epochNs: bigint): string {
 }
 
 /** Logs and counts the request of a SERVER span; without a method it is not an HTTP request. */
-function addRequest(message: Message, span: Span, record: SpanRecord): void {
+function addRequest(message: Message, span: Span, record: SpanRecord, expansion: Expansion): void {
   const { trace_id, span_id, duration_ns, scope_name: scopeName } = record;
   const attributes = new Attributes(span.attributes);
   const method = findMethod(attributes);
@@ -151,7 +159,7 @@ function addRequest(message: Message, span: Span, record: SpanRecord): void {
   const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
   const durationMs = Number(duration_ns) / 1e6;
   const consumer = findConsumer(attributes, 'spans[].consumer', reader);
-  const capture = readCapture(span, attributes, trace_id);
+  const capture = readCapture(span, attributes, trace_id, expansion);
   const client_ip = findClient(attributes, capture.request_headers);
   const agent = attributes.findText('user_agent.original', 'http.user_agent');
   const excluded_from_logs = isStaticAssetOrHealthCheck(
@@ -243,12 +251,12 @@ function findClient(attributes: Attributes, headers: readonly Header[]): string 
 }
 
 /** The capture of a span; spans and log records of its trace are joined when they are read. */
-function readCapture(span: Span, attributes: Attributes, trace_id: string): Capture {
+function readCapture(span: Span, attributes: Attributes, trace_id: string, expansion: Expansion): Capture {
   return {
     request_headers: readHeaders(attributes, 'http.request.header.'),
     response_headers: readHeaders(attributes, 'http.response.header.'),
-    request_body_json: readBody(attributes, REQUEST_BODY),
-    response_body_json: readBody(attributes, RESPONSE_BODY),
+    request_body_json: readBody(attributes, REQUEST_BODY, expansion),
+    response_body_json: readBody(attributes, RESPONSE_BODY, expansion),
     trace_id,
     exception: findException(span, attributes),
     logs: [],
@@ -261,19 +269,25 @@ function readHeaders(attributes: Attributes, prefix: string): Header[] {
   return Array.from(attributes.listPrefixed(prefix), ([name, value]) => [name.replaceAll('_', '-'), value]);
 }
 
-function readBody(attributes: Attributes, key: string): string | null {
+function readBody(attributes: Attributes, key: string, expansion: Expansion): string | null {
   const bytes = attributes.findBytes(key);
-  const text = bytes ? unpackText(Buffer.from(bytes)) : attributes.findText(key);
+  const text = bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key);
   if (text === undefined || text === '') return null;
   return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
 }
 
-function unpackText(bytes: Buffer): string | undefined {
+/** A text that may be packed; undefined if it is damaged. */
+function unpackText(bytes: Buffer, expansion: Expansion): string | undefined {
   if (!isGzip(bytes)) return sanitize(bytes.toString());
+  // Before it is unpacked: its size is not known, and thousands of bombs take time as well.
+  if (expansion.left < MAX_BODY) return BODY_TOO_LARGE;
   try {
-    return sanitize(gunzipSync(bytes, { maxOutputLength: MAX_BODY + 1 }).toString());
+    const unpacked = gunzipSync(bytes, { maxOutputLength: MAX_BODY });
+    expansion.left -= unpacked.length;
+    return sanitize(unpacked.toString());
   } catch (error) {
-    return isTooLarge(error) ? 'x'.repeat(MAX_BODY + 1) : undefined;
+    expansion.left -= MAX_BODY;
+    return isTooLarge(error) ? BODY_TOO_LARGE : undefined;
   }
 }
 

@@ -84,7 +84,7 @@ function comparePresent(
  * Converts a pattern in which `\\` escapes any character to the engine's syntax, which only escapes `%`, `_` and `\\`.
  * Runs of `%` become one, because each costs time.
  */
-export function toEnginePattern(pattern: string): string {
+function toEnginePattern(pattern: string): string {
   return pattern.replace(/\\(.)|%+/gsu, (token, escaped?: string) => {
     if (escaped === undefined) return token.startsWith('%') ? '%' : token;
     return /[\\%_]/.test(escaped) ? token : escaped;

@@ -10,10 +10,19 @@ export interface BrokenFile {
 
 /** The end of the file that is looked at: rows are shorter. */
 const TAIL_BYTES = 64 * 1024 * 1024;
+/** How a file begins, whichever of its fields it has. */
+const BEGINNINGS = { ndjson: '{"timestamp":"', csv: 'timestamp,request_uuid' } as const;
 const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
-/** Finds the last whole row of a file of NDJSON or CSV. Of CSV it is the last but one: a line end may be within a text. */
-export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile> {
+
+/**
+ * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is none. Of CSV it is the last but one: a line
+ * end may be within a text.
+ */
+export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile | undefined> {
   const { size } = await file.stat();
+  const head = Buffer.alloc(Math.min(size, BEGINNINGS[format].length));
+  await file.read(head, 0, head.length, 0);
+  if (!BEGINNINGS[format].startsWith(head.toString('latin1'))) return undefined;
   const offset = Math.max(0, size - TAIL_BYTES);
   const tail = Buffer.alloc(size - offset);
   await file.read(tail, 0, tail.length, offset);
@@ -24,7 +33,8 @@ export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Pro
   const start = format === 'ndjson' ? before.lastIndexOf('\n') + 1 : findLastRow(before);
   const [, timestamp = '', request_uuid = ''] = KEY.exec(text.slice(start, Math.min(end, start + 200))) ?? [];
   const at = Date.parse(timestamp);
-  if (end <= 0 || Number.isNaN(at)) return { wholeBytes: 0, last: undefined };
+  if (end <= 0 || start < 0) return { wholeBytes: 0, last: undefined };
+  if (Number.isNaN(at)) return undefined;
   return { wholeBytes: offset + end, last: { timestamp: at, request_uuid } };
 }
 

@@ -7,7 +7,7 @@ export const LOG_RETENTION_DAYS = 15;
 export const TRAFFIC_RETENTION_MONTHS = 13;
 
 /** Days for which metrics are kept by the minute. */
-export const MINUTE_RETENTION_DAYS = 32;
+const MINUTE_RETENTION_DAYS = 32;
 
 const DAY_MS = 86_400_000;
 

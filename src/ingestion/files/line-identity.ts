@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
  * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times, so in a log
  * that is ordered by time they are closer to each other.
  */
-export const REMEMBERED_LINES = 65_536;
+const REMEMBERED_LINES = 65_536;
 /** Hex digits of a hash that fit exactly into a number. */
 const KEY_DIGITS = 13;
 const VARIANTS = '89ab';

@@ -148,6 +148,16 @@ describe('access logs of common servers', () => {
     expect(ignored).toEqual([]);
   });
 
+  it('reads the names of a line, not those of an equal one before it', () => {
+    const line = (name: string) =>
+      `{"time_iso8601":"2026-11-20T10:00:00Z","request":"GET /a HTTP/1.1","status":200,"http_${name}":"1"}`;
+    const { records } = readLines([line('\\\\'), line('\\t')], 'nginx');
+    expect(records.map((record) => show(record))).toMatchObject([
+      { request_headers: [['\\', '1']] },
+      { request_headers: [['\t', '1']] },
+    ]);
+  });
+
   it('reads Caddy, with its time and duration in each of its formats', () => {
     const { records, rejected } = readLines(readFixture('access-logs/caddy.json.log'), undefined, {
       consumerFrom: 'user',

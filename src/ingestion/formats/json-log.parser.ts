@@ -1,3 +1,4 @@
+import { parseJson } from '../../common/json/parse-json.js';
 import { type Header, getHeader } from '../capture.js';
 import {
   type AccessLogRequest,
@@ -76,14 +77,14 @@ export function parseJsonLogLine(
 export function parseJsonLog(text: string): JsonObject | undefined {
   // Before parsing, because a syntax error with its stack trace is slow.
   if (!text.trimStart().startsWith('{')) return undefined;
-  return objectDecoder.decode(text.includes('\\x') ? parseEscaped(text) : JSON.parse(text));
+  return objectDecoder.decode(text.includes('\\x') ? parseEscaped(text) : parseJson(text));
 }
 
 function parseEscaped(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
-    return JSON.parse(text.replace(HEX_BYTES, toJsonText));
+    return parseJson(text.replace(HEX_BYTES, toJsonText));
   }
 }
 

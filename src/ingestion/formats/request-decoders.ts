@@ -64,7 +64,7 @@ const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
 );
 
 /** The name of a consumer or of a group: trimmed, truncated, empty for none. */
-export const labelDecoder = createTextDecoder('must be a string', (text) => trimAndTruncate(text, MAX_NAME));
+const labelDecoder = createTextDecoder('must be a string', (text) => trimAndTruncate(text, MAX_NAME));
 
 export const decodeStatusCode = toStrictDecoder(statusCodeDecoder);
 export const decodeUrl = toStrictDecoder(urlDecoder);

@@ -156,7 +156,7 @@ export class NameRegistry {
         endpoint_id: endpointRow?.id ?? 0,
         consumer_id: consumerRow?.id ?? 0,
       };
-      if (path !== null && !endpointRow) return { record: { ...record, path: null }, ids };
+      const named = path !== null && !endpointRow ? { ...record, path: null } : record;
       const groupRow = consumer?.group === undefined ? undefined : groups.get(consumer.group);
       const rowsByKind = {
         environments: envRow,
@@ -165,10 +165,10 @@ export class NameRegistry {
         consumerGroups: groupRow,
       };
       const overflow = NAME_KINDS.filter((kind) => rowsByKind[kind]?.isOverflow);
-      if (overflow.length === 0) return { record, ids };
+      if (overflow.length === 0) return { record: named, ids };
       return {
         record: {
-          ...record,
+          ...named,
           ...(envRow?.isOverflow && { env: OVERFLOW_NAME }),
           ...(endpointRow?.isOverflow && { path: OVERFLOW_NAME }),
           ...(consumerRow?.isOverflow && { consumer: { identifier: OVERFLOW_NAME } }),
