@@ -39,28 +39,47 @@ export function getSteps(block: number): { started: string; done: string } {
  * because it may have grown old before it is full, and must not become sums then.
  */
 export class Loader {
+  /** What is written while the next requests are generated. */
+  private writing: Promise<unknown> = Promise.resolve();
+
   constructor(
     private readonly writer: RequestsWriter,
     private readonly progress: SeedProgress,
     private readonly sample: Sample,
   ) {}
 
-  /** @param block start of one that is not done */
+  /**
+   * Loads a block; it can still be written when this resolves, until `end` does.
+   *
+   * @param block start of one that is not done
+   */
   async load(block: number): Promise<void> {
     const { started, done } = getSteps(block);
+    const { now } = this.sample;
     const end = block + BLOCK_MS;
-    if (this.progress.isDone(started) || end > logsRetainedFrom(this.sample.now)) {
-      await this.progress.markDone(started);
-      await this.writeRequests(block, end);
-    } else await this.writeSums(block, end);
-    if (end <= this.sample.now) await this.progress.markDone(done);
+    if (!this.progress.isDone(started) && end <= logsRetainedFrom(now)) {
+      await this.writeSums(block, end, done);
+      return;
+    }
+    await this.progress.markDone(started);
+    await this.writeRequests(block, end);
+    await this.end();
+    if (end <= now) await this.progress.markDone(done);
   }
 
-  private async writeSums(from: number, to: number): Promise<void> {
+  /** Waits until all is written. */
+  async end(): Promise<void> {
+    await this.writing;
+  }
+
+  private async writeSums(from: number, to: number, done: string): Promise<void> {
     const { appId, origin } = this.sample;
     const sums = aggregateCounts(requestsBetween(Math.max(from, origin), to, origin));
     const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
-    await this.writer.writeCounts(appId, sums, token);
+    await this.write(async () => {
+      await this.writer.writeCounts(appId, sums, token);
+      await this.progress.markDone(done);
+    });
   }
 
   /** Day by day: a start after one that was cut short hands over the same batches, but for the last day's. */
@@ -68,8 +87,16 @@ export class Loader {
     const { appId, origin, now } = this.sample;
     for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
       const requests = [...requestsBetween(day, day + DAY_MS, origin)];
-      const past = requests.filter(({ timestamp }) => timestamp <= now);
-      await this.writer.write(appId, past.map(withCapture));
+      const past = requests.filter(({ timestamp }) => timestamp <= now).map(withCapture);
+      await this.write(() => this.writer.write(appId, past));
     }
+  }
+
+  /** Begins to write after what is written now. */
+  private async write(write: () => Promise<unknown>): Promise<void> {
+    await this.writing;
+    this.writing = write();
+    // The error is thrown where the promise is awaited.
+    this.writing.catch(() => undefined);
   }
 }

@@ -57,8 +57,11 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
     if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1)
       report(`loading ${new Date(block).toISOString().slice(0, 10)} and after`);
     await loader.load(block);
-    if (!progress.isDone(EXCLUSION)) await exclude(store, sample.appId, progress);
+    if (progress.isDone(EXCLUSION)) continue;
+    await loader.end();
+    await exclude(store, sample.appId, progress);
   }
+  await loader.end();
 }
 
 /** Once only, so that a removed mark stays removed. */

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { chunkForLookup } from '../common/chunk.js';
+import { chunk } from '../common/chunk.js';
 
 /** Identity of a request on every ingestion path: the app and the request's UUID. */
 export interface RequestKey {
@@ -9,11 +9,15 @@ export interface RequestKey {
 
 /** Logged requests of all paths, and imported requests, logged or not. */
 const KNOWN = `
-SELECT app_id, request_uuid FROM request_details_v1
-WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}
+WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
+SELECT app_id, request_uuid FROM request_details_v1 WHERE app_id IN apps AND request_uuid IN uuids
 UNION ALL
-SELECT app_id, request_uuid FROM import_ledger_v1
-WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN {request_uuids:Array(UUID)}`;
+SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
+/**
+ * Requests of one lookup, as many as fit into a statement, or on a server into a parameter, also when each has an app of its own. In
+ * a large store each lookup reads most of the ledger, because UUIDs are random: fewer, larger ones are faster.
+ */
+const LOOKUP_SIZE = { embedded: 5_000, server: 3_000 };
 
 /** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
 export class KnownRequests {
@@ -26,7 +30,7 @@ export class KnownRequests {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
     }
-    for (const some of chunkForLookup([...unknown.values()])) {
+    for (const some of chunk([...unknown.values()], LOOKUP_SIZE[this.store.kind])) {
       const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),

@@ -3,6 +3,7 @@ import { AdminService } from '../../src/admin/admin.service.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { type Measure, findBin } from '../../src/ingestion/bins.js';
+import { KnownRequests } from '../../src/ingestion/known-requests.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import { RequestClaims } from '../../src/ingestion/request-claims.js';
 import type { CountRecord, RequestRecord } from '../../src/ingestion/request-record.js';
@@ -191,6 +192,14 @@ describe('RequestsWriter', () => {
       expect(await write(appId, records)).toHaveLength(11_000);
       expect(await write(appId, records)).toEqual([]);
       await expectCounted(11_000);
+    });
+
+    it('are looked up in statements that the store accepts, also when each has an app of its own', async () => {
+      const requests = Array.from({ length: 10_001 }, (_, n) => ({
+        app_id: 4_200_000_000 + n,
+        request_uuid: randomUUID(),
+      }));
+      expect(await new KnownRequests(store).filterUnknown(requests)).toEqual(requests);
     });
   });
 

@@ -1,3 +1,5 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   mkdirSync,
@@ -10,8 +12,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { ConfigError } from '../../config/config.js';
-import { prepareDataDirectory } from './data-directory.js';
+import { findLockOwner, prepareDataDirectory } from './data-directory.js';
 
 describe('prepareDataDirectory', () => {
   const place = mkdtempSync(join(tmpdir(), 'data-directory-'));
@@ -56,5 +59,42 @@ describe('prepareDataDirectory', () => {
       expect(() => {
         prepareDataDirectory(path);
       }).toThrow(new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`));
+  });
+});
+
+describe('findLockOwner', () => {
+  const place = mkdtempSync(join(tmpdir(), 'data-directory-'));
+  const [directory, link] = [join(place, 'data'), join(place, 'link')];
+  /** As the engine does. */
+  const LOCK = `
+    const file = fs.openSync(process.argv[1], 'wx');
+    fs.writeSync(file, 'PID: ' + process.pid + '\\n');
+    process.stdout.write('locked');
+    setInterval(() => {}, 1_000);`;
+  let holder: ChildProcessByStdio<null, Readable, null>;
+
+  beforeAll(async () => {
+    mkdirSync(directory);
+    symlinkSync(directory, link);
+    holder = spawn(process.execPath, ['-e', LOCK, join(directory, 'status')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(holder.stdout, 'data');
+  });
+
+  afterAll(() => {
+    holder.kill('SIGKILL');
+    rmSync(place, { recursive: true });
+  });
+
+  it('returns the process that has the directory open, also for a link to it', () => {
+    expect([directory, link].map(findLockOwner)).toEqual([holder.pid, holder.pid]);
+  });
+
+  it('returns undefined when the process of the file does not have it open', () => {
+    const left = join(place, 'left');
+    mkdirSync(left);
+    writeFileSync(join(left, 'status'), `PID: ${holder.pid}\n`);
+    expect(findLockOwner(left)).toBeUndefined();
   });
 });

@@ -5,7 +5,6 @@ import {
   openSync,
   readFileSync,
   readdirSync,
-  readlinkSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -133,19 +132,16 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** By inode: the other process may have opened the directory by another path, or a link. */
 function hasOpen(pid: number, file: string): boolean {
   const descriptors = `/proc/${pid}/fd`;
   try {
-    return readdirSync(descriptors).some((fd) => readLink(join(descriptors, fd)) === file);
+    const { dev, ino } = statSync(file);
+    return readdirSync(descriptors).some((fd) => {
+      const open = statSync(join(descriptors, fd), { throwIfNoEntry: false });
+      return open?.dev === dev && open.ino === ino;
+    });
   } catch {
     return true;
-  }
-}
-
-function readLink(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined;
   }
 }
