@@ -1,5 +1,4 @@
 import type { RequestRecord } from '../../src/ingestion/request-record.js';
-import { formatMilliseconds } from '../../src/common/time/timestamp.js';
 import type { ToolResponse } from '../setup/mcp.js';
 import { ATTACKER_IP, EXCEPTION, at } from './incidents.js';
 
@@ -83,7 +82,7 @@ const inEnv =
   (env: string): Filter =>
   (record) =>
     record.env === env;
-const iso = (epochMs: number) => formatMilliseconds(epochMs);
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 /** A whole minute as results write it in UTC. */
 const minute = (epochMs: number) => `${iso(epochMs).slice(0, 16)}Z`;
 const hourOf = ({ timestamp }: RequestRecord) => minute(Math.floor(timestamp / 3_600_000) * 3_600_000);

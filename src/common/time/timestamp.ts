@@ -50,11 +50,6 @@ export function resolveTimestamp(timestamp: Timestamp, timeZone = 'UTC'): number
     .toZonedDateTime(timeZone, { disambiguation: 'compatible' }).epochMilliseconds;
 }
 
-/** UTC with milliseconds, `2025-05-14T10:00:00.000Z`, from milliseconds since the Unix epoch. */
-export function formatMilliseconds(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}
-
 /** UTC in whole seconds, `2025-05-14T10:00:00Z`, from milliseconds since the Unix epoch; the rest is cut. */
 export function formatSeconds(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, -'.000Z'.length)}Z`;
