@@ -117,8 +117,8 @@ const FIRST_ENDPOINT_ID =
 /** Columns of the tables for each key. */
 const VALUES = { counts: ['requests', 'bytes_received', 'bytes_sent'], bins: ['k', 'n'] } as const;
 
-/** Reads no table, because a file without rows still needs its columns. */
-const NO_BUCKETS: readonly Source[] = [{ grain: '15m', only: [] }];
+/** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
+const NO_BUCKETS: readonly Source[] = [{ grain: '15m_by_consumer', only: [] }];
 
 /**
  * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the periods'

@@ -42,11 +42,10 @@ export class Consumer {
   @ApiProperty({
     type: 'string',
     format: 'date-time',
-    nullable: true,
     description: "Time of the consumer's most recent request; the creation time if there was none",
     example: EXAMPLES.timestamp,
   })
-  last_request_at: string | null;
+  last_request_at: string;
 }
 
 export const ConsumerPage = PageType(Consumer, 'by consumer ID, descending');

@@ -26,7 +26,9 @@ export function formatMs(ms: number | null | undefined): string {
 
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return NONE;
-  const unit = Math.min(4, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
-  const value = bytes / 1000 ** unit;
-  return `${unit === 0 ? value : value.toPrecision(3)} ${['B', 'kB', 'MB', 'GB', 'TB'][unit] ?? ''}`;
+  // Rounded first: 999,999 bytes are 1.00 MB.
+  const rounded = Number(bytes.toPrecision(3));
+  const unit = Math.floor(Math.log10(Math.max(rounded, 1)) / 3);
+  const value = rounded / 1000 ** unit;
+  return `${unit === 0 ? value : value.toPrecision(3)} ${['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'][unit] ?? ''}`;
 }

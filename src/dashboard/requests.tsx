@@ -21,6 +21,8 @@ const PAGE = 100;
 /** Beyond, more pages come by a button: so many rows take the browser's memory. */
 const SCROLL_ROWS = 3000;
 const TAIL_MS = 5000;
+/** The tail of a tab that stays open does not grow beyond these, or what was loaded before. */
+const TAIL_ROWS = 1000;
 /** Client libraries send what they have every minute at the latest, so new requests may be a little older than others. */
 const TAIL_OVERLAP_MS = 120_000;
 
@@ -151,7 +153,8 @@ function toQuery({ app, state }: Session): RequestLogsQuery | null {
 interface List {
   id: string;
   logs: RequestLog[];
-  next: string | undefined;
+  /** What the request for the next page has besides: the token, or the end where the tail pushed rows out. */
+  next: Pick<RequestLogsQuery, 'next_token' | 'end'> | undefined;
   isLoading: boolean;
   curl: string | undefined;
 }
@@ -177,20 +180,20 @@ function useRequestLogs(session: Session) {
   };
 
   const load = useCallback(
-    async (next_token?: string) => {
+    async (next?: List['next']) => {
       setList((old) => ({ ...old, isLoading: true }));
       try {
-        const query = filters && { ...filters, ...bounds, ...(next_token && { next_token }) };
+        const query = filters && { ...filters, ...bounds, ...next };
         const { data: page, curl } = query
           ? await api.requestLogs(app.id, query)
           : { data: { data: [], next_token: undefined }, curl: undefined };
         if (current.current !== id) return;
         setList((old) => ({
           id,
-          logs: next_token ? merge(old.logs, page.data) : page.data,
-          next: page.next_token,
+          logs: next ? merge(old.logs, page.data) : page.data,
+          next: page.next_token === undefined ? undefined : { next_token: page.next_token },
           isLoading: false,
-          curl: next_token ? old.curl : curl,
+          curl: next ? old.curl : curl,
         }));
       } catch (error) {
         if (current.current !== id) return;
@@ -211,7 +214,7 @@ function useRequestLogs(session: Session) {
     if (!filters) return;
     api.requestLogs(app.id, { ...filters, start }).then(
       ({ data: page }) => {
-        if (current.current === id) setList((old) => ({ ...old, logs: merge(old.logs, page.data) }));
+        if (current.current === id) setList((old) => addToTail(old, page.data));
       },
       (error: unknown) => {
         fail(toFailure(error));
@@ -227,6 +230,16 @@ function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
   const added = more.filter(({ request_uuid }) => !ids.has(request_uuid));
   if (added.length === 0) return known;
   return [...known, ...added].sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
+}
+
+/** The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with those. */
+function addToTail(list: List, newer: RequestLog[]): List {
+  const all = merge(list.logs, newer);
+  const most = Math.max(TAIL_ROWS, list.logs.length);
+  const oldest = all[most - 1];
+  if (all.length <= most || !oldest || list.isLoading) return { ...list, logs: all };
+  const end = new Date(Date.parse(oldest.timestamp) + 1).toISOString();
+  return { ...list, logs: all.slice(0, most), next: { end } };
 }
 
 export function Requests() {

@@ -8,6 +8,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 /** The API counts by the minute for 32 days. */
 const MINUTES_KEPT = 32 * DAY;
+/** A little more than the 13 months of counts. */
+const COUNTS_KEPT = 400 * DAY;
 
 /** Ranges that end now: their name, interval and number of periods, the running one included. */
 export const PRESETS = {
@@ -44,11 +46,14 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
     const previousFrom = add(from, -count, interval, zone);
     return { from, to: add(running, 1, interval, zone), isLive: true, interval, zone, previousFrom };
   }
-  const span = range.to - range.from;
-  const hasMinutes = range.from > now - MINUTES_KEPT;
+  // Years without data would be periods too, more than a browser can list.
+  const cut = (time: number) => Math.min(Math.max(time, now - COUNTS_KEPT), now + DAY);
+  const [begin, end] = [cut(range.from), cut(range.to)];
+  const span = end - begin;
+  const hasMinutes = begin > now - MINUTES_KEPT;
   const interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
-  const from = startOf(range.from, interval, zone);
-  const last = startOf(range.to - 1, interval, zone);
+  const from = startOf(begin, interval, zone);
+  const last = startOf(Math.max(begin, end - 1), interval, zone);
   const to = add(last, 1, interval, zone);
   const count = listStarts(from, to, interval, zone).length;
   return { from, to, isLive: to > now, interval, zone, previousFrom: add(from, -count, interval, zone) };
@@ -76,8 +81,10 @@ export function startOf(time: number, interval: Interval, zone: Zone): number {
 export function add(time: number, count: number, interval: Interval, zone: Zone): number {
   if (interval === 'minute') return time + count * MINUTE;
   if (interval === 'hour') return time + count * HOUR;
+  if (zone === 'utc') return time + count * DAY;
   const day = new Date(time);
-  return zone === 'utc' ? time + count * DAY : day.setDate(day.getDate() + count);
+  // A day whose midnight daylight saving skips begins at one o'clock, and the next one at midnight again.
+  return startOf(day.setDate(day.getDate() + count), 'day', zone);
 }
 
 export function timeZone(zone: Zone): string {

@@ -15,6 +15,7 @@ import {
   findCountedWindow,
   chooseStep,
   findWindowBefore,
+  formatBounds,
   readTime,
   readWindow,
   requireOrder,
@@ -80,8 +81,7 @@ export async function explainChange(
     threshold?: number,
   ) =>
     reader.queryMetrics(account, scope.app.id, {
-      since: new Date(of.start).toISOString(),
-      until: new Date(of.end).toISOString(),
+      ...formatBounds(of),
       timezone: clock.timezone,
       metrics,
       group_by,

@@ -14,6 +14,7 @@ import {
   findCountedWindow,
   chooseStep,
   findWindowBefore,
+  formatBounds,
   formatTime,
   readWindow,
   roundWindow,
@@ -45,8 +46,7 @@ export async function queryMetrics(
   const before = findWindowBefore(window);
   const query = (of: Window, groups: readonly GroupField[], period?: MetricsArguments['interval']) =>
     reader.queryMetrics(account, scope.app.id, {
-      since: new Date(of.start).toISOString(),
-      until: new Date(of.end).toISOString(),
+      ...formatBounds(of),
       timezone: clock.timezone,
       // What is left out is counted in requests.
       metrics: [...new Set<Metric>([...metrics, 'requests'])],

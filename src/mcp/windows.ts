@@ -15,6 +15,9 @@ const AGO = /^(\d{1,6})([mhdw])$/;
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 
+/** The first time that an operation reads; the period before a long window can begin earlier. */
+const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
+
 /** When a call was made and the timezone of its times. */
 export interface Clock {
   readonly now: number;
@@ -97,6 +100,14 @@ export function describeRetention(asked: Window, counted: Window): string[] {
 /** The window of the same length before another. */
 export function findWindowBefore({ start, end }: Window): Window {
   return { start: 2 * start - end, end: start };
+}
+
+/** The bounds of a window as Query Metrics reads them. What they leave out of it is before all data. */
+export function formatBounds({ start, end }: Window): { since: string; until: string } {
+  return {
+    since: new Date(Math.max(start, EARLIEST)).toISOString(),
+    until: new Date(Math.max(end, EARLIEST + 1)).toISOString(),
+  };
 }
 
 /** A time in the clock's timezone with its offset; seconds and milliseconds only where they are not zero. */

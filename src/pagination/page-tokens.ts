@@ -80,11 +80,10 @@ export class PageTokens implements OnModuleInit {
   /** The verified content of a token, not yet compared with a query; undefined for an invalid token. */
   verify(token: string): Envelope | undefined {
     const payload = token.slice(0, -SIGNATURE_LENGTH);
-    const computeSignature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
+    const signature = Buffer.from(token.slice(-SIGNATURE_LENGTH));
     const expected = Buffer.from(this.computeSignature(payload));
     // Compares the texts, not the decoded bytes, because several texts decode to the same bytes.
-    if (computeSignature.length !== expected.length || !timingSafeEqual(computeSignature, expected))
-      return undefined;
+    if (signature.length !== expected.length || !timingSafeEqual(signature, expected)) return undefined;
     return JSON.parse(Buffer.from(payload, 'base64url').toString()) as Envelope;
   }
 

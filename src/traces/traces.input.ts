@@ -264,10 +264,11 @@ function readHex(value: unknown, digits: number): string | ConstraintViolation {
     : valueError(`must be ${digits} hex digits`);
 }
 
-/** An integer of JSON with all its digits. */
+/** An integer of JSON with all its digits; `1.0` and `1e3` are integers as well. */
 function readInt64(value: unknown): bigint | undefined {
-  const digits = isLosslessNumber(value) ? value.value : String(value);
   if (typeof value !== 'number' && !isLosslessNumber(value)) return undefined;
+  const text = String(value);
+  const digits = Number.isSafeInteger(Number(text)) ? String(Number(text)) : text;
   if (!/^-?\d{1,19}$/.test(digits)) return undefined;
   const integer = BigInt(digits);
   return integer <= MAX_INT64 && integer >= -MAX_INT64 ? integer : undefined;

@@ -1,6 +1,7 @@
 import { ALL_SCOPES, type OperationId } from '../../src/common/account.js';
 import { randomBytes } from 'node:crypto';
 import type { Browser } from 'playwright-core';
+import { Temporal } from 'temporal-polyfill';
 import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
@@ -186,6 +187,32 @@ describeWithChromium('a session of the dashboard', () => {
       await dashboard.visit('?app=999999', tenant.key);
       await dashboard.page.getByText('There is no such app').waitFor();
     });
+  });
+
+  it('counts each day of a zone whose daylight saving skips a midnight', async () => {
+    const timezoneId = 'America/Santiago';
+    let begins = Temporal.Now.zonedDateTimeISO(timezoneId);
+    do begins = begins.getTimeZoneTransition('previous')!;
+    while (begins.hour !== 1);
+    const [from, to] = [begins.subtract({ days: 9 }), begins.add({ days: 3 })];
+    const shop = await Tenant.create(app);
+    const noons = [0, 1, 1, 2, 2, 2].map((days) => begins.add({ days, hours: 12 }).epochMilliseconds);
+    await shop.write(...noons.map((timestamp) => ({ timestamp })));
+    const local = await DashboardPage.open(browser, app, { timezoneId });
+    const range = `from=${from.toInstant().toString()}&to=${to.toInstant().toString()}`;
+    await local.visit(`?${range}&chart=table`, shop.key);
+    const requests = await local.page.locator('.points tbody td:nth-of-type(1)').allInnerTexts();
+    await local.close();
+    expect(requests.filter((count) => count !== '0')).toEqual(['3', '2', '1']);
+    expect(local.complaints).toEqual([]);
+  });
+
+  it('cuts a range of thousands of years to what is kept, and shows a sum just below a unit in the next one', async () => {
+    const shop = await Tenant.create(app);
+    await shop.write({ response_size_bytes: 999_999 });
+    await dashboard.visit('?from=0001-01-01T00:00Z&to=9999-12-31T00:00Z&chart=table', shop.key);
+    expect(await dashboard.page.locator('.totals dd').last().innerText()).toBe('1.00 MB');
+    expect(await dashboard.page.locator('.points tbody tr').count()).toBeLessThan(410);
   });
 
   it('works below a path of a proxy', async () => {

@@ -12,6 +12,7 @@ import { DashboardPage } from './dashboard-page.js';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const TAIL_MS = 5000;
+const TAIL_ROWS = 1000;
 const MAX_REQUESTS = 6;
 /** A browser calls a sum below 0.1 good. */
 const MAX_SHIFT = 0.05;
@@ -391,6 +392,45 @@ describeWithChromium('the dashboard on the demo', () => {
     const before = dashboard.calls.length;
     await page.clock.runFor(20 * TAIL_MS);
     expect(dashboard.calls).toHaveLength(before);
+  });
+
+  it('keeps the live tail to a length, and loads what it pushed out again', async () => {
+    const { page } = dashboard;
+    await page.clock.install();
+    await dashboard.visit('?view=requests&range=7d&tail=on', key);
+    const rows = page.locator('.log-table tbody tr');
+    const scrollTo = (target: number) =>
+      eventually(async () => {
+        await rows.last().scrollIntoViewIfNeeded();
+        return (await rows.count()) >= target;
+      });
+    await scrollTo(TAIL_ROWS);
+    await rows.first().scrollIntoViewIfNeeded();
+    await dashboard.loaded();
+    const before = await rows.count();
+    const added = Array.from({ length: 5 }, () =>
+      buildRequest({ path: '/pushes/{id}', timestamp: Date.now() }),
+    );
+    await app.writer.write(appId, added);
+    await page.clock.runFor(TAIL_MS);
+    await page.locator('.log-table').getByText('/pushes/{id}').first().waitFor();
+    expect(await rows.count()).toBe(before);
+    await scrollTo(before + 50);
+    const shown = await dashboard.evaluate<string[]>(
+      `[...document.querySelectorAll('.log-table tbody a')].map(({ href }) => new URL(href).searchParams.get('request'))`,
+    );
+    expect(new Set(shown).size).toBe(shown.length);
+    const resource = `/v1/apps/${appId}/request-logs`;
+    const query = { start: new Date(Date.now() - 6 * 24 * HOUR_MS).toISOString(), limit: 1000 };
+    const { body: first } = await app.get(resource, key, query);
+    const { body: second } = await app.get(resource, key, {
+      ...query,
+      next_token: first.next_token as string,
+    });
+    const newest = [...(first.data as Details[]), ...(second.data as Details[])].slice(0, before + 50);
+    expect(newest.map(({ request_uuid }) => request_uuid).filter((uuid) => !shown.includes(uuid))).toEqual(
+      [],
+    );
   });
 
   it('shows all of one request, and others of its consumer, endpoint and trace', async () => {

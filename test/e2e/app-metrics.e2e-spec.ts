@@ -272,6 +272,23 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     });
 
     it.each([
+      [{ since: '2020-01-01', until: '2020-02-01' }],
+      [{ since: '2020-01-01', until: '2020-02-01', interval: 'day' }],
+      [{ since: '9020-01-01', until: '9020-02-01', interval: 'minute' }],
+    ])('has no rows of a window beyond all data, by each group and filter: %j', async (beyond) => {
+      const filters = [
+        { field: 'env', op: 'neq', value: 'none' },
+        { field: 'consumer_id', op: 'is_not_null' },
+        { field: 'path', op: 'like', value: '/%' },
+        { field: 'status_code', op: 'gte', value: 400 },
+      ];
+      for (const query of [{}, { group_by: GROUPS }, { filters }, { group_by: GROUPS, filters }]) {
+        const { text, status } = await tenant.post('metrics', { ...beyond, ...query, metrics: ALL });
+        expect([status, text]).toEqual([200, '']);
+      }
+    });
+
+    it.each([
       [{ since: '2026-11-01T00:00:00Z', metrics: ['requests'] }, 'application/json'],
       [{ since: '2026-11-01T00:00:00Z', metrics: ['requests'] }, 'text/plain'],
       [

@@ -309,6 +309,19 @@ describe('a server', () => {
         );
     });
 
+    it('metrics and explain_change compare a window whose period before begins ahead of the calendar', async () => {
+      for (const window of [
+        { since: '0001-01-01' },
+        { since: '24h', until: '9999-12-31' },
+        { since: '999999w' },
+      ]) {
+        const counted = await call('metrics', { ...window, metrics: ['requests'], compare: true });
+        expect(readRows(counted)).toEqual([{ requests: 9, requests_before: 0, requests_change: 9 }]);
+        const changed = await call('explain_change', { ...window, measure: 'requests' });
+        expect(readRows(changed)[0]).toMatchObject({ now: 9, before: 0 });
+      }
+    });
+
     it('search_requests continues behind the last row shown, in both orders', async () => {
       for (const order of ['newest', 'oldest']) {
         const seen = [];

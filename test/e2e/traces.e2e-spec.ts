@@ -236,6 +236,28 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     ]);
   });
 
+  it('reads each form of an integer, and names a refused value as it was sent', async () => {
+    await write({}, { duration_ns: '2500000000' });
+    const query = (filters: string) =>
+      tenant.post('traces', `${JSON.stringify(window).slice(0, -1)},"filters":[${filters}]}`);
+    for (const integer of ['2000000000', '2000000000.0', '2e9']) {
+      const { text } = await query(
+        `{"field":"attributes","key":"absent","op":"not_exists"},{"field":"duration_ns","op":"gt","value":${integer}}`,
+      );
+      expect([integer, text.match(/"duration_ns":\d+/g)]).toEqual([integer, ['"duration_ns":2500000000']]);
+    }
+    const large = '99999999999999999999999';
+    const { body } = await query(
+      `{"field":"duration_ns","op":"gt","value":${large}},{"field":"name","op":"eq","value":[${large}]},${large}`,
+    );
+    const issues = body.detail as { type: string; loc: unknown[]; input: unknown }[];
+    expect(issues.map(({ type, loc, input }) => [type, loc.slice(2).join('.'), input])).toEqual([
+      ['value_error', '0.value', Number(large)],
+      ['value_error', '1.value', [Number(large)]],
+      ['model_attributes_type', '2', Number(large)],
+    ]);
+  });
+
   it('returns every row once over many pages, those after `after`, at most `limit`, and the same sample each time', async () => {
     const count = 3_000;
     await write(...Array.from({ length: count }, (_, index) => ({ at: BigInt(Math.floor(index / 3)) })));

@@ -1,4 +1,5 @@
 import type { SchemaObject } from '@nestjs/swagger';
+import { isLosslessNumber } from 'lossless-json';
 import { jsonInteger, notInUrl } from '../../validation/field-types.js';
 import {
   type FieldDecorator,
@@ -18,7 +19,7 @@ import {
 } from '../../validation/issues.js';
 import { readList, refusedParts } from '../../validation/json-list.js';
 import { validateText } from '../../validation/text.js';
-import { parseExact } from '../json/exact-json.js';
+import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
 
 const MAX_FILTERS = 100;
@@ -188,13 +189,20 @@ export function FiltersField<
     {
       schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
       read: notInUrl,
-      readJson: (value, json) =>
-        readList(options.isExact ? parseExact(json) : value, { maxItems: MAX_FILTERS }, (item) =>
+      readJson: (value, json) => {
+        const read = readList(options.isExact ? parseExact(json) : value, { maxItems: MAX_FILTERS }, (item) =>
           readFilter(fields, item, options.aliases),
-        ),
+        );
+        return read instanceof PartRefusals ? new PartRefusals(read.parts.map(toPlainInput)) : read;
+      },
     },
     options,
   );
+}
+
+/** With numbers instead of each `LosslessNumber`, which is an object in a response. */
+function toPlainInput(part: RefusedPart): RefusedPart {
+  return { ...part, input: JSON.parse(stringifyExact(part.input)) as unknown };
 }
 
 /** One condition as a client sent it, or why it was refused. */
@@ -203,7 +211,8 @@ export function readFilter<Name extends string>(
   item: unknown,
   aliases: Readonly<Record<string, Name>> = {},
 ): Filter<Name> | ConstraintViolation | PartRefusals {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return notAnObject;
+  if (typeof item !== 'object' || item === null || Array.isArray(item) || isLosslessNumber(item))
+    return notAnObject;
   const members = item as Readonly<Record<string, unknown>>;
   const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[], aliases);
   const known = name instanceof ConstraintViolation ? undefined : name;

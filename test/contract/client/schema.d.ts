@@ -325,7 +325,7 @@ export interface components {
              * @description Time of the consumer's most recent request; the creation time if there was none
              * @example 2026-11-20T14:05:09.123Z
              */
-            last_request_at: string | null;
+            last_request_at: string;
         };
         ConsumerPage: {
             /** @description Items of this page: by consumer ID, descending */
