@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
 import { aggregateCounts } from './aggregate.js';
 import { withCapture } from './capture/capture.js';
-import { requestsBetween } from './generator.js';
+import { type DemoRequest, requestsBetween } from './generator.js';
 import type { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 
 /** The unit of loading, in days since the epoch. One insert of sums has one block. */
 const BLOCK_MS = 10 * DAY_MS;
+/** Each part is generated in one turn of the event loop, some milliseconds long. */
+const PARTS_OF_DAY = 8;
 
 /** What is written, and for which app. */
 export interface Sample {
@@ -74,7 +77,7 @@ export class Loader {
 
   private async writeSums(from: number, to: number, done: string): Promise<void> {
     const { appId, origin } = this.sample;
-    const sums = aggregateCounts(requestsBetween(Math.max(from, origin), to, origin));
+    const sums = aggregateCounts(await generate(Math.max(from, origin), to, origin));
     const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
     await this.write(async () => {
       await this.writer.writeCounts(appId, sums, token);
@@ -86,7 +89,7 @@ export class Loader {
   private async writeRequests(from: number, to: number): Promise<void> {
     const { appId, origin, now } = this.sample;
     for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
-      const requests = [...requestsBetween(day, day + DAY_MS, origin)];
+      const requests = await generate(day, day + DAY_MS, origin);
       const past = requests.filter(({ timestamp }) => timestamp <= now).map(withCapture);
       await this.write(() => this.writer.write(appId, past));
     }
@@ -99,4 +102,14 @@ export class Loader {
     // The error is thrown where the promise is awaited.
     this.writing.catch(() => undefined);
   }
+}
+
+/** Generates the requests of whole days; what is written goes on meanwhile. */
+async function generate(from: number, to: number, origin: number): Promise<DemoRequest[]> {
+  const requests: DemoRequest[] = [];
+  for (let part = from; part < to; part += DAY_MS / PARTS_OF_DAY) {
+    requests.push(...requestsBetween(part, part + DAY_MS / PARTS_OF_DAY, origin));
+    await nextTurn();
+  }
+  return requests;
 }
