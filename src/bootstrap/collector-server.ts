@@ -7,6 +7,7 @@ import { BatchCommitter } from '../collector/batches/batch-committer.js';
 import { CollectorModule } from '../collector/collector.module.js';
 import { refusePipelined } from '../collector/pipelining.middleware.js';
 import { limitReceiveTime } from '../collector/receive-timeout.middleware.js';
+import { runEvery } from '../common/async/run-every.js';
 import { LocalCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { HttpAdapter } from '../http/http.adapter.js';
@@ -57,10 +58,7 @@ export async function startCollectorOn(
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
   const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
-  const settling = setInterval(
-    () => void settle(committer),
-    Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS),
-  ).unref();
+  const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () => settle(committer));
   const stop = async () => {
     drain.begin();
     clearInterval(recovery);
@@ -147,7 +145,7 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
     }
   };
   if (kind === 'embedded') await recover(0);
-  return setInterval(() => void recover(ABANDONED_AFTER_SECONDS), RECOVER_EVERY_MS).unref();
+  return runEvery(RECOVER_EVERY_MS, () => recover(ABANDONED_AFTER_SECONDS));
 }
 
 async function settle(committer: BatchCommitter): Promise<void> {

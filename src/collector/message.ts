@@ -89,6 +89,8 @@ export interface MetricPoint extends DimensionNames {
   absolute_error: number;
   /** Identifies the cumulative stream; null for a point of an interval. */
   stream: string | null;
+  /** Whether the stream began at an unknown time before its first point, which is this one. */
+  starts_unknown: boolean;
   /** End of the interval, in nanoseconds since the Unix epoch. */
   time_ns: bigint;
 }

@@ -12,6 +12,7 @@ import { CurrentAccount } from '../auth/account.decorator.js';
 import { readBody } from '../collector/request-body.js';
 import { AcceptsBearer } from '../common/accepts-bearer.decorator.js';
 import type { Account } from '../common/account.js';
+import { parseJson } from '../common/json/parse-json.js';
 import { parseJsonBody } from '../validation/json-body.js';
 import { createMcpServer } from './mcp-server.js';
 import { ToolRunner } from './tool-runner.js';
@@ -45,7 +46,7 @@ export class McpController {
       ? rejectMessage(INVALID_REQUEST, NO_BATCHES)
       : issue
         ? rejectMessage(PARSE_ERROR, `Parse error: ${issue.msg}`)
-        : await this.serve(account, request, JSON.parse(bytes.toString()));
+        : await this.serve(account, request, parseJson(bytes.toString()));
     response
       .status(result.status)
       .set(Object.fromEntries(result.headers) as OutgoingHttpHeaders as Record<string, string>)

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { type CallToolResult, isCallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import { parseJson } from '../common/json/parse-json.js';
 import { createMcpServer } from './mcp-server.js';
 import { showInvisible } from './untrusted-text.js';
 
@@ -60,7 +61,7 @@ async function readResult(response: Response): Promise<CallToolResult> {
 
 function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 import type { SchemaObject } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
+import { parseJson } from '../common/json/parse-json.js';
 import { decodePathText, decodeQueryText } from '../http/raw-query.js';
 import { ConstraintViolation, PartRefusals, type Place, invalidUtf8, missing } from './issues.js';
 
@@ -134,7 +135,7 @@ function parseValue(field: Field, raw: string | undefined): unknown {
 }
 
 function memberValue(field: Field, json: string | undefined): unknown {
-  const value: unknown = json === undefined ? undefined : JSON.parse(json);
+  const value: unknown = json === undefined ? undefined : parseJson(json);
   const isRequired = field.required === true;
   if (value === undefined) return isRequired ? missing : field.default;
   // Clients send null for absent values.

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parse, stringify } from 'lossless-json';
 import { readBody } from '../collector/request-body.js';
+import { parseJson } from '../common/json/parse-json.js';
 import {
   type ConstraintViolation,
   type JsonPath,
@@ -44,7 +45,7 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
   try {
     const body = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
     if (typeof body !== 'object' || body === null || Array.isArray(body) || !text.trimStart().startsWith('{'))
-      return refused([], JSON.parse(text), notAnObject);
+      return refused([], parseJson(text), notAnObject);
     return {
       members: new Map(Object.entries(body).map(([name, value]) => [name, stringify(value) ?? 'null'])),
     };

@@ -1,4 +1,5 @@
 import type { Account } from '../common/account.js';
+import { parseJson } from '../common/json/parse-json.js';
 import { type Field, decodeFor, findSent } from './field.decorator.js';
 import {
   type ConstraintViolation,
@@ -61,13 +62,11 @@ export class ValidationContext<Input = Record<string, unknown>> {
   /** The decoded value if possible, because clients recognize it; the whole body for a missing member. */
   private decode(place: Place, raw: string | undefined): unknown {
     if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
-    return raw === undefined ? this.body() : JSON.parse(raw);
+    return raw === undefined ? this.body() : parseJson(raw);
   }
 
   /** The members of the body, as they were sent. */
   body(): object {
-    return Object.fromEntries(
-      Array.from(this.raw.body, ([name, json]) => [name, JSON.parse(json) as unknown]),
-    );
+    return Object.fromEntries(Array.from(this.raw.body, ([name, json]) => [name, parseJson(json)]));
   }
 }

@@ -129,6 +129,19 @@ describe('requests counted by the metric of their durations', () => {
     expect(await total()).toBe(17);
   });
 
+  it('counts nothing for the first point of a cumulative stream that begins at an unknown time', async () => {
+    const startTimeUnixNano = nanosecondsAgo(50_000);
+    const send = (counts: bigint[], timeUnixNano: bigint) => {
+      const metric = duration(counts, { temporality: CUMULATIVE });
+      Object.assign(metric.data.value.dataPoints[0]!, { startTimeUnixNano, timeUnixNano });
+      return sender.deliver('metrics', metrics([metric]));
+    };
+    await send([100n, 200n, 0n, 0n], startTimeUnixNano);
+    expect(await total()).toBe(0);
+    await send([101n, 202n, 0n, 0n], startTimeUnixNano + 10_000n * MS);
+    expect(await total()).toBe(3);
+  });
+
   it('keeps the buckets of a cumulative stream in their bins when its extremes change', async () => {
     const startTimeUnixNano = nanosecondsAgo(120_000);
     const send = (counts: bigint[], end: number, extremes: Extremes) => {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOutcomeUnknown } from '../../clickhouse/clickhouse.errors.js';
+import { runEvery } from '../../common/async/run-every.js';
 import { RequestContext } from '../../common/request-context.js';
 import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
@@ -33,7 +34,6 @@ export class BatchCommitter {
   private readonly inFlight = new Map<string, Promise<void>>();
   private inDoubt?: Batch;
   private readonly maintenance: NodeJS.Timeout;
-  private isMaintaining = false;
 
   constructor(
     private readonly batchLog: BatchLog,
@@ -48,7 +48,7 @@ export class BatchCommitter {
       { name: 'collector_queued_messages', help: 'Messages that wait for the current batch to end' },
       () => [{ value: this.queue.length }],
     );
-    this.maintenance = setInterval(() => void this.runMaintenance(), MAINTENANCE_INTERVAL_MS).unref();
+    this.maintenance = runEvery(MAINTENANCE_INTERVAL_MS, () => this.runMaintenance());
   }
 
   /**
@@ -161,9 +161,7 @@ export class BatchCommitter {
   }
 
   private async runMaintenance(): Promise<void> {
-    // While the store does not respond, one attempt takes a minute.
-    if (this.inFlight.size > 0 || this.isMaintaining) return;
-    this.isMaintaining = true;
+    if (this.inFlight.size > 0) return;
     try {
       await this.queue.runExclusive(async () => {
         await this.resolveInDoubt();
@@ -171,8 +169,6 @@ export class BatchCommitter {
       });
     } catch (error) {
       this.log.debug(error);
-    } finally {
-      this.isMaintaining = false;
     }
   }
 }

@@ -208,7 +208,8 @@ export class InstanceCounts {
         last.set(stream, row);
         changed.set(stream, row);
       }
-      if (count === 0) continue;
+      // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start time).
+      if (count === 0 || record.starts_unknown) continue;
       rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     }

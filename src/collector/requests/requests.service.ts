@@ -51,7 +51,8 @@ export class RequestsService {
   /**
    * Resolves once every valid line is stored. A body may be sent again, also after an error: its requests are in the store once.
    *
-   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid; what was read before an error is stored
+   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid, 503 if the store fails; what was read before an error
+   *   is stored, except after 503
    */
   import(request: Request): Promise<ImportResult> {
     return this.intake.countOutcome(KIND, async () => {
@@ -82,7 +83,7 @@ export class RequestsService {
     try {
       for await (const lines of batches) await this.intake.asUnavailable(importer.add(lines));
     } finally {
-      // Also after an error: what was read is stored, and the next attempt is the shorter for it.
+      // Also after an error of the body: what was read is stored, and the next attempt is the shorter for it.
       await this.intake.asUnavailable(importer.end());
     }
     const reasons = importer.rejectedLines.list().slice(0, REASONS_SHOWN).map(toReason);

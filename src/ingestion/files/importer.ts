@@ -178,7 +178,7 @@ export class Importer {
     this.batchFiles = [];
     this.batchCharacters = 0;
     const before = this.writing;
-    // A failure is thrown once: what is read after it is written all the same.
+    // A failure is thrown once. This batch is left out then: a store that does not respond would take another minute.
     this.writing = Promise.resolve();
     await before;
     this.writing = this.write(records, files);
