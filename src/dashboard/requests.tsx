@@ -21,7 +21,7 @@ const PAGE = 100;
 /** Beyond, more pages come by a button: so many rows take the browser's memory. */
 const SCROLL_ROWS = 3000;
 const TAIL_MS = 5000;
-/** The tail of a tab that stays open does not grow beyond these, or what was loaded before. */
+/** The tail of a tab that stays open does not grow beyond these, or what was loaded before; the most that a page can have. */
 const TAIL_ROWS = 1000;
 /** Client libraries send what they have every minute at the latest, so new requests may be a little older than others. */
 const TAIL_OVERLAP_MS = 120_000;
@@ -163,7 +163,7 @@ interface List {
 function useRequestLogs(session: Session) {
   const { api, app, state, retries, fail } = session;
   const filters = toQuery(session);
-  const id = JSON.stringify([app.id, filters, state.range, retries]);
+  const id = JSON.stringify([app.id, filters, state.range, state.zone, retries]);
   const window = useWindow(state, [id, state.isTail]);
   const [list, setList] = useState<List>({
     id: '',
@@ -212,9 +212,10 @@ function useRequestLogs(session: Session) {
     const since = newest ? Date.parse(newest.timestamp) - TAIL_OVERLAP_MS : window.from;
     const start = toIso(Math.max(window.from, since));
     if (!filters) return;
-    api.requestLogs(app.id, { ...filters, start }).then(
+    api.requestLogs(app.id, { ...filters, start, limit: TAIL_ROWS }).then(
       ({ data: page }) => {
-        if (current.current === id) setList((old) => addToTail(old, page.data));
+        if (current.current === id)
+          setList((old) => addToTail(old, page.data, page.next_token !== undefined));
       },
       (error: unknown) => {
         fail(toFailure(error));
@@ -232,14 +233,28 @@ function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
   return [...known, ...added].sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
 }
 
-/** The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with those. */
-function addToTail(list: List, newer: RequestLog[]): List {
+/**
+ * The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with those.
+ *
+ * @param hasMore whether requests between `newer` and the list may be missing: `newer` becomes the list, and the next page
+ *   begins behind it. Not while a page loads, which continues the list as it is
+ */
+function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
+  const known = new Set(list.logs.map(({ request_uuid }) => request_uuid));
+  const isApart = !newer.some(({ request_uuid }) => known.has(request_uuid));
+  if (hasMore && (isApart || list.logs.length <= TAIL_ROWS))
+    return list.isLoading ? list : { ...list, logs: newer, next: nextBehind(newer) };
   const all = merge(list.logs, newer);
   const most = Math.max(TAIL_ROWS, list.logs.length);
-  const oldest = all[most - 1];
-  if (all.length <= most || !oldest || list.isLoading) return { ...list, logs: all };
-  const end = new Date(Date.parse(oldest.timestamp) + 1).toISOString();
-  return { ...list, logs: all.slice(0, most), next: { end } };
+  if (all.length <= most || list.isLoading) return { ...list, logs: all };
+  const logs = all.slice(0, most);
+  return { ...list, logs, next: nextBehind(logs) };
+}
+
+/** Requests of the last millisecond come again: `merge` leaves them out. */
+function nextBehind(logs: RequestLog[]): List['next'] {
+  const oldest = logs.at(-1);
+  return oldest && { end: new Date(Date.parse(oldest.timestamp) + 1).toISOString() };
 }
 
 export function Requests() {

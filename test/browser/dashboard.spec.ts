@@ -394,6 +394,24 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.calls).toHaveLength(before);
   });
 
+  it('loses no request in the live tail when more arrive at once than it reads', async () => {
+    const { page } = dashboard;
+    await page.clock.install();
+    const path = '/burst/{id}';
+    await dashboard.visit(`?view=requests&range=1h&tail=on&path=${path}`, key);
+    const burst = Array.from({ length: TAIL_ROWS + 200 }, () =>
+      buildRequest({ path, timestamp: Date.now() }),
+    );
+    await app.writer.write(appId, burst);
+    await page.clock.runFor(TAIL_MS);
+    const rows = page.locator('.log-table tbody tr');
+    await eventually(async () => (await rows.count()) === TAIL_ROWS);
+    await eventually(async () => {
+      await rows.last().scrollIntoViewIfNeeded();
+      return (await rows.count()) === burst.length;
+    });
+  });
+
   it('keeps the live tail to a length, and loads what it pushed out again', async () => {
     const { page } = dashboard;
     await page.clock.install();
@@ -529,6 +547,18 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.calls.findLast((call) => call.body?.interval)!.body).toMatchObject({
       timezone: 'Europe/Berlin',
     });
+  });
+
+  it('lists the requests since the first day of the chosen zone', async () => {
+    await dashboard.visit('?view=requests&range=30d&zone=utc', key);
+    const startOfList = () => {
+      const { path } = dashboard.calls.findLast((call) => call.path.includes('/request-logs?'))!;
+      return new URL(path, app.url).searchParams.get('start')!;
+    };
+    expect(startOfList()).toMatch(/T00:00Z$/);
+    await dashboard.page.getByRole('button', { name: /^Time range/ }).click();
+    await dashboard.page.getByLabel('Europe/Berlin').check();
+    await eventually(() => /T2[23]:00Z$/.test(startOfList()));
   });
 });
 
