@@ -36,8 +36,12 @@ SELECT uniqExact(p.app_id, p.instance_uuid) AS late, toString(min(p.received_at)
 WHERE p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_SECONDS}
   AND (p.app_id, p.instance_uuid) NOT IN (SELECT app_id, instance_uuid FROM counted_instances_v1)`;
 
-/** What each table must have the same total of, since the start of a day that all of them keep. */
-const SINCE = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY`;
+/**
+ * Days that all tables keep. Today is not among them: a block reaches one table a moment later than another, so
+ * their totals differ while requests arrive.
+ */
+const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
+/** What each table must have the same total of. */
 const ROLLUPS = [
   [
     'requests',
@@ -119,11 +123,11 @@ export class DoctorRepository {
     return row ?? { late: 0, since: '' };
   }
 
-  /** Rollups whose totals of the last 30 days differ from those of their source. */
+  /** Rollups whose totals of the 30 days before today (UTC) differ from those of their source. */
   async compareRollups(): Promise<RollupDifference[]> {
     const differences: RollupDifference[] = [];
     for (const [value, source, rollups] of ROLLUPS) {
-      const total = (table: string) => `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${SINCE})`;
+      const total = (table: string) => `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${WHOLE_DAYS})`;
       const columns = rollups.map((table) => `${total(table)} - ${total(source)} AS ${table}`);
       const [row = {}] = await this.store.rows<Record<string, number>>(
         'doctor.rollups',

@@ -49,7 +49,7 @@ const OWN_GRANTS = [
 ];
 /** Nothing of the service needs them. */
 const FOREIGN_GRANTS = ['CREATE USER', 'SYSTEM SHUTDOWN', 'FILE'];
-/** A block reaches one table a moment later than another. */
+/** A block of an import, which may be of any day, reaches one table a moment later than another. */
 const [COMPARE_TIMES, COMPARE_PAUSE_MS] = [3, 500];
 
 /** Checks of what needs no store. */
@@ -327,7 +327,7 @@ async function checkRollups(repository: DoctorRepository): Promise<Finding[]> {
     if (found.length === 0) return [];
   }
   return found.map(({ table, source, difference }) => ({
-    finding: `${table} counts ${Math.abs(difference)} ${difference > 0 ? 'more' : 'fewer'} than ${source} in the last 30 days`,
+    finding: `${table} counts ${Math.abs(difference)} ${difference > 0 ? 'more' : 'fewer'} than ${source} in the 30 days before today`,
     cure: 'Restore the last backup without the difference, or keep it in mind when you compare periods.',
   }));
 }

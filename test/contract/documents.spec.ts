@@ -75,6 +75,30 @@ describe('the documents', () => {
     expect([...new Set(versioned)].filter((name) => !created.includes(name))).toEqual([]);
   });
 
+  it('name each table of logs and view that a change of the retention has to change', () => {
+    const migrations = filesIn('clickhouse/migrations').map((file) => readFileSync(file, 'utf8'));
+    const limited = migrations
+      .flatMap((text) => text.split('-- statement'))
+      .filter((statement) => /\bINTERVAL 15 DAY\b/.test(statement))
+      .map((statement) => /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m.exec(statement)![1]!);
+    expect(limited.length).toBeGreaterThan(2);
+    const manual = readFileSync('docs/operations.md', 'utf8');
+    const section = /^## Change the retention$[^]*?^## /m.exec(manual)![0];
+    expect(
+      limited.filter((name) => !section.includes(`\`${name}\``) && !section.includes(` ${name} `)),
+    ).toEqual([]);
+  });
+
+  it('name each audited command', () => {
+    const commands = filesIn('src/cli').filter((name) => !name.endsWith('spec.ts'));
+    const actions = commands.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/runAudited\(\s*'([^']+)'/g)].map(([, action]) => action),
+    );
+    const row = /^\| `audit` .*$/m.exec(readFileSync('docs/operations.md', 'utf8'))![0];
+    expect(actions.length).toBeGreaterThan(20);
+    expect(actions.filter((action) => !row.includes(`\`${action}\``))).toEqual([]);
+  });
+
   it('have each section of the contract once, and each anchor once', () => {
     const text = readFileSync('docs/contract.md', 'utf8');
     const sections = [...text.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number));

@@ -21,6 +21,8 @@ Date.now = () => now() + 3_600_000;
 Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.0.0' } });
 `)}`;
 
+const HOUR_MS = 3_600_000;
+
 type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
 
 // The embedded engine, on directories of its own.
@@ -145,6 +147,20 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
 
   const LAST = `SELECT name FROM schema_migrations ORDER BY version DESC LIMIT 1`;
 
+  /** As a block that reached the hours but not the quarter-hours. */
+  const addToHour = (time: number) => {
+    const bucket = `${new Date(time).toISOString().slice(0, 13).replace('T', ' ')}:00:00`;
+    return store.insert('counts_per_hour_v1', [JSON.stringify({ app_id: appId, bucket, requests: 7 })]);
+  };
+  const removeFromHours = () =>
+    store.command('ALTER TABLE counts_per_hour_v1 DELETE WHERE app_env_id = 0 SETTINGS mutations_sync = 2');
+
+  it('finds nothing in totals of today, which differ while requests arrive', async () => {
+    await addToHour(Date.now());
+    expect(await checkOpen()).toEqual([]);
+    await removeFromHours();
+  });
+
   it.each<[string, () => Promise<unknown>, () => Promise<unknown>, Found]>([
     [
       'a migration that has not run',
@@ -249,18 +265,8 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     ],
     [
       'a rollup that counts more than its source',
-      () =>
-        store.insert('counts_per_hour_v1', [
-          JSON.stringify({
-            app_id: appId,
-            bucket: new Date().toISOString().slice(0, 13).replace('T', ' ') + ':00:00',
-            requests: 7,
-          }),
-        ]),
-      () =>
-        store.command(
-          'ALTER TABLE counts_per_hour_v1 DELETE WHERE app_env_id = 0 SETTINGS mutations_sync = 2',
-        ),
+      () => addToHour(Date.now() - 24 * HOUR_MS),
+      removeFromHours,
       found('rollups', /^counts_per_hour_v1 counts 7 more than counts_per_15m_v1/),
     ],
   ])('finds %s', async (_, plant, undo, expected) => {

@@ -324,6 +324,17 @@ interface Template {
   spec: { containers: Container[] };
 }
 
+it.each(['docs/kubernetes.yaml', 'docs/helm/values.yaml'])(
+  '%s lets bodies through that the collector accepts',
+  (file) => {
+    const limits = readFileSync('.env.example', 'utf8').matchAll(
+      /^COLLECTOR_MAX_(?:BODY|OTLP|REQUESTS)_MB=(\d+)$/gm,
+    );
+    const largest = Math.max(...Array.from(limits, ([, megabytes]) => Number(megabytes)));
+    expect(readFileSync(file, 'utf8')).toContain(`proxy-body-size: ${largest}m\n`);
+  },
+);
+
 describe('docs/kubernetes.yaml', () => {
   const text = readFileSync('docs/kubernetes.yaml', 'utf8');
   const items = (parse('docs/kubernetes.yaml') as { items: Manifest[] }).items;
