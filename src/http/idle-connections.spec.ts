@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { withTimeout } from '../common/async/timeout.js';
 import { closeIdleConnectionsWhenFull } from './idle-connections.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
@@ -59,5 +61,18 @@ describe('closeIdleConnectionsWhenFull', () => {
     await once(sixth, 'close');
     expect([third.destroyed, fourth.destroyed, fifth.destroyed]).toEqual([false, false, false]);
     for (const response of pendingResponses) response.end();
+  });
+
+  it('closes a connection after its response when the server has stopped listening', async () => {
+    const stopping = createServer({ keepAliveTimeout: 65_000 });
+    closeIdleConnectionsWhenFull(stopping);
+    await once(stopping.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect((stopping.address() as AddressInfo).port, '127.0.0.1');
+    socket.write(REQUEST);
+    const [, response] = (await once(stopping, 'request')) as [unknown, ServerResponse];
+    stopping.close();
+    response.end('whole');
+    const received = await withTimeout(10_000, text(socket)).finally(() => socket.destroy());
+    expect(received).toContain('whole');
   });
 });

@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 /**
  * Keeps a slot free on a server with `maxConnections`: when the last one is used, the connection that has been idle for
  * longest is closed. So unused connections cannot block others; nginx does the same.
+ *
+ * Once the server has stopped listening, a connection is closed after its response: Node closes only those that are idle when
+ * the stop begins, and waits for the others until their clients close them.
  */
 export function closeIdleConnectionsWhenFull(server: Server): void {
   /** Idle connections, longest idle first. */
@@ -32,7 +35,9 @@ export function closeIdleConnectionsWhenFull(server: Server): void {
     response.once('close', () => {
       const left = (pending.get(socket) ?? 0) - 1;
       pending.set(socket, left);
-      if (left === 0 && !socket.destroyed) idle.add(socket);
+      if (left > 0 || socket.destroyed) return;
+      if (server.listening) idle.add(socket);
+      else socket.destroySoon();
     });
   });
 }

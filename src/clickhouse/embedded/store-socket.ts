@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, existsSync, rmSync } from 'node:fs';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import {
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from 'node:http';
 import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { PRODUCT_VERSION } from '../../config/version.js';
@@ -108,7 +114,6 @@ export class StoreSocket {
   }
 
   private async respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.setHeader('Connection', this.server.listening ? 'keep-alive' : 'close');
     if (request.url === '/') {
       this.begin(response);
       return;
@@ -116,7 +121,7 @@ export class StoreSocket {
     const [, id = '', operation] = request.url?.split('/') ?? [];
     const session = this.sessions.get(id);
     if (!session) {
-      sendJson(response, 404, {
+      this.sendJson(response, 404, {
         message: 'the server that has the data directory open stops',
       } satisfies SocketError);
       return;
@@ -126,15 +131,15 @@ export class StoreSocket {
       const body = await text(request);
       if (operation === 'statement') {
         const { result, summary } = await this.store.relay(body);
-        response.writeHead(200, { 'X-Summary': JSON.stringify(summary ?? {}) }).end(result);
+        this.send(response, 200, { 'X-Summary': JSON.stringify(summary ?? {}) }, result);
       } else {
         const result = await this.coordinate(session, JSON.parse(body) as CoordinatorCall);
-        sendJson(response, 200, result ?? null);
+        this.sendJson(response, 200, result ?? null);
       }
     } catch (error) {
       const { message, code, type } = error as SocketError;
       if (!response.headersSent)
-        sendJson(response, 500, {
+        this.sendJson(response, 500, {
           message,
           ...(code !== undefined && { code }),
           ...(type !== undefined && { type }),
@@ -143,6 +148,21 @@ export class StoreSocket {
       session.running -= 1;
       this.releaseEnded(session);
     }
+  }
+
+  private sendJson(response: ServerResponse, status: number, body: unknown): void {
+    this.send(response, status, { 'Content-Type': 'application/json' }, JSON.stringify(body));
+  }
+
+  /** The server may have begun to stop since the request: `close` waits until the connection is closed. */
+  private send(
+    response: ServerResponse,
+    status: number,
+    headers: OutgoingHttpHeaders,
+    body: string | Buffer,
+  ): void {
+    const connection = this.server.listening ? 'keep-alive' : 'close';
+    response.writeHead(status, { ...headers, Connection: connection }).end(body);
   }
 
   private begin(response: ServerResponse): void {
@@ -184,8 +204,4 @@ export class StoreSocket {
         return this.coordinator.resumeWrites(...args);
     }
   }
-}
-
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
 }
