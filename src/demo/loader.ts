@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BackgroundTask } from '../common/async/background-task.js';
 import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
 import { aggregateCounts } from './aggregate.js';
@@ -43,7 +44,7 @@ export function getSteps(block: number): { started: string; done: string } {
  */
 export class Loader {
   /** What is written while the next requests are generated. */
-  private writing: Promise<unknown> = Promise.resolve();
+  private readonly writing = new BackgroundTask();
 
   constructor(
     private readonly writer: RequestsWriter,
@@ -72,14 +73,14 @@ export class Loader {
 
   /** Waits until all is written. */
   async end(): Promise<void> {
-    await this.writing;
+    await this.writing.end();
   }
 
   private async writeSums(from: number, to: number, done: string): Promise<void> {
     const { appId, origin } = this.sample;
     const sums = aggregateCounts(await generate(Math.max(from, origin), to, origin));
     const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
-    await this.write(async () => {
+    await this.writing.start(async () => {
       await this.writer.writeCounts(appId, sums, token);
       await this.progress.markDone(done);
     });
@@ -91,16 +92,10 @@ export class Loader {
     for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
       const requests = await generate(day, day + DAY_MS, origin);
       const past = requests.filter(({ timestamp }) => timestamp <= now).map(withCapture);
-      await this.write(() => this.writer.write(appId, past));
+      await this.writing.start(async () => {
+        await this.writer.write(appId, past);
+      });
     }
-  }
-
-  /** Begins to write after what is written now. */
-  private async write(write: () => Promise<unknown>): Promise<void> {
-    await this.writing;
-    this.writing = write();
-    // The error is thrown where the promise is awaited.
-    this.writing.catch(() => undefined);
   }
 }
 

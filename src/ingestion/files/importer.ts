@@ -1,3 +1,4 @@
+import { BackgroundTask } from '../../common/async/background-task.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import type { ParseOptions } from '../formats/parsed-request.js';
 import { LineParser, type RequestFormat } from '../formats/request-format.js';
@@ -81,7 +82,7 @@ export class Importer {
   private batchFiles: FileSummary[] = [];
   private batchCharacters = 0;
   /** The batch that is written while the next one is read. Two at once took 50 to 120 MB more. */
-  private writing: Promise<void> = Promise.resolve();
+  private readonly writing = new BackgroundTask();
 
   constructor(
     private readonly writer: RequestsWriter,
@@ -127,7 +128,7 @@ export class Importer {
   /** Writes the rest; resolves once everything is acknowledged. */
   async end(): Promise<ImportSummary> {
     await this.flush();
-    await this.writing;
+    await this.writing.end();
     return this.summary;
   }
 
@@ -177,13 +178,8 @@ export class Importer {
     this.batch = [];
     this.batchFiles = [];
     this.batchCharacters = 0;
-    const before = this.writing;
-    // A failure is thrown once. This batch is left out then: a store that does not respond would take another minute.
-    this.writing = Promise.resolve();
-    await before;
-    this.writing = this.write(records, files);
-    // The failure is thrown where the promise is awaited: at the next batch or at the end.
-    this.writing.catch(() => undefined);
+    // After a failure this batch is left out: a store that does not respond would take another minute.
+    await this.writing.start(() => this.write(records, files));
   }
 
   private async write(records: readonly RequestRecord[], files: readonly FileSummary[]) {
