@@ -142,6 +142,14 @@ describe('requests counted by the metric of their durations', () => {
     expect(await total()).toBe(3);
   });
 
+  it('counts the first point of a cumulative stream whose start is later than its time', async () => {
+    const metric = duration([1n, 2n, 0n, 0n], { temporality: CUMULATIVE });
+    const timeUnixNano = nanosecondsAgo(50_000);
+    Object.assign(metric.data.value.dataPoints[0]!, { startTimeUnixNano: timeUnixNano + MS, timeUnixNano });
+    await sender.deliver('metrics', metrics([metric]));
+    expect(await total()).toBe(3);
+  });
+
   it('keeps the buckets of a cumulative stream in their bins when its extremes change', async () => {
     const startTimeUnixNano = nanosecondsAgo(120_000);
     const send = (counts: bigint[], end: number, extremes: Extremes) => {

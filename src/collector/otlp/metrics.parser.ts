@@ -113,7 +113,7 @@ function addPoint(message: Message, measured: Measured): void {
     stream: isCumulative
       ? hashUuid([message.env, message.instanceUuid, scope, name, start, attributes.toKey()].join('\n'))
       : null,
-    starts_unknown: isCumulative && start >= point.timeUnixNano,
+    starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,
   };
   message.rejected.addMembers(reader.ignored);
