@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
+import { runEvery } from '../common/async/run-every.js';
 import type { Metrics } from '../observability/metrics/metrics.js';
 import type { ClickHouse } from './clickhouse.client.js';
 import { type Damage, findDamage, locateDamage } from './damage.js';
@@ -76,7 +77,7 @@ export class StoreMonitor {
       this.met.set(key, damage);
     };
     const check = this.check();
-    this.timer = setInterval(() => void this.check(), CHECK_INTERVAL_MS).unref();
+    this.timer = runEvery(CHECK_INTERVAL_MS, () => this.check());
     if (this.store.kind === 'embedded') await check;
   }
 

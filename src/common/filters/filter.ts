@@ -20,6 +20,7 @@ import {
 import { readList, refusedParts } from '../../validation/json-list.js';
 import { validateText } from '../../validation/text.js';
 import { parseExact, stringifyExact } from '../json/exact-json.js';
+import { parseJson } from '../json/parse-json.js';
 import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
 
 const MAX_FILTERS = 100;
@@ -202,7 +203,7 @@ export function FiltersField<
 
 /** With numbers instead of each `LosslessNumber`, which is an object in a response. */
 function toPlainInput(part: RefusedPart): RefusedPart {
-  return { ...part, input: JSON.parse(stringifyExact(part.input)) as unknown };
+  return { ...part, input: parseJson(stringifyExact(part.input)) };
 }
 
 /** One condition as a client sent it, or why it was refused. */
