@@ -1,5 +1,5 @@
 /** UUIDs per lookup: the engine accepts statements up to 256 KiB, and a server parameters up to 128 KiB. */
-const LOOKUP_SIZE = 3_000;
+export const LOOKUP_SIZE = 3_000;
 
 /** Splits values into parts that each fit into one statement. */
 export function chunkForLookup<T>(values: readonly T[]): Generator<T[]> {

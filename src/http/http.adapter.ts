@@ -5,7 +5,7 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { FileResponse } from '../common/formats/file-response.js';
 import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
-import { closeIdleConnectionsWhenFull } from './idle-connections.js';
+import { manageIdleConnections } from './idle-connections.js';
 import { JsonResponse, setResponseHeaders } from './json-response.js';
 import { sendStream } from './streamed-file.js';
 import { STALLED_READER_MS } from './streamed-list.js';
@@ -64,7 +64,7 @@ export class HttpAdapter extends ExpressAdapter {
       this.getInstance<RequestListener>(),
     );
     server.maxConnections = MAX_CONNECTIONS;
-    closeIdleConnectionsWhenFull(server);
+    manageIdleConnections(server);
     server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
     // An unknown `Expect` may be ignored; Node's own 417 would lack our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));

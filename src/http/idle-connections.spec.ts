@@ -3,15 +3,15 @@ import { type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { withTimeout } from '../common/async/timeout.js';
-import { closeIdleConnectionsWhenFull } from './idle-connections.js';
+import { manageIdleConnections } from './idle-connections.js';
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: test\r\n\r\n';
 
-describe('closeIdleConnectionsWhenFull', () => {
+describe('manageIdleConnections', () => {
   const responses: ServerResponse[] = [];
   const server = createServer((_, response) => responses.push(response));
   server.maxConnections = 3;
-  closeIdleConnectionsWhenFull(server);
+  manageIdleConnections(server);
   let drops = 0;
   server.on('drop', () => (drops += 1));
 
@@ -65,7 +65,7 @@ describe('closeIdleConnectionsWhenFull', () => {
 
   it('closes a connection after its response when the server has stopped listening', async () => {
     const stopping = createServer({ keepAliveTimeout: 65_000 });
-    closeIdleConnectionsWhenFull(stopping);
+    manageIdleConnections(stopping);
     await once(stopping.listen(0, '127.0.0.1'), 'listening');
     const socket = connect((stopping.address() as AddressInfo).port, '127.0.0.1');
     socket.write(REQUEST);

@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
  * Once the server has stopped listening, a connection is closed after its response: Node closes only those that are idle when
  * the stop begins, and waits for the others until their clients close them.
  */
-export function closeIdleConnectionsWhenFull(server: Server): void {
+export function manageIdleConnections(server: Server): void {
   /** Idle connections, longest idle first. */
   const idle = new Set<Socket>();
   /** Requests in flight per connection; a client may pipeline. */

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { chunk } from '../common/chunk.js';
+import { LOOKUP_SIZE, chunk } from '../common/chunk.js';
 
 /** Identity of a request on every ingestion path: the app and the request's UUID. */
 export interface RequestKey {
@@ -17,7 +17,7 @@ SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND reque
  * Requests of one lookup, as many as fit into a statement, or on a server into a parameter, also when each has an app of its own. In
  * a large store each lookup reads most of the ledger, because UUIDs are random: fewer, larger ones are faster.
  */
-const LOOKUP_SIZE = { embedded: 5_000, server: 3_000 };
+const LOOKUP_SIZES = { embedded: 5_000, server: LOOKUP_SIZE };
 
 /** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
 export class KnownRequests {
@@ -30,7 +30,7 @@ export class KnownRequests {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
     }
-    for (const some of chunk([...unknown.values()], LOOKUP_SIZE[this.store.kind])) {
+    for (const some of chunk([...unknown.values()], LOOKUP_SIZES[this.store.kind])) {
       const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),

@@ -6,17 +6,14 @@ import { type OpenStore, createApp, openStore } from '../setup/store.js';
 
 describe('ClientApps', () => {
   let open: OpenStore;
-  let admin: AdminService;
 
   beforeAll(async () => {
     open = await openStore();
-    admin = new AdminService(open.store);
   });
 
   afterAll(() => open.remove());
 
-  const find = async () => {
-    const id = await createApp(open.store);
+  const find = async (id: number) => {
     const [app] = await open.store.rows<ClientApp>(
       'test.app',
       'SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE id = {id:UInt32}',
@@ -24,27 +21,19 @@ describe('ClientApps', () => {
     );
     return app!;
   };
-  const stored = async ({ id }: ClientApp) =>
-    (
-      await open.store.rows<{ framework: string; disabled: boolean }>(
-        'test.app',
-        'SELECT framework, disabled FROM apps_v1 FINAL WHERE id = {id:UInt32}',
-        { id },
-      )
-    )[0];
   const create = () => new ClientApps(open.store, new StoreMonitor(open.store, null), new Config({}));
 
   it('updates the framework, and not again with each message of another one', async () => {
-    const app = await find();
+    const app = await find(await createApp(open.store));
     const apps = create();
     await apps.updateFramework(app, 'fastify');
-    expect(await stored(app)).toEqual({ framework: 'fastify', disabled: false });
+    expect(await find(app.id)).toEqual({ ...app, framework: 'fastify', disabled: false });
     await apps.updateFramework(app, 'koa');
-    expect(await stored(app)).toEqual({ framework: 'fastify', disabled: false });
+    expect(await find(app.id)).toEqual({ ...app, framework: 'fastify', disabled: false });
   });
 
   it('does not undo a change that an operator made since the row was copied', async () => {
-    const app = await find();
+    const app = await find(await createApp(open.store));
     // The operator's change comes between the copy and its insert: its row is older than the insert.
     const [change] = await open.store.rows<object>(
       'test.change',
@@ -55,9 +44,9 @@ describe('ClientApps', () => {
     );
     await create().updateFramework(app, 'koa');
     await open.store.insert('apps_v1', [JSON.stringify(change)]);
-    expect(await stored(app)).toMatchObject({ disabled: true });
-    await admin.setDisabled(app.id, false);
+    expect(await find(app.id)).toMatchObject({ disabled: true });
+    await new AdminService(open.store).setDisabled(app.id, false);
     await create().updateFramework(app, 'koa');
-    expect(await stored(app)).toEqual({ framework: 'koa', disabled: false });
+    expect(await find(app.id)).toEqual({ ...app, framework: 'koa', disabled: false });
   });
 });
