@@ -1,33 +1,62 @@
 import { once } from 'node:events';
-import { type IncomingMessage, createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type IncomingMessage, type Server, createServer } from 'node:http';
+import { type AddressInfo, type Socket, connect } from 'node:net';
+import { buffer } from 'node:stream/consumers';
 import { queryObjects } from 'node:v8';
-import { readBody } from './request-body.js';
+import { readBody, streamBody } from './request-body.js';
+
+const MAX_BYTES = 20_000;
+/** Longer than a sender may pause. */
+const PAUSE_MS = 5_500;
+
+let server: Server;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterAll(() => {
+  for (const socket of sockets) socket.destroy();
+  server.close();
+});
+
+/** A request without a body so far, and the socket that writes it. */
+async function beginRequest(): Promise<{ request: IncomingMessage; socket: Socket }> {
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  sockets.push(socket);
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const [request] = (await once(server, 'request')) as [IncomingMessage];
+  return { request, socket };
+}
 
 describe('readBody', () => {
   it('holds no buffer for each byte of a body that arrives byte by byte', async () => {
-    const bytes = 20_000;
     const before = queryObjects(Buffer, { format: 'count' });
     let onReceived: () => void = () => undefined;
     const received = new Promise<void>((resolve) => (onReceived = resolve));
-    const server = createServer().listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    try {
-      socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
-      const [request] = (await once(server, 'request')) as [IncomingMessage];
-      const body = readBody(request, bytes, (length) => {
-        if (length === bytes) onReceived();
-      });
-      body.catch(() => undefined);
-      socket.write('1\r\nx\r\n'.repeat(bytes));
-      await received;
-      expect(queryObjects(Buffer, { format: 'count' }) - before).toBeLessThan(bytes / 4);
-      socket.write('0\r\n\r\n');
-      expect((await body).toString()).toBe('x'.repeat(bytes));
-    } finally {
-      socket.destroy();
-      server.close();
-    }
+    const { request, socket } = await beginRequest();
+    const body = readBody(request, MAX_BYTES, (length) => {
+      if (length === MAX_BYTES) onReceived();
+    });
+    socket.write('1\r\nx\r\n'.repeat(MAX_BYTES));
+    await received;
+    expect(queryObjects(Buffer, { format: 'count' }) - before).toBeLessThan(MAX_BYTES / 4);
+    socket.write('0\r\n\r\n');
+    expect((await body).toString()).toBe('x'.repeat(MAX_BYTES));
+  });
+});
+
+describe('readBody and streamBody', () => {
+  it('do not blame the sender for a pause of this process', async () => {
+    const [one, other] = [await beginRequest(), await beginRequest()];
+    const bodies = Promise.all([
+      readBody(one.request, MAX_BYTES, () => undefined),
+      buffer(streamBody(other.request, MAX_BYTES)),
+    ]);
+    for (const { socket } of [one, other]) socket.write('2\r\nab\r\n0\r\n\r\n');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+    expect((await bodies).map(String)).toEqual(['ab', 'ab']);
   });
 });

@@ -75,11 +75,13 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
         reject(error instanceof Error ? error : new Error(String(error)));
       }
     });
-    check = setInterval(() => {
+    const rejectIfSlow = () => {
       const now = performance.now();
       const expected = ((now - startedAt - GRACE_MS) / 1_000) * LEAST_BYTES_PER_SECOND;
       if (received < expected || now - receivedAt > GRACE_MS) reject(requestTimeout());
-    }, CHECK_MS);
+    };
+    // What arrived while this process stood still is read after its timers, and before `setImmediate`.
+    check = setInterval(() => setImmediate(rejectIfSlow), CHECK_MS);
     if (isTruncated(request)) breakOff();
   });
   return read.finally(() => {
@@ -128,9 +130,11 @@ export async function* streamBody(
 function raceTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
+    // See `readTo`.
+    const timeOut = () => {
       reject(requestTimeout());
-    }, ms);
+    };
+    timer = setTimeout(() => setImmediate(timeOut), ms);
   });
   return Promise.race([work, timeout]).finally(() => {
     clearTimeout(timer);
