@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BackgroundTask } from '../common/async/background-task.js';
+import { BackgroundTasks } from '../common/async/background-tasks.js';
 import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
 import { aggregateCounts } from './aggregate.js';
@@ -44,7 +44,7 @@ export function getSteps(block: number): { started: string; done: string } {
  */
 export class Loader {
   /** What is written while the next requests are generated. */
-  private readonly writing = new BackgroundTask();
+  private readonly writing = new BackgroundTasks();
 
   constructor(
     private readonly writer: RequestsWriter,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import { withResolvers } from '../common/async/with-resolvers.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
 import { runWithLease } from './lease.js';
 
@@ -72,12 +73,4 @@ export class RequestClaims {
   private unlock(locks: readonly string[]): Promise<void> {
     return this.coordinator.releaseLocks(locks, this.owner);
   }
-}
-
-function withResolvers(): { promise: Promise<void>; resolve: () => void } {
-  let resolve!: () => void;
-  const promise = new Promise<void>((ok) => {
-    resolve = ok;
-  });
-  return { promise, resolve };
 }

@@ -57,14 +57,20 @@ export class RequestsWriter {
    * acknowledged.
    * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
    * duplicated, even if they are passed again in other batches.
+   *
+   * @param inTurn called with what appends and inserts them, once they are encoded; it may let other batches finish first
    */
-  async write(appId: number, records: readonly RequestRecord[]): Promise<WithIds<RequestRecord>[]> {
+  async write(
+    appId: number,
+    records: readonly RequestRecord[],
+    inTurn: (store: () => Promise<void>) => Promise<void> = (store) => store(),
+  ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
         this.redactor.redactRequest(record),
       );
-      return unknown.length > 0 ? this.writeUnknown(appId, unknown) : [];
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown, inTurn) : [];
     });
   }
 
@@ -101,6 +107,7 @@ export class RequestsWriter {
   private async writeUnknown(
     appId: number,
     records: readonly RequestRecord[],
+    inTurn: (store: () => Promise<void>) => Promise<void>,
   ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,
@@ -119,7 +126,7 @@ export class RequestsWriter {
       messages: [],
       pieces: [...pieces],
     };
-    await this.log.write(batch);
+    await inTurn(() => this.log.write(batch));
     return resolved;
   }
 }

@@ -22,8 +22,8 @@ const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
 const MAX_BODIES = 2;
 const RETRY_AFTER_SECONDS = 1;
-/** What the rows of a body reserve: the batch that is written and the one that is read. */
-const RESERVED_BYTES = 14 * 1024 * 1024;
+/** What the rows of a body reserve: the batch that is stored, the one that is encoded and the one that is read. */
+const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
 
 /** What became of the lines of a body. */

@@ -1,27 +1,38 @@
-/** Runs tasks one after another while the caller prepares the next one. */
-export class BackgroundTask {
-  private running: Promise<void> = Promise.resolve();
+/** Runs tasks while the caller prepares the next one. */
+export class BackgroundTasks {
+  private readonly running: Promise<void>[] = [];
+
+  /** @param most how many run at once */
+  constructor(private readonly most = 1) {}
 
   /**
-   * Waits for the last task, and starts the next one.
+   * Starts a task; waits for the oldest one first if as many run as may.
    *
-   * @throws the error of the last task, once; the next one is not started then
+   * @throws the error of an earlier task, once, when no other runs any more; this one is not started then
    */
   async start(task: () => Promise<void>): Promise<void> {
-    await this.end();
-    this.running = task();
+    if (this.running.length === this.most) await this.endOldest();
+    const running = task();
     // The error is thrown where the task is awaited.
-    this.running.catch(() => undefined);
+    running.catch(() => undefined);
+    this.running.push(running);
   }
 
   /**
-   * Waits for the last task.
+   * Waits for all tasks.
    *
-   * @throws its error, once
+   * @throws the first error, once
    */
   async end(): Promise<void> {
-    const { running } = this;
-    this.running = Promise.resolve();
-    await running;
+    while (this.running.length > 0) await this.endOldest();
+  }
+
+  private async endOldest(): Promise<void> {
+    try {
+      await this.running.shift();
+    } catch (error) {
+      await Promise.allSettled(this.running.splice(0));
+      throw error;
+    }
   }
 }

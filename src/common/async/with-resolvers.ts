@@ -1,0 +1,8 @@
+/** A promise and what resolves it, as `Promise.withResolvers`, which Node 20 does not have. */
+export function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve!: () => void;
+  const promise = new Promise<void>((ok) => {
+    resolve = ok;
+  });
+  return { promise, resolve };
+}
