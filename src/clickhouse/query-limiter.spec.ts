@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { withResolvers } from '../common/async/with-resolvers.js';
 import { StoreUnavailable } from './clickhouse.errors.js';
 import { GroupOverloaded, QueryLimiter } from './query-limiter.js';
 
@@ -6,8 +7,7 @@ const NEVER = new AbortController().signal;
 
 /** Work that ends on demand. */
 function work() {
-  let end: () => void = () => undefined;
-  const ended = new Promise<void>((ok) => (end = ok));
+  const { promise: ended, resolve: end } = withResolvers();
   const state = { running: false, end, run: () => ((state.running = true), ended) };
   return state;
 }

@@ -3,6 +3,7 @@ import { type IncomingMessage, type Server, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { measureMemory } from '../../test/setup/memory.js';
+import { withResolvers } from '../common/async/with-resolvers.js';
 import { readBody, streamBody } from './request-body.js';
 
 const MAX_BYTES = 100_000;
@@ -34,8 +35,7 @@ async function beginRequest(): Promise<{ request: IncomingMessage; socket: Socke
 describe('readBody', () => {
   it('holds no buffer for each byte of a body that arrives byte by byte', async () => {
     const before = measureMemory().heapUsed;
-    let onReceived: () => void = () => undefined;
-    const received = new Promise<void>((resolve) => (onReceived = resolve));
+    const { promise: received, resolve: onReceived } = withResolvers();
     const { request, socket } = await beginRequest();
     const body = readBody(request, MAX_BYTES, (length) => {
       if (length === MAX_BYTES) onReceived();

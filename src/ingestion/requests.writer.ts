@@ -14,6 +14,9 @@ import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from
 /** Longer than the claims of a dead process. */
 const WAIT_FOR_CLAIMS_MS = 75_000;
 
+/** Called once the rows of a batch are encoded, with its commit. */
+type RunCommit = (commit: () => Promise<void>) => Promise<void>;
+
 /** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
 export class RequestsWriter {
   private readonly known: KnownRequests;
@@ -58,12 +61,12 @@ export class RequestsWriter {
    * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
    * duplicated, even if they are passed again in other batches.
    *
-   * @param inTurn called with what appends and inserts them, once they are encoded; it may let other batches finish first
+   * @param inTurn runs the commit, which appends and inserts the rows, perhaps after those of other batches
    */
   async write(
     appId: number,
     records: readonly RequestRecord[],
-    inTurn: (store: () => Promise<void>) => Promise<void> = (store) => store(),
+    inTurn: RunCommit = (commit) => commit(),
   ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
@@ -107,7 +110,7 @@ export class RequestsWriter {
   private async writeUnknown(
     appId: number,
     records: readonly RequestRecord[],
-    inTurn: (store: () => Promise<void>) => Promise<void>,
+    inTurn: RunCommit,
   ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,

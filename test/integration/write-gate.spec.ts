@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
+import { withResolvers } from '../../src/common/async/with-resolvers.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../src/common/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
 import { WriteGate } from '../../src/ingestion/write-gate.js';
@@ -53,21 +54,17 @@ describeWithRedis('WriteGate', () => {
     it('pauses when the running writes have ended, and lets the others wait', async () => {
       const [writer, backup] = connect();
       const events: string[] = [];
-      let endFirst!: () => void;
+      const { promise: firstEnded, resolve: endFirst } = withResolvers();
       const first = new WriteGate(writer).run(async () => {
         events.push('first begins');
-        await new Promise<void>((resolve) => {
-          endFirst = resolve;
-        });
+        await firstEnded;
         events.push('first ends');
       });
       while (events.length === 0) await new Promise(setImmediate);
-      let resume!: () => void;
+      const { promise: resumed, resolve: resume } = withResolvers();
       const paused = new WriteGate(backup).pause(async () => {
         events.push('paused');
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-        });
+        await resumed;
         events.push('resumed');
       });
       while (await writer.beginWrite('probe', 60_000)) await writer.endWrite('probe');

@@ -22,7 +22,7 @@ const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
 const MAX_BODIES = 2;
 const RETRY_AFTER_SECONDS = 1;
-/** What the rows of a body reserve: the batch that is stored, the one that is encoded and the one that is read. */
+/** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
 
