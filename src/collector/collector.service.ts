@@ -4,7 +4,7 @@ import { Config } from '../config/config.js';
 import { ApiError, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
 import { InvalidRecordError, type StrictDecoder } from '../ingestion/formats/decoders.js';
-import { decodeEnv, decodeUuid } from '../ingestion/formats/request-decoders.js';
+import { decodeEnv, decodeUuid, envDecoder } from '../ingestion/formats/request-decoders.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { parseUuid } from '../validation/uuid.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
@@ -77,7 +77,8 @@ export class CollectorService {
       const app = await this.requireApp(origin.clientId, request.ip);
       const [message] = await this.intake.receive(app, request, {
         kind,
-        env: origin.env,
+        // Before it is decoded, it may be any text, which the log must not contain.
+        env: envDecoder.decode(origin.env) ?? '-',
         maxBytes: this.limits.maxBodyBytes,
         maxUnpackedBytes: this.limits.maxLogFileBytes,
         parse: async (body) => {

@@ -119,7 +119,7 @@ export class MessageIntake {
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
     await this.admit(app);
-    const reservation = this.budget.open(app.id);
+    const reservation = this.budget.open(app);
     try {
       return await work(reservation);
     } catch (error) {

@@ -92,11 +92,15 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
 /**
  * The bytes of a body as they arrive. Only time in which the caller waits for them counts as the sender's.
  *
+ * @param signal ends the body; its reason is thrown
+ * @param onWaited called with the milliseconds of each wait for the sender
  * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body breaks off
  */
 export async function* streamBody(
   request: IncomingMessage,
   max: number,
+  signal?: AbortSignal,
+  onWaited: (ms: number) => void = () => undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
@@ -106,14 +110,20 @@ export async function* streamBody(
     };
     for (const event of ['aborted', 'error']) request.once(event, breakOff);
     if (isTruncated(request)) breakOff();
+    signal?.addEventListener('abort', () => {
+      reject(signal.reason as ApiError);
+    });
   });
   let [received, waitedMs] = [0, 0];
   try {
     for (;;) {
+      signal?.throwIfAborted();
       const leftMs = GRACE_MS + (received / LEAST_BYTES_PER_SECOND) * 1_000 - waitedMs;
       const startedAt = performance.now();
       const next = await raceTimeout(Promise.race([chunks.next(), brokenOff]), Math.min(GRACE_MS, leftMs));
-      waitedMs += performance.now() - startedAt;
+      const ms = performance.now() - startedAt;
+      waitedMs += ms;
+      onWaited(ms);
       if (next.done === true) return;
       received += next.value.length;
       if (received > max) throw payloadTooLarge();

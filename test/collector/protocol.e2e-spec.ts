@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
+import { Logger } from '@nestjs/common';
 import { eventually } from '../setup/eventually.js';
 import { exchangeBytes, exchangeOne, parseResponses } from '../setup/raw-http.js';
 import type { ConsumerBody } from '../setup/tenant.js';
@@ -231,6 +232,18 @@ describe('the collection interface', () => {
     it('is for an environment that is no name', async () => {
       const response = await send('sync', JSON.stringify(buildSync()), 'pre.prod');
       expect([response.status, response.body.detail]).toEqual([422, expect.stringMatching(/^env: must be/)]);
+    });
+
+    it('leaves such an environment out of the log', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+      try {
+        await send('sync', '{}', 'password=hunter2');
+        const [line] = warn.mock.calls.map(String);
+        expect(line).toMatch(/, -, sync: message rejected: env: must be/);
+        expect(line).not.toContain('hunter2');
+      } finally {
+        warn.mockRestore();
+      }
     });
   });
 

@@ -267,6 +267,42 @@ describe('POST /v1/requests', () => {
     expect(await endAndRead(opened)).toBe(200);
   });
 
+  it('ends the later body of a team that sends two, if another team sends one', async () => {
+    const sibling = await client.tenant.sibling();
+    const { token: siblings } = await service.api.admin.createWriteToken(sibling.appId);
+    const [first, second] = [begin(`${line()}\n`), begin(`${line()}\n`, siblings)];
+    for (const one of [token, siblings])
+      await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
+    const [, neighbour] = await createApp();
+    expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
+    const [ended] = await second.response;
+    expect([ended.statusCode, ended.headers['retry-after']]).toEqual([503, '1']);
+    expect(await endAndRead(first)).toBe(200);
+    expect((await sibling.logs()).data).toHaveLength(1);
+  });
+
+  it('ends a body whose sender is slow, if there is no room for another', async () => {
+    const [, slow] = await createApp();
+    const bodies = [begin(`${line()}\n`), begin(`${line()}\n`, slow)];
+    const trickle = setInterval(() => {
+      for (const { outgoing } of bodies) outgoing.write(`${lines(80).join('\n')}\n`);
+    }, 1_000);
+    try {
+      for (const one of [token, slow])
+        await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
+      const [, neighbour] = await createApp();
+      const body = line();
+      const sendAsNeighbour = async () => (await send(body, { authorization: `Bearer ${neighbour}` })).status;
+      expect(await sendAsNeighbour()).toBe(503);
+      await eventually(async () => (await sendAsNeighbour()) === 200, 20_000);
+      const [ended] = await bodies[0]!.response;
+      expect(ended.statusCode).toBe(503);
+    } finally {
+      clearInterval(trickle);
+    }
+    expect(await endAndRead(bodies[1]!)).toBe(200);
+  });
+
   it('rejects a body that stalls with 408, and its lines are stored', async () => {
     const { response } = begin(`${line()}\n`);
     const [{ statusCode }] = await response;

@@ -11,6 +11,7 @@ import type { RejectedLines } from '../../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
+import type { ClientApp } from '../client-apps.js';
 import { MessageIntake } from '../message-intake.js';
 import { liftReceiveLimit } from '../receive-timeout.middleware.js';
 import { payloadTooLarge, streamBody, usesGzip } from '../request-body.js';
@@ -21,6 +22,8 @@ const DEFAULT_ENV = 'prod';
 const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
 const MAX_BODIES = 2;
+/** A body that has waited for its sender for longer makes room for one of another app. */
+const PATIENCE_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
 /** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
@@ -32,12 +35,20 @@ export interface ImportResult extends ImportSummary {
   reasons: readonly { reason: string; count: number; lines: readonly number[] }[];
 }
 
+/** A body that is being read. */
+interface OpenBody {
+  readonly app: ClientApp;
+  readonly abort: AbortController;
+  /** Milliseconds for which it has waited for its sender. */
+  waitedMs: number;
+}
+
 /** Stores the requests of bodies of lines, with the rules of the file import. */
 @Injectable()
 export class RequestsService {
   private readonly maxBytes: number;
-  /** Apps whose body is being read. */
-  private readonly importing = new Set<number>();
+  /** In the order in which they began. */
+  private readonly open = new Set<OpenBody>();
 
   constructor(
     private readonly authentication: TokenAuthentication,
@@ -60,19 +71,42 @@ export class RequestsService {
       const { env, source, format } = readQuery(request.originalUrl);
       const isCompressed = usesGzip(request);
       return this.intake.accept(app, { kind: KIND, env }, async (reservation) => {
-        if (this.importing.has(app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
-        if (this.importing.size >= MAX_BODIES) throw serviceUnavailable();
         reservation.resize(RESERVED_BYTES);
-        this.importing.add(app.id);
+        const body = this.openBody(app);
         liftReceiveLimit(request);
         try {
           const options = { appId: app.id, env, source, format, now: Date.now() };
-          return await this.importLines(this.readLines(request, isCompressed), options);
+          return await this.importLines(this.readLines(request, isCompressed, body), options);
         } finally {
-          this.importing.delete(app.id);
+          this.open.delete(body);
         }
       });
     });
+  }
+
+  /** @throws ApiError 429 if another body of the app is open, 503 if those of others leave no room */
+  private openBody(app: ClientApp): OpenBody {
+    const open = [...this.open];
+    if (open.some((body) => body.app.id === app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
+    if (open.length >= MAX_BODIES) this.makeRoom(app, open);
+    const body = { app, abort: new AbortController(), waitedMs: 0 };
+    this.open.add(body);
+    return body;
+  }
+
+  /**
+   * Ends the later body of a team that has all of them, or one whose sender is slow: a team, or a slow sender, must not keep
+   * others out. Its sender sends it again.
+   */
+  private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
+    const [first] = open;
+    const ofOneTeam = open.every(({ app }) => app.team_id === first?.app.team_id && app.team_id !== team_id);
+    const body = ofOneTeam ? open.at(-1) : open.find(({ waitedMs }) => waitedMs > PATIENCE_MS);
+    if (!body) throw serviceUnavailable();
+    this.open.delete(body);
+    body.abort.abort(
+      new ApiError(503, 'Others send as well: send it again', { 'Retry-After': '1', Connection: 'close' }),
+    );
   }
 
   private async importLines(
@@ -94,11 +128,17 @@ export class RequestsService {
     return { ...importer.summary, reasons };
   }
 
-  private async *readLines(request: Request, isCompressed: boolean): AsyncGenerator<SourceLine[]> {
+  private async *readLines(
+    request: Request,
+    isCompressed: boolean,
+    body: OpenBody,
+  ): AsyncGenerator<SourceLine[]> {
     const splitter = new LineSplitter(MAX_LINE_BYTES);
-    const body = streamBody(request, this.maxBytes);
+    const chunks = streamBody(request, this.maxBytes, body.abort.signal, (ms) => {
+      body.waitedMs += ms;
+    });
     let length = 0;
-    for await (const bytes of isCompressed ? unpack(body) : body) {
+    for await (const bytes of isCompressed ? unpack(chunks) : chunks) {
       length += bytes.length;
       if (length > this.maxBytes) throw payloadTooLarge();
       yield [...splitter.push(bytes)];
