@@ -113,14 +113,31 @@ const KEY_TEAM = `SELECT team_id FROM api_keys_v1 FINAL WHERE identifier = {iden
 const CONSUMER_APPS = `
 SELECT DISTINCT app_id FROM consumers_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND identifier = {identifier:String}`;
-/** A change inserts the whole row again, copied inside the engine with the new value. */
-const CHANGE_KEY = (change: string) => `
+/**
+ * A change inserts the whole row again, copied inside the engine with the new value. Two changes at the same time copy the same row, so
+ * that the one with the newer version undoes the other. A name therefore counts less than what decides who may do what, and nothing
+ * undoes a revocation. Each version is newer than that of the copied row, which it replaces.
+ */
+const NAME_VERSION = 'updated_at + INTERVAL 1 MILLISECOND AS updated_at';
+const STATE_VERSION = `greatest(updated_at + INTERVAL 1 SECOND, now64(6, 'UTC')) AS updated_at`;
+const REVOKED_VERSION = `greatest(updated_at, toDateTime64('2200-01-01', 6, 'UTC')) + INTERVAL 1 MILLISECOND AS updated_at`;
+const CHANGE_KEY = (change: string, version: string) => `
 INSERT INTO api_keys_v1
-SELECT * REPLACE (${change}, now64(6) AS updated_at) FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
-const REVOKE = CHANGE_KEY('coalesce(revoked_at, now64(3)) AS revoked_at');
-const SET_SCOPES = CHANGE_KEY(`{app_ids:Array(UInt32)} AS app_ids, {operations:Array(String)} AS operations,
+SELECT * REPLACE (${change}, ${version}) FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
+const CHANGE_TEAM = (change: string, version: string) => `
+INSERT INTO teams_v1
+SELECT * REPLACE (${change}, ${version}) FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
+const CHANGE_APP = (change: string, version: string) => `
+INSERT INTO apps_v1
+SELECT * REPLACE (${change}, ${version}) FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const REVOKE = CHANGE_KEY('coalesce(revoked_at, now64(3)) AS revoked_at', REVOKED_VERSION);
+const SET_SCOPES = CHANGE_KEY(
+  `{app_ids:Array(UInt32)} AS app_ids, {operations:Array(String)} AS operations,
   {has_bodies:Bool} AS has_bodies, {consumer:String} AS consumer,
-  {requests_per_minute:UInt32} AS requests_per_minute`);
+  {requests_per_minute:UInt32} AS requests_per_minute`,
+  STATE_VERSION,
+);
+const RENAME_KEY = CHANGE_KEY('{name:String} AS name', NAME_VERSION);
 const WRITE_TOKENS = `
 SELECT identifier, app_id, name, created_at, revoked_at
 FROM write_tokens_v1 FINAL WHERE app_id = {app_id:Int64} ORDER BY created_at, identifier`;
@@ -129,25 +146,11 @@ const REVOKE_WRITE_TOKEN = `
 INSERT INTO write_tokens_v1 (identifier, app_id, name, token_sha256, created_at, revoked_at)
 SELECT identifier, app_id, name, token_sha256, created_at, coalesce(revoked_at, now64(3))
 FROM write_tokens_v1 FINAL WHERE identifier = {identifier:String}`;
-const SET_PLAN = `
-INSERT INTO teams_v1 (id, name, plan, created_at)
-SELECT id, name, {plan:String}, created_at FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
-const SET_DISABLED = `
-INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
-SELECT id, team_id, name, framework, client_id, {disabled:Bool}, created_at
-FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const SET_CLIENT_ID = `
-INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
-SELECT id, team_id, name, framework, {client_id:UUID}, disabled, created_at
-FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const RENAME_TEAM = `
-INSERT INTO teams_v1 (id, name, plan, created_at)
-SELECT id, {name:String}, plan, created_at FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
-const RENAME_APP = `
-INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at)
-SELECT id, team_id, {name:String}, framework, client_id, disabled, created_at
-FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const RENAME_KEY = CHANGE_KEY('{name:String} AS name');
+const SET_PLAN = CHANGE_TEAM('{plan:String} AS plan', STATE_VERSION);
+const RENAME_TEAM = CHANGE_TEAM('{name:String} AS name', NAME_VERSION);
+const SET_DISABLED = CHANGE_APP('{disabled:Bool} AS disabled', STATE_VERSION);
+const SET_CLIENT_ID = CHANGE_APP('{client_id:UUID} AS client_id', STATE_VERSION);
+const RENAME_APP = CHANGE_APP('{name:String} AS name', NAME_VERSION);
 const DELETE_KEY = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:String}';
 const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
 const DELETE_APP = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';

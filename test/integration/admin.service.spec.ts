@@ -1,6 +1,7 @@
 import { AdminError, AdminService } from '../../src/admin/admin.service.js';
 import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
+import { ALL_SCOPES } from '../../src/common/account.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -247,6 +248,58 @@ describe('AdminService', () => {
         () => admin.renameKey('zzzzzzz', 'a'),
       ])
         await expect(change()).rejects.toThrow(AdminError);
+    });
+  });
+
+  describe('changes at the same time', () => {
+    /** Often enough: every second pair undid one another before there were versions of several kinds. */
+    const ROUNDS = 15;
+    let teamId: number;
+
+    beforeAll(async () => {
+      teamId = await createTeamId();
+    });
+
+    it('never undo the revocation of a key', async () => {
+      for (let n = 0; n < ROUNDS; n++) {
+        const { identifier } = await admin.createKey(teamId);
+        await Promise.all([
+          admin.renameKey(identifier, 'renamed'),
+          admin.revokeKey(identifier),
+          admin.setKeyScopes(identifier, { ...ALL_SCOPES, hasBodies: false }),
+          admin.renameKey(identifier, 'renamed again'),
+        ]);
+        await admin.setKeyScopes(identifier, { ...ALL_SCOPES, operations: ['listApps'] });
+        await admin.renameKey(identifier, 'last');
+        const key = (await admin.listKeys(teamId)).find((row) => row.identifier === identifier);
+        expect(key).toMatchObject({
+          revoked_at: expect.any(String) as string,
+          name: 'last',
+          operations: ['listApps'],
+        });
+      }
+    });
+
+    it('of a name undo neither a client ID, nor that an app is disabled, nor scopes, nor a plan', async () => {
+      for (let n = 0; n < ROUNDS; n++) {
+        const { id } = await admin.createApp(teamId, 'Shop', 'express');
+        const [{ client_id }] = await Promise.all([admin.rotateClientId(id), admin.renameApp(id, 'Renamed')]);
+        expect((await admin.listApps(teamId)).find((app) => app.id === id)).toMatchObject({ client_id });
+
+        await Promise.all([admin.setDisabled(id, true), admin.renameApp(id, 'Renamed again')]);
+        expect(await dump(`apps_v1 FINAL WHERE id = ${id} AND disabled`)).toContain(client_id);
+
+        const { identifier } = await admin.createKey(teamId);
+        const scopes = { ...ALL_SCOPES, hasBodies: false };
+        await Promise.all([admin.setKeyScopes(identifier, scopes), admin.renameKey(identifier, 'renamed')]);
+        expect((await admin.listKeys(teamId)).find((key) => key.identifier === identifier)).toMatchObject({
+          has_bodies: false,
+        });
+
+        const plan = n % 2 === 0 ? 'free' : 'premium';
+        await Promise.all([admin.setPlan(teamId, plan), admin.renameTeam(teamId, `Acme ${n}`)]);
+        expect((await admin.listTeams()).find((team) => team.id === teamId)).toMatchObject({ plan });
+      }
     });
   });
 
