@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { chunk } from '../common/chunk.js';
@@ -43,15 +44,18 @@ SELECT identifier FROM api_keys_v1 AS k FINAL
 INNER JOIN apps_v1 AS a FINAL ON a.team_id = k.team_id
 WHERE a.id = {app_id:UInt32} AND k.consumer = {identifier:String} AND (empty(k.app_ids) OR has(k.app_ids, a.id))
 ORDER BY identifier`;
-/** Consumers whose erasure was interrupted have no identifier any more. */
+/** Also those whose erasure was interrupted, by any row that it left: the last one may have the final name already. */
 const CONSUMERS = `
-SELECT id FROM consumers_v1 FINAL
-WHERE app_id = {app_id:UInt32} AND (identifier = {identifier:String} OR identifier = ${ERASING_NAME}) ORDER BY id`;
+SELECT DISTINCT id FROM consumers_v1
+WHERE app_id = {app_id:UInt32}
+  AND (identifier = {identifier:String} OR identifier = ${ERASING_NAME} AND name = {mark:String}) ORDER BY id`;
 /** Changes insert the whole row again; rows of names alone have the oldest version (see `NameTable`). */
-const MARK = (name: string) => `
+const MARK = (identifier: string, name: string) => `
 INSERT INTO consumers_v1 (app_id, id, identifier, name, group_id, created_at)
-SELECT app_id, id, ${name}, ${name}, 0, min(created_at) FROM consumers_v1
+SELECT app_id, id, ${identifier}, ${name}, 0, min(created_at) FROM consumers_v1
 WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} GROUP BY app_id, id`;
+const MARK_ERASING = MARK(ERASING_NAME, '{mark:String}');
+const MARK_ERASED = MARK(ERASED_NAME, ERASED_NAME);
 
 const REQUESTS = `FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}`;
 /** Traces of its requests; rows that are older than the column have them in the details. */
@@ -77,6 +81,7 @@ const OF_APPLIED_BATCHES = `piece > 0 AND applied = 0 AND batch_id IN (SELECT ba
 const OF_INCOMPLETE_BATCHES = `piece > 0 AND created_at <= now() - {older_than_seconds:UInt32}
   AND batch_id NOT IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0)`;
 const OF_NAMES = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier != ${ERASING_NAME}`;
+const OF_MARKS = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier = ${ERASING_NAME}`;
 /** Groups without a consumer: its own, if it was alone in it. */
 const UNUSED_GROUPS = `
 SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}
@@ -112,7 +117,8 @@ const MAX_PASSES = 5;
  *
  *     name it "erasing" ──▶ wait until all writers know ──▶ delete rows ──▶ delete names ──▶ remove old parts ──▶ name it "erased"
  *
- * Each step can be repeated. After an interruption, the same command continues: the consumer is found by its interim name.
+ * Each step can be repeated. After an interruption, the same command continues: the consumer is found by its interim name, which has
+ * a hash of its identifier until the end. A command for another consumer would not find the spans that have the identifier only.
  * Statements that the engine keeps (mutations) have IDs, never the identifier.
  */
 export class ConsumerEraser {
@@ -127,20 +133,23 @@ export class ConsumerEraser {
   async erase(appId: number, identifier: string): Promise<Erasure> {
     const params = { app_id: appId, identifier };
     await this.requireSupported(params);
-    const consumers = await this.store.rows<{ id: number }>('consumers.find', CONSUMERS, params);
+    const mark = `erasing-${createHash('sha256').update(identifier).digest('hex')}`;
+    const consumers = await this.store.rows<{ id: number }>('consumers.find', CONSUMERS, { ...params, mark });
     const ids = consumers.map(({ id }) => id);
     if (ids.length === 0) throw new AdminError(`App ${appId} has no consumer with this identifier`);
     const scope = { app_id: appId, ids };
-    await this.mark(ERASING_NAME, scope);
+    await this.mark(MARK_ERASING, { ...scope, mark });
     if (this.hasOtherWriters) {
       await pause(ERASURES_KNOWN_AFTER_MS);
       // Until then a writer could describe the consumer again.
-      await this.mark(ERASING_NAME, scope);
+      await this.mark(MARK_ERASING, { ...scope, mark });
     }
     const deleted = await this.deleteRows(scope, identifier);
     await this.deleteNames(scope);
     for (const table of TABLES) await this.removeOldParts(table);
-    await this.mark(ERASED_NAME, scope);
+    await this.mark(MARK_ERASED, scope);
+    await this.delete('consumers_v1', OF_MARKS, scope);
+    await this.removeOldParts('consumers_v1');
     const [found] = await this.store.rows<{ endpoints: number }>('endpoints.find_text', ENDPOINTS, params);
     return { app_id: appId, consumer_ids: ids, ...deleted, endpoints_with_identifier: found?.endpoints ?? 0 };
   }
@@ -230,8 +239,8 @@ export class ConsumerEraser {
     }
   }
 
-  private async mark(name: string, scope: Parameters): Promise<void> {
-    await this.store.command(MARK(name), scope, { name: 'consumers.mark_erased', operation: 'INSERT' });
+  private async mark(sql: string, params: Parameters): Promise<void> {
+    await this.store.command(sql, params, { name: 'consumers.mark_erased', operation: 'INSERT' });
   }
 
   private delete(table: (typeof TABLES)[number], where: string, params: Parameters): Promise<void> {

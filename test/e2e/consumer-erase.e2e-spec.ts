@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
@@ -28,6 +28,8 @@ function createPerson(name: string) {
 type Person = ReturnType<typeof createPerson>;
 
 const textsOf = (person: Person) => Object.values(person);
+/** As the store keeps it while the consumer is erased. */
+const hashIdentifier = ({ identifier }: Person) => createHash('sha256').update(identifier).digest('hex');
 
 describeEmbedded('consumer erase', () => {
   const data = dataDirectory();
@@ -200,11 +202,9 @@ describeEmbedded('consumer erase', () => {
     rmSync(file);
   }
 
-  const [ann, bob, carl] = ['Annabella', 'Bobastian', 'Carlotto'].map(createPerson) as [
-    Person,
-    Person,
-    Person,
-  ];
+  const [ann, bob, carl, dora, emil] = ['Annabella', 'Bobastian', 'Carlotto', 'Doralice', 'Emilberto'].map(
+    createPerson,
+  ) as [Person, Person, Person, Person, Person];
 
   it('needs --yes off a terminal, a consumer, and no key that is limited to it', async () => {
     await importLines(carl, 1);
@@ -248,6 +248,32 @@ describeEmbedded('consumer erase', () => {
     ]);
   });
 
+  it('continues an interrupted erasure for the same identifier alone', async () => {
+    const [{ identifier }, other] = [dora, emil];
+    const sent = [
+      serverSpan({ 'apitally.consumer.identifier': identifier }),
+      serverSpan({ 'user.id': identifier }, { kind: Span_SpanKind.INTERNAL, name: dora.text }),
+    ];
+    await sender.deliver('traces', traces(sent));
+    await importLines(other, 1);
+    const find = async (name: string) =>
+      (await listConsumers()).find((consumer) => consumer.identifier === name);
+    const { id } = await eventually(() => find(identifier));
+    const args = ['consumer', 'erase', '--app', '1', '--yes', '--identifier'];
+    const interrupted = await ProductProcess.begin([...args, identifier], data.env);
+    await eventually(() => find(`erasing-${id}`));
+    await interrupted.crash();
+
+    const typo = await ProductProcess.run([...args, 'typo@people.example'], data.env);
+    expect([typo.code, typo.err.join('\n')]).toEqual([1, expect.stringContaining('no consumer')]);
+    const { id: otherId } = (await find(other.identifier))!;
+    expect(await erase(other)).toMatchObject({ consumer_ids: [otherId], requests: 1 });
+    expect(await find(`erasing-${id}`)).toBeDefined();
+
+    expect(await erase(dora)).toMatchObject({ consumer_ids: [id], requests: 1, spans: 2 });
+    expect(await find(`erased-${id}`)).toMatchObject({ name: `erased-${id}` });
+  });
+
   it('erases the consumer from responses, columns and files, keeps the totals, and nothing of another', async () => {
     await send(ann);
     await send(bob);
@@ -282,7 +308,7 @@ describeEmbedded('consumer erase', () => {
       name: bob.name,
     });
     expect(await server.stop()).toBe(0);
-    const gone = textsOf(ann);
+    const gone = [...[ann, dora, emil].flatMap(textsOf), ...[ann, dora, emil].map(hashIdentifier)];
     expect(await findInTables(directory, gone)).toEqual({});
     expect(findInFiles(directory, gone)).toEqual([]);
     const kept = new Set(Object.values(await findInTables(directory, textsOf(bob))).flat());
