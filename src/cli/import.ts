@@ -62,6 +62,7 @@ interface FileResult {
   lastLine?: number | undefined;
   /** A signal stopped it before its end. */
   isStopped?: boolean;
+  isLastLineLeftOut?: boolean;
   /** Why it was not read to its end. */
   error?: LineSourceError;
   /** Why it was left out. */
@@ -72,6 +73,9 @@ const STANDARD_INPUT = '-';
 /** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
 const HEAP_GROWING = '--heap-growing-percent=40';
 const REASONS_SHOWN = 10;
+const LAST_LINE_LEFT_OUT =
+  'the last line was left out, because it has no line end and may be half-written; the same command adds it once it has one, ' +
+  'and a file that does not grow any more is read to its end from standard input (-)';
 
 const IDENTITY =
   'A request without request_uuid is identified by its environment, its source, the text of its line and how often that\n' +
@@ -153,7 +157,12 @@ async function importPaths(
         if (stop.signal.aborted) throw stop.createError('before the first line. Nothing was imported.');
         throw error;
       }
-      return await importFiles([{ path, bytes: (await stat(path)).size }], options, writer, stop);
+      return await importFiles(
+        [{ path, bytes: (await stat(path)).size, isFinished: true }],
+        options,
+        writer,
+        stop,
+      );
     } finally {
       await rm(directory, { recursive: true, force: true });
     }
@@ -210,7 +219,7 @@ async function importFiles(
 }
 
 async function importFile(
-  { path, error, isForeign }: SourceFile,
+  { path, error, isForeign, isFinished }: SourceFile,
   label: string | undefined,
   importer: Importer,
   {
@@ -223,7 +232,10 @@ async function importFile(
   if (isForeign) return { path, note: 'left out, because none of its first lines is a request' };
   const result: FileResult = { path };
   try {
-    const lineSource = await LineSource.open(path, undefined, (piece) => rejects?.addPiece(piece));
+    const lineSource = await LineSource.open(path, {
+      onTooLong: (piece) => rejects?.addPiece(piece),
+      isFinished,
+    });
     stop.onStop(() => {
       lineSource.stop();
     });
@@ -234,6 +246,7 @@ async function importFile(
       progress.update(lineSource.bytesRead, importer.summary.read);
     }
     if (lineSource.isStopped) result.isStopped = true;
+    result.isLastLineLeftOut = lineSource.isLastLineLeftOut;
     progress.endFile(lineSource.bytesRead);
   } catch (failure) {
     if (!(failure instanceof LineSourceError)) throw failure;
@@ -253,7 +266,10 @@ function checkResults(
   { read, rejected }: ImportSummary,
   stop: StopSignal,
 ) {
-  for (const { path, note } of results) if (note !== undefined) printMessage(`${path}: ${note}`);
+  for (const { path, note, isLastLineLeftOut } of results) {
+    if (note !== undefined) printMessage(`${path}: ${note}`);
+    if (isLastLineLeftOut) printMessage(`${path}: ${LAST_LINE_LEFT_OUT}`);
+  }
   const last = results.at(-1);
   if (last?.isStopped || results.length < files.length)
     throw stop.createError(
@@ -325,9 +341,9 @@ async function shiftFor(
   stop: StopSignal,
 ): Promise<number> {
   let latest: number | undefined;
-  for (const { path, error, isForeign } of files) {
+  for (const { path, error, isForeign, isFinished } of files) {
     if (error || isForeign || stop.signal.aborted) continue;
-    const lineSource = await LineSource.open(path);
+    const lineSource = await LineSource.open(path, { isFinished });
     stop.onStop(() => {
       lineSource.stop();
     });

@@ -236,7 +236,7 @@ describeEmbedded('import, as a command', () => {
 
   it('fails when it rejected every line, and groups the reasons', async () => {
     const old = Array.from({ length: 40 }, (_, index) => logLine(index).replace(/20\d\d:/, '2019:'));
-    const text = ['root:x:0:0:root:/root:/bin/sh', ...old, 'daemon:x:1:1::/:/bin/false'].join('\n');
+    const text = ['root:x:0:0:root:/root:/bin/sh', ...old, 'daemon:x:1:1::/:/bin/false', ''].join('\n');
     const ended = await run('import', createFile('passwd', text), '--app', '1');
     expect(ended.code).toBe(1);
     expect(readSummary(ended)).toEqual({ read: 42, imported: 0, duplicates: 0, rejected: 42, logged: 0 });
@@ -289,11 +289,11 @@ describeEmbedded('import, as a command', () => {
   it('imports a directory of rotated and compressed logs once, with figures for each file', async () => {
     const directory = join(files, 'rotated');
     mkdirSync(directory);
-    const [old, middle, late] = [logLine(90, '/old'), `${logLine(60)}\nx`, `${logLine(30)}\n${logLine(30)}`];
-    writeFileSync(join(directory, 'access.log'), late);
-    writeFileSync(join(directory, 'access.log.1'), middle);
-    writeFileSync(join(directory, 'access.log.2.zst'), hasProgram('zstd') ? pack('zstd', old) : old);
-    writeFileSync(join(directory, 'access.log.3.bz2'), hasProgram('bzip2') ? pack('bzip2', old) : old);
+    const [old, middle, late] = [logLine(90, '/old'), logLine(60), logLine(30)];
+    writeFileSync(join(directory, 'access.log'), `${late}\n${late}\n`);
+    writeFileSync(join(directory, 'access.log.1'), `${middle}\nx\n`);
+    writeFileSync(join(directory, 'access.log.2.zst'), hasProgram('zstd') ? pack('zstd', old) : `${old}\n`);
+    writeFileSync(join(directory, 'access.log.3.bz2'), hasProgram('bzip2') ? pack('bzip2', old) : `${old}\n`);
     writeFileSync(join(directory, 'error.log'), 'no such file\n');
     const args = ['import', directory, '--app', '1', '--source', 'rotated'];
     const first = await run(...args);
@@ -321,8 +321,35 @@ describeEmbedded('import, as a command', () => {
     expect(count(await run(...args))).toMatchObject({ read: 6, imported: 0, duplicates: 5, rejected: 1 });
   });
 
+  it('leaves out a half-written last line until it has its end, so that it counts once', async () => {
+    const half = `203.0.113.7 - - [${ago(50)}] "GET /half HTTP/1.1" 200 12`;
+    const log = createFile('growing.log', `${logLine(51, '/growing')}\n${half}`);
+    const args = ['import', log, '--app', '1'];
+    const first = await run(...args);
+    expect([first.code, count(first)]).toMatchObject([0, { read: 1, imported: 1, rejected: 0 }]);
+    expect(first.err).toContainEqual(
+      expect.stringMatching(`^${log}: the last line was left out, because it has no line end`),
+    );
+    writeFileSync(log, '3456\n', { flag: 'a' });
+    const grown = await run(...args);
+    expect([grown.code, count(grown)]).toMatchObject([0, { read: 2, imported: 1, duplicates: 1 }]);
+    expect(grown.err.join()).not.toContain('left out');
+  });
+
+  it.each([[[]], [['--shift-to', 'now']]])(
+    'takes the last line of standard input without its end, with %j',
+    (options) => {
+      const out = execFileSync(
+        process.execPath,
+        ['dist/cli.js', 'import', '-', '--app', '1', '--source', `whole${options.length}`, ...options],
+        { env: data.env, input: `${logLine(41)}\n${logLine(40)}`, stdio: ['pipe', 'pipe', 'ignore'] },
+      );
+      expect(JSON.parse(out.toString())).toMatchObject({ read: 2, imported: 2 });
+    },
+  );
+
   it('imports what it can of several files, names those that it cannot read, and fails', async () => {
-    const [good, missing] = [createFile('good.log', logLine(20, '/good')), join(files, 'missing.log')];
+    const [good, missing] = [createFile('good.log', `${logLine(20, '/good')}\n`), join(files, 'missing.log')];
     const cut = createFile('cut.log.gz', gzipSync(`${logLine(21, '/cut')}\n`.repeat(3)).subarray(0, -8));
     const ended = await run('import', missing, good, cut, '--app', '1');
     expect([ended.code, count(ended)]).toMatchObject([1, { imported: 4, rejected: 0 }]);

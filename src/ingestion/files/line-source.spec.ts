@@ -81,11 +81,31 @@ describe('LineSource', () => {
 
   it.each([
     ['nothing', Buffer.alloc(0), []],
-    ['one byte', Buffer.from('a'), ['a']],
+    ['one byte', Buffer.from('\n'), []],
     ['gzip of nothing', gzipSync(''), []],
     ['gzip of a line without its end', gzipSync('a'), ['a']],
   ])('reads %s', async (_, content, texts) => {
     expect(await read(content)).toEqual({ texts, error: undefined });
+  });
+
+  it.each([
+    ['leaves out', 'text', 'a\nb', ['a'], true],
+    ['leaves out', 'a single line', 'b', [], true],
+    ['gives', 'JSON', '{"a":1}\n {"b":2}', ['{"a":1}', ' {"b":2}'], false],
+    ['gives', 'JSON that is cut', '{"a":1}\n{"b":', ['{"a":1}', '{"b":'], false],
+    ['gives', 'text with its line end', 'a\nb\n', ['a', 'b'], false],
+    ['has no', 'blanks', 'a\n  ', ['a'], false],
+  ])('%s a last line of a plain file without its end: %s', async (_, __, content, texts, isLeftOut) => {
+    const name = await file(Buffer.from(content));
+    const source = await LineSource.open(name);
+    expect([await drain(source), source.isLastLineLeftOut]).toEqual([{ texts, error: undefined }, isLeftOut]);
+  });
+
+  it('gives the last line without its end of a stream, and of a file that does not grow', async () => {
+    const content = Buffer.from('a\nb');
+    const whole = { texts: ['a', 'b'], error: undefined };
+    expect(await drain(LineSource.from(Readable.from([content])))).toEqual(whole);
+    expect(await drain(await LineSource.open(await file(content), { isFinished: true }))).toEqual(whole);
   });
 
   it('returns every complete line of gzip data that was cut off, and not the broken one; then says so', async () => {

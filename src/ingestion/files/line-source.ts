@@ -28,48 +28,54 @@ export class LineSourceError extends Error {
 /** The source is not text; `message` names its format and what to do. */
 class NotTextError extends Error {}
 
-/** The lines of a file or of standard input, plain or compressed with gzip, zstd or bzip2, in batches and in bounded memory. Read it once. */
+interface LineSourceOptions {
+  /** Called with the bytes of lines that are too long, in pieces. */
+  onTooLong?: (piece: Buffer) => void;
+  /** The file does not grow. */
+  isFinished?: boolean | undefined;
+}
+
+/**
+ * The lines of a file or of standard input, plain or compressed with gzip, zstd or bzip2, in batches and in bounded memory.
+ * Read it once.
+ *
+ * Of a plain file the last line is left out if it has no line end and is no JSON: it may be half-written, and half of a
+ * line of an access log can look like a whole one. It would be another request than the whole line is later. Half an object of
+ * JSON is invalid, and what ends a stream or compressed data is whole.
+ */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
   private hasStopped = false;
+  private isPlain = true;
+  private hasLeftOut = false;
 
   private constructor(
     private readonly label: string,
     private readonly input: Readable,
     /** Size of the file on disk; null if unknown, as for standard input. */
     readonly totalBytes: number | null,
-    private readonly maxLineBytes: number,
-    private readonly onTooLong?: (piece: Buffer) => void,
+    private readonly options: LineSourceOptions,
   ) {}
 
   /**
    * Opens a file, or standard input for `-`.
    *
-   * @param onTooLong called with the bytes of lines that are too long, in pieces
    * @throws LineSourceError if it does not exist or cannot be read
    */
-  static async open(
-    file: string,
-    maxLineBytes = MAX_LINE_BYTES,
-    onTooLong?: (piece: Buffer) => void,
-  ): Promise<LineSource> {
-    if (file === STANDARD_INPUT) return LineSource.from(process.stdin, maxLineBytes, onTooLong);
+  static async open(file: string, options: LineSourceOptions = {}): Promise<LineSource> {
+    if (file === STANDARD_INPUT) return LineSource.from(process.stdin, options);
     try {
       const { handle, size } = await openFile(file);
       const input = handle.createReadStream({ highWaterMark: READ_BYTES });
-      return new LineSource(file, input, size, maxLineBytes, onTooLong);
+      return new LineSource(file, input, size, options);
     } catch (error) {
       throw new LineSourceError(`Cannot read ${file}: ${describeError(error)}`);
     }
   }
 
   /** The lines of a stream of bytes, for example standard input. */
-  static from(
-    input: Readable,
-    maxLineBytes = MAX_LINE_BYTES,
-    onTooLong?: (piece: Buffer) => void,
-  ): LineSource {
-    return new LineSource('standard input', input, null, maxLineBytes, onTooLong);
+  static from(input: Readable, options: LineSourceOptions = {}): LineSource {
+    return new LineSource('standard input', input, null, options);
   }
 
   /** Bytes read from the source so far, as they are compressed. */
@@ -82,6 +88,11 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return this.hasStopped;
   }
 
+  /** Whether the last line was left out, because it may be half-written. */
+  get isLastLineLeftOut(): boolean {
+    return this.hasLeftOut;
+  }
+
   /** Ends the lines, also while the source has none, and without an error. */
   stop(): void {
     this.hasStopped = true;
@@ -90,7 +101,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
 
   /** Yields every complete line; then throws LineSourceError if the source is truncated. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
-    const splitter = new LineSplitter(this.maxLineBytes, Infinity, this.onTooLong);
+    const splitter = new LineSplitter(MAX_LINE_BYTES, Infinity, this.options.onTooLong);
     try {
       for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {
@@ -101,13 +112,23 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     } finally {
       this.input.destroy();
     }
-    if (!this.hasStopped) yield* toBatches(splitter.end());
+    if (this.hasStopped) return;
+    const last = [...splitter.end()];
+    this.hasLeftOut = this.mayGrow && last.some(isNotJson);
+    if (!this.hasLeftOut) yield* toBatches(last);
+  }
+
+  private get mayGrow(): boolean {
+    return this.totalBytes !== null && this.isPlain && this.options.isFinished !== true;
   }
 
   private async *bytes(): AsyncGenerator<Buffer> {
     const chunks = this.chunks();
     const head = await readHead(chunks);
-    yield* checkText(unpack(head.bytes, prepend(head, chunks)));
+    const whole = prepend(head, chunks);
+    const unpacked = unpack(head.bytes, whole);
+    this.isPlain = unpacked === whole;
+    yield* checkText(unpacked);
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {
@@ -200,6 +221,10 @@ function* toBatches(lines: Iterable<SourceLine>): Generator<SourceLine[]> {
     batch = [];
   }
   if (batch.length > 0) yield batch;
+}
+
+function isNotJson({ text }: SourceLine): boolean {
+  return text !== null && !text.trimStart().startsWith('{');
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -16,6 +16,8 @@ export interface SourceFile {
   readonly error?: LineSourceError;
   /** It has lines, and none of the first ones is a request. */
   readonly isForeign?: boolean;
+  /** It does not grow any more. */
+  readonly isFinished?: boolean;
 }
 
 interface DatedFile extends SourceFile {
