@@ -6,15 +6,17 @@ import {
   createClient,
 } from '@clickhouse/client';
 import type { Config } from '../config/config.js';
+import { MAX_STATEMENT_BYTES } from './query-parameters.js';
 
 /** The longest time without data on a connection; each statement has a shorter limit. */
 const LONGEST_SILENCE_MS = 90_000_000;
 
 /**
  * Sent with every read. The server cancels only `readonly` queries when the client disconnects. Errors are not
- * written as rows.
+ * written as rows. A shard of a cluster gets the values as literals.
  */
 export const READ_SETTINGS: ClickHouseSettings = {
+  max_query_size: String(MAX_STATEMENT_BYTES),
   readonly: '2',
   cancel_http_readonly_queries_on_client_close: 1,
   http_write_exception_in_output_format: 0,

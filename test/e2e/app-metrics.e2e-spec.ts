@@ -266,6 +266,16 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       ]);
     });
 
+    it('has 13 months by the hour of a zone whose hours are not those of UTC', async () => {
+      await tenant.write({ timestamp: midnight });
+      const all = { since: '2000-01-01', timezone: 'Australia/Lord_Howe', interval: 'hour' };
+      const [row, ...others] = await tenant.metrics({ ...all, metrics: ['requests', 'apdex'] });
+      expect([row, others]).toEqual([
+        expect.objectContaining({ period_start: expect.stringMatching(/:[03]0:00Z$/), requests: 1 }),
+        [],
+      ]);
+    });
+
     it('has no rows where there was nothing', async () => {
       const { text, status } = await tenant.post('metrics', { ...window, metrics: ALL });
       expect([status, text]).toEqual([200, '']);
@@ -396,6 +406,42 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         [503],
       ]);
     });
+  });
+
+  it.each([
+    [
+      'paths',
+      [
+        {
+          field: 'path',
+          op: 'not_in',
+          value: Array.from({ length: 1_000 }, (_, n) => `/${n}`.padEnd(54, 'x')),
+        },
+      ],
+    ],
+    [
+      'characters that are escaped',
+      Array.from({ length: 15 }, () => ({ field: 'path', op: 'neq', value: "'".repeat(4_000) })),
+    ],
+    [
+      'numbers',
+      Array.from({ length: 12 }, () => ({
+        field: 'status_code',
+        op: 'not_in',
+        value: Array(1_000).fill('n'),
+      })),
+    ],
+  ])('has filters as many and as long as a body allows: %s', async (_, filters) => {
+    await createTenant();
+    const all = { since: '2000-01-01', timezone: 'Australia/Lord_Howe', interval: 'hour' };
+    await tenant.write({ timestamp: midnight });
+    // JSON.stringify writes 1e99 with a sign, which is a longer text of the same number.
+    const body = JSON.stringify({ ...all, metrics: ['requests', 'apdex'], filters }).replaceAll(
+      '"n"',
+      '1e99',
+    );
+    const { status, text } = await tenant.post('metrics', body);
+    expect([status, JSON.parse(text)]).toMatchObject([200, { requests: 1 }]);
   });
 
   describe('formats', () => {

@@ -312,6 +312,34 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     });
   });
 
+  it.each([
+    [
+      'statuses',
+      12,
+      { field: 'status_code', op: 'in', value: Array.from({ length: 1_000 }, (_, n) => n + 100) },
+    ],
+    [
+      'characters that are escaped',
+      1,
+      { field: 'path', op: 'in', value: ['/', ...Array(15).fill("'".repeat(4_000))] },
+    ],
+    ['numbers', 11, { field: 'status_code', op: 'in', value: [200, ...Array(999).fill('n')] }],
+  ])('has filters as many and as long as a body allows: %s', async (_, count, filter) => {
+    const [row] = await tenant.write({
+      timestamp: start,
+      path: '/',
+      status_code: 200,
+      captured_json: CAPTURE,
+    });
+    const filters = Array.from({ length: count }, () => filter);
+    const body = JSON.stringify({ ...window, fields: ['request_headers'], filters }).replaceAll(
+      '"n"',
+      '1e99',
+    );
+    const { status, text } = await tenant.post('request-logs', body);
+    expect([status, JSON.parse(text)]).toMatchObject([200, { request_uuid: row!.request_uuid }]);
+  });
+
   describe('parts', () => {
     it('has the first rows with a limit', async () => {
       await many(2_600);

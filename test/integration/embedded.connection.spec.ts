@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
@@ -54,6 +55,14 @@ describeEmbedded('EmbeddedConnection', () => {
     expect(await call('SELECT 1 AS n')).toBe('{"n":1}\n');
   });
 
+  it('runs a long statement in each session, also in a new one', async () => {
+    await open(1);
+    const long = `SELECT length('${'x'.repeat(1_000_000)}') AS n FORMAT JSONEachRow`;
+    const query = () => connection.query({ query: long });
+    const results = await Promise.all([query(), query()]);
+    for (const { stream } of results) expect(await text(stream)).toBe('{"n":1000000}\n');
+  });
+
   it('frees the session of a query that failed', async () => {
     await open(1);
     await expect(call('SELECT nonsense')).rejects.toThrow();
@@ -100,6 +109,8 @@ describeEmbedded('the limit of queries that run at once in the embedded engine',
   });
 
   it('counts a query whose client disconnected until the engine is done with it', async () => {
+    // Opens the session, so that the next query is with the engine at once.
+    await store.rows('test.first', 'SELECT 1');
     const ended: string[] = [];
     const gone = new AbortController();
     const abandoned = new RequestContext(gone.signal)

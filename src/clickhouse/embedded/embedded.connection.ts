@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
-import { type Parameters, renderParameters } from '../query-parameters.js';
+import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../query-parameters.js';
 import { loadChdb } from './chdb.js';
 import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
 import { finishRestore } from './restored-data.js';
@@ -12,6 +12,9 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 
 /** Settings of the engine that only its first session can have: backups can be anywhere. */
 const ENGINE_ARGUMENTS = ['--backups.allowed_path=/'];
+
+/** The engine reads this setting before it reads a statement, so it is one of the session. */
+const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;
 
 /**
  * The engine inside this process, behind the official client's own connection hook.
@@ -89,7 +92,7 @@ export class EmbeddedConnection implements Connection {
 
   /** Probe of the client. */
   async ping(params: globalThis.Parameters<Connection['ping']>[0]) {
-    const session = this.acquire();
+    const session = await this.acquire();
     const result = await session.ping(params);
     this.release(session, result.success);
     return result;
@@ -115,7 +118,7 @@ export class EmbeddedConnection implements Connection {
     // The text of an INSERT contains its rows; a placeholder in them would be data.
     const query = values ? renderParameters(params.query, values as Parameters) : params.query;
     signal?.throwIfAborted();
-    const session = this.acquire();
+    const session = await this.acquire();
     try {
       const result = await operation(session, { ...rest, query } as P);
       this.release(session, true);
@@ -126,11 +129,19 @@ export class EmbeddedConnection implements Connection {
     }
   }
 
-  private acquire(): Connection {
+  private async acquire(): Promise<Connection> {
     if (this.closing) throw new StoreUnavailable('the store is closing');
-    const session = this.idle.pop() ?? this.openAnother();
+    const known = this.idle.pop();
+    const session = known ?? this.openAnother();
     this.busy.add(session);
-    return session;
+    if (known) return session;
+    try {
+      await session.command({ query: SET_STATEMENT_SIZE });
+      return session;
+    } catch (error) {
+      this.release(session, false);
+      throw error;
+    }
   }
 
   private openAnother(): Connection {
