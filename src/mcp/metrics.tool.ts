@@ -5,7 +5,7 @@ import type { Window } from '../common/time/window.js';
 import type { AnalyticsReader, MetricsValues } from './analytics-reader.js';
 import { describeScope, resolveScope, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';
-import { type Cell, fitTable } from './tool-result.js';
+import { type Cell, type Continuation, fitTable } from './tool-result.js';
 import type { MetricsArguments } from './tools.js';
 import {
   createClock,
@@ -103,17 +103,11 @@ export async function queryMetrics(
       facts,
       columns: ['period_start', ...groupBy, ...metrics],
       exactColumns: 1,
+      // A page begins with a period, so the rest of one could not be read by itself.
+      keepsTogether: true,
       rows,
     };
-    return fitTable(table, max_tokens, (shown) => {
-      const next = rows[shown]?.[0];
-      return next === undefined
-        ? undefined
-        : {
-            leftOut: `${rows.length - shown} rows from ${next} on; a larger interval, fewer metrics, or max_tokens for all`,
-            next: { since: next, until: facts.window.until },
-          };
-    });
+    return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, facts.window.until));
   }
 
   const all = { now: totals[0], before: totalsBefore[0] };
@@ -144,6 +138,31 @@ export async function queryMetrics(
       ? { leftOut: `${rows.length - shown} smaller groups of the top ${top}; raise max_tokens, or filter` }
       : undefined,
   );
+}
+
+/** The rest of a series from a period on. Of a period that alone is too large, the rest cannot be read by `next`. */
+function continueSeries(
+  rows: readonly (readonly Cell[])[],
+  shown: number,
+  until: string,
+): Continuation | undefined {
+  if (shown === rows.length) return undefined;
+  const first = rows[0]?.[0];
+  const isTooLarge = rows[shown]?.[0] === first;
+  const from = isTooLarge ? rows.findIndex(([start]) => start !== first) : shown;
+  const end = from === -1 ? rows.length : from;
+  const since = rows[end]?.[0];
+  return {
+    leftOut: [
+      ...(isTooLarge ? [`${end - shown} rows of ${first}; raise max_tokens, lower top, or filter`] : []),
+      ...(since === undefined
+        ? []
+        : [
+            `${rows.length - end} rows from ${since} on; repeat the call with next, or with a larger interval, fewer metrics, or max_tokens for all`,
+          ]),
+    ].join('; '),
+    ...(since !== undefined && { next: { since, until } }),
+  };
 }
 
 /** A group that is not there has no requests; it has no response times either. */

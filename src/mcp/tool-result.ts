@@ -16,6 +16,8 @@ export interface Table {
   readonly columns: readonly string[];
   /** How many of the first columns are never cut, such as times and IDs. */
   readonly exactColumns?: number;
+  /** Whether rows with the same first cell stay together, as far as all of them fit. */
+  readonly keepsTogether?: boolean;
   readonly rows: readonly (readonly Cell[])[];
   /** What was left out before, and how to get it. */
   readonly leftOut: readonly string[];
@@ -56,9 +58,16 @@ export function fitTable(
     const fits = (shown: number) => estimateTokens(JSON.stringify(render(shown))) <= budget;
     const shown = findLast(rows.length, fits);
     if (shown >= Math.min(ENOUGH_ROWS, rows.length) || cellTokens === CELL_TOKENS.at(-1))
-      return render(shown);
+      return render(table.keepsTogether ? keepTogether(table.rows, shown) : shown);
   }
   throw new Error('unreachable');
+}
+
+/** As many rows without the part of a group at their end; all of them if there is no group before it. */
+function keepTogether(rows: Table['rows'], shown: number): number {
+  if (shown === rows.length) return shown;
+  const beginning = rows.findIndex(([first]) => first === rows[shown]?.[0]);
+  return beginning > 0 ? beginning : shown;
 }
 
 function cutRow(row: readonly Cell[], exactColumns: number, tokens: number): Cell[] {

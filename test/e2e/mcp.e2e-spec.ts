@@ -7,6 +7,7 @@ import { Tenant } from '../setup/tenant.js';
 
 const TOOLS = ['find', 'metrics', 'search_requests', 'get_request', 'explain_change'];
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
@@ -276,6 +277,45 @@ describe('a server', () => {
       expect(result.structured.window.since).toMatch(/T\d\d:00\+05:30$/);
       expect(result.structured.window.until).toMatch(/T\d\d:00\+05:30$/);
       expect(readRows(result).reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(9);
+    });
+
+    it.each([
+      ['each period fits', { max_tokens: 3_000 }, 0],
+      ['no period fits', { max_tokens: 1_000 }, 1],
+    ])('metrics continues a series by next until its end, each row once: %s', async (_, more, lost) => {
+      const [today, days, paths] = [Math.floor(Date.now() / DAY_MS) * DAY_MS, 3, 30];
+      const other = await Tenant.create(app);
+      await other.write(
+        ...Array.from({ length: days * paths }, (_, index) => ({
+          timestamp: today - (1 + Math.floor(index / paths)) * DAY_MS,
+          path: `/a/rather/long/path/of/some/endpoint/${index % paths}`,
+        })),
+      );
+      const theirs = await connectClient(app.url, { 'Api-Key': other.key });
+      const seen = [];
+      let unread = 0;
+      let calls = 0;
+      let next: object | undefined = { since: '4d' };
+      while (next && calls++ < 10) {
+        const result: ToolResponse = await callTool(theirs, 'metrics', {
+          interval: 'day',
+          group_by: ['path', 'env'],
+          metrics: ['requests'],
+          top: 100,
+          ...more,
+          ...next,
+        });
+        seen.push(...readRows(result).map(({ period_start, path }) => `${period_start} ${path}`));
+        const [, count] =
+          /^(\d+) rows of \S+; raise max_tokens/.exec(result.structured.left_out[0] ?? '') ?? [];
+        unread += Number(count ?? 0);
+        ({ next } = result.structured);
+      }
+      await theirs.close();
+      expect([calls, new Set(seen.map((row) => row.slice(0, 10))).size]).toEqual([days, days]);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen.length + unread).toBe(days * paths);
+      expect(Math.sign(unread)).toBe(lost);
     });
 
     it('metrics and search_requests say which part of the window is not kept any more', async () => {
