@@ -26,7 +26,7 @@ import { parseJsonBody } from '../validation/json-body.js';
 export interface MetricFilterBody {
   field: GroupField;
   op: string;
-  value: string | number | readonly number[];
+  value: string | number | readonly string[] | readonly number[];
 }
 
 /** The body of Query Metrics, as far as tools use it. */

@@ -1,4 +1,5 @@
 import type { App, Env } from '../apps/apps.dto.js';
+import { parseMethods } from '../clickhouse/predicates.js';
 import type { Account } from '../common/account.js';
 import type { NamedConsumer } from '../consumers/consumers.repository.js';
 import type { AnalyticsReader, MetricFilterBody } from './analytics-reader.js';
@@ -26,6 +27,7 @@ export interface Scope {
   app: App;
   env: Env | undefined;
   consumer: NamedConsumer | undefined;
+  /** Methods in upper case, separated by commas. */
   method: string | undefined;
   /** Path pattern, with `*` as a wildcard. */
   path: string | undefined;
@@ -58,7 +60,7 @@ export async function resolveScope(
     app,
     env,
     consumer,
-    method: endpoint?.method ?? rest.method,
+    method: endpoint?.method ?? readMethods(rest.method),
     path: endpoint?.path,
     status: rest.status === undefined ? undefined : readStatus(rest.status),
   };
@@ -120,6 +122,12 @@ async function findEndpoint(
   throw unknownName('endpoint with the path', text, [...new Set(found.map(({ path }) => path))]);
 }
 
+/** As Get Request Logs reads them (docs/contract.md#method-filter); undefined without any: no filter. */
+function readMethods(text: string | undefined): string | undefined {
+  const methods = parseMethods(text);
+  return methods.length === 0 ? undefined : methods.join();
+}
+
 function readStatus(text: string): string {
   const status = text.toLowerCase().replaceAll(' ', '');
   if (STATUS.test(status) && status.length <= 128) return status;
@@ -131,7 +139,7 @@ export function toMetricFilters({ env, consumer, method, path, status }: Scope):
   const filters: (MetricFilterBody | undefined)[] = [
     env && { field: 'env', op: 'eq', value: env.name },
     consumer && { field: 'consumer_id', op: 'eq', value: consumer.id },
-    method === undefined ? undefined : { field: 'method', op: 'eq', value: method },
+    method === undefined ? undefined : { field: 'method', op: 'in', value: method.split(',') },
     path === undefined ? undefined : toPathFilter(path),
     status === undefined ? undefined : { field: 'status_code', op: 'in', value: expandStatus(status) },
   ];
