@@ -82,8 +82,10 @@ export interface MetricPoint extends DimensionNames {
   /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
   count: number;
   sum: number;
-  /** The distribution of the values: n of them in bin k. */
-  bins: [k: number, n: number][];
+  /** The distribution of the values: n of them in bin k. Their bucket has the same place in each point of a cumulative stream. */
+  bins: { k: number; n: number; place: number }[];
+  /** Width of a bucket in places: more after an exponential histogram lowered its scale. */
+  bucket_width: number;
   /** How far the middle of a bin can be from its values: a part of the value, and seconds or bytes. */
   relative_error: number;
   absolute_error: number;

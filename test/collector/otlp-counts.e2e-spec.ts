@@ -183,6 +183,34 @@ describe('requests counted by the metric of their durations', () => {
     expect(await counted()).toMatchObject([{ requests: 12 }]);
   });
 
+  it('keeps the response times when a cumulative exponential histogram lowers its scale from 6 to 5', async () => {
+    const at = nanosecondsAgo(120_000);
+    const send = (scale: number, times: [seconds: number, n: bigint][], end: number) => {
+      const indexes = times.map(([seconds]) => Math.ceil(Math.log2(seconds) * 2 ** scale) - 1);
+      const offset = Math.min(...indexes);
+      const bucketCounts = Array<bigint>(Math.max(...indexes) - offset + 1).fill(0n);
+      for (const [index, [, n]] of times.entries()) bucketCounts[indexes[index]! - offset]! += n;
+      const point = {
+        ...{ startTimeUnixNano: at, timeUnixNano: nanosecondsAgo(end), attributes: attributes(OK) },
+        ...{ scale, positive: { offset, bucketCounts } },
+        count: times.reduce((sum, [, n]) => sum + n, 0n),
+      };
+      const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
+      const data = { case: 'exponentialHistogram' as const, value };
+      return sender.deliver('metrics', metrics([{ name: 'http.server.request.duration', unit: 's', data }]));
+    };
+    const times: [number, bigint][] = [
+      [1.005, 1000n],
+      [0.99, 1n],
+      [0.2, 1500n],
+    ];
+    await send(6, times, 50_000);
+    await send(5, [...times, [0.1, 1n]], 40_000);
+    const [row] = await counted();
+    expect({ ...row, bins: await countBins() }).toMatchObject({ requests: 2502, bins: 2502 });
+    expect(Math.abs(row!.response_time_p50! - 200)).toBeLessThan(5);
+  });
+
   it.each([
     ['bounds that do not increase', { explicitBounds: [0.1, 0.1, 1] }],
     ['bounds that are no numbers', { explicitBounds: [0.1, NaN, 1] }],

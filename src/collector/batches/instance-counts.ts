@@ -6,6 +6,7 @@ import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type { RequestIds } from '../../ingestion/names/name-registry.js';
 import { toCountRow } from '../../ingestion/row-encoder.js';
 import type { MetricPoint, SpanCount } from '../message.js';
+import { subtractBins } from '../otlp/histogram-points.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric';
@@ -30,6 +31,14 @@ interface StreamRow {
   app_id: number;
   stream: string;
   time_ns: string;
+  count: number;
+  sum: number;
+  /** By the place of their bucket. */
+  bins: [place: number, n: number][];
+}
+
+/** What a point adds to the requests that are counted: bins by k. */
+interface Added {
   count: number;
   sum: number;
   bins: [k: number, n: number][];
@@ -200,17 +209,18 @@ export class InstanceCounts {
     for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
       const before = record.stream === null ? undefined : last.get(record.stream);
       if (before && BigInt(before.time_ns) >= record.time_ns) continue;
-      const { count, sum, bins } = before ? subtract(record, before) : record;
+      const added = subtract(record, before);
       if (record.stream !== null) {
         const { stream, time_ns } = record;
-        const state = { count: record.count, sum: record.sum, bins: record.bins };
+        const bins = record.bins.map(({ place, n }): [number, number] => [place, n]);
+        const state = { count: record.count, sum: record.sum, bins };
         const row = { app_id: appId, stream, time_ns: time_ns.toString(), ...state };
         last.set(stream, row);
         changed.set(stream, row);
       }
       // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start time).
-      if (count === 0 || record.starts_unknown) continue;
-      rows.request_counts.push(pointRow(appId, { ...record, count, sum, bins }, ids));
+      if (added.count === 0 || record.starts_unknown) continue;
+      rows.request_counts.push(pointRow(appId, record, added, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     }
     for (const row of changed.values()) rows.metric_streams_v1.push(row);
@@ -223,28 +233,11 @@ function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedB
 }
 
 /** The difference of a cumulative point from the one before; the whole point after a reset, which lowers the count. */
-function subtract(point: MetricPoint, before: StreamRow): Pick<MetricPoint, 'count' | 'sum' | 'bins'> {
-  if (point.count < before.count) return point;
-  const bins = subtractBins(point.bins, before.bins);
-  return { count: point.count - before.count, sum: Math.max(0, point.sum - before.sum), bins };
-}
-
-/**
- * Subtracts bins, each from the nearest one: an exponential histogram that gets wider buckets counts the same values in other bins.
- *
- * @param bins in ascending order, not empty unless `before` is
- */
-function subtractBins(bins: MetricPoint['bins'], before: MetricPoint['bins']): MetricPoint['bins'] {
-  const left = new Map(bins);
-  const keys = bins.map(([k]) => k);
-  let at = 0;
-  for (const [k, n] of before.toSorted(([a], [b]) => a - b)) {
-    const distance = (index: number) => Math.abs((keys[index] ?? Infinity) - k);
-    while (distance(at + 1) < distance(at)) at += 1;
-    const nearest = keys[at];
-    if (nearest !== undefined) left.set(nearest, (left.get(nearest) ?? 0) - n);
-  }
-  return [...left].filter(([, n]) => n > 0);
+function subtract(point: MetricPoint, before: StreamRow | undefined): Added {
+  const { count, sum } = point;
+  if (!before || count < before.count) return { count, sum, bins: subtractBins(point, []) };
+  const bins = subtractBins(point, before.bins);
+  return { count: count - before.count, sum: Math.max(0, sum - before.sum), bins };
 }
 
 function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
@@ -271,8 +264,8 @@ function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
   return [...worst.values()];
 }
 
-function pointRow(appId: number, point: MetricPoint, ids: RequestIds): CountRow {
-  const { measure, count, sum } = point;
+function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added, ids: RequestIds): CountRow {
+  const { measure } = point;
   const sumOf = (one: Measure) => (measure === one ? Math.round(sum) : 0);
   return toCountRow(
     appId,
@@ -281,7 +274,7 @@ function pointRow(appId: number, point: MetricPoint, ids: RequestIds): CountRow 
       requests: measure === 'time' ? count : 0,
       bytes_received: sumOf('received'),
       bytes_sent: sumOf('sent'),
-      bins: point.bins.map(([k, n]): Bin => [measure, k, n]),
+      bins: bins.map(([k, n]): Bin => [measure, k, n]),
     },
     ids,
   );

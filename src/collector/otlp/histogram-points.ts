@@ -5,8 +5,14 @@ import type {
   HistogramDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 
-/** Bounds of a bin, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. */
+/** Bounds of a bin and of a place, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. */
 const MAX_BIN = 2_048;
+const MAX_PLACE = 2 * MAX_BIN;
+/**
+ * The place of a bucket is the bucket of this scale in its middle: half a bin wide, so it lies within one bin, and within one bucket
+ * of each coarser scale.
+ */
+const SCALE_OF_PLACES = 6;
 /** Scales of the SDKs; a bucket of a lower one would be wider than the range of numbers. */
 const [MIN_SCALE, MAX_SCALE] = [-10, 20];
 
@@ -18,6 +24,7 @@ interface Bucket {
   upper: number;
   k: number;
   n: number;
+  place: number;
 }
 
 /** Why a point cannot be counted; undefined if it can. */
@@ -51,21 +58,50 @@ export function readBins(
   point: HistogramPoint,
   unit: number,
   isCumulative: boolean,
-): Pick<MetricPoint, 'bins' | 'relative_error' | 'absolute_error'> {
-  const bins = new Map<number, number>();
+): Pick<MetricPoint, 'bins' | 'bucket_width' | 'relative_error' | 'absolute_error'> {
+  const all = new Map<number, MetricPoint['bins'][number]>();
   let [relative_error, absolute_error] = [0, 0];
   const buckets =
     'explicitBounds' in point
       ? listExplicitBuckets(point, unit, isCumulative)
       : listExponentialBuckets(point, unit);
-  for (const { lower, upper, k, n } of buckets) {
+  for (const { lower, upper, k, n, place } of buckets) {
     if (n === 0) continue;
-    bins.set(k, (bins.get(k) ?? 0) + n);
+    all.set(place, { place, k, n: (all.get(place)?.n ?? 0) + n });
     const value = findMiddleOfBin(k);
     if (lower > 0) relative_error = Math.max(relative_error, value / lower - 1, 1 - value / upper);
     else absolute_error = Math.max(absolute_error, value, upper - value);
   }
-  return { bins: [...bins].sort(([a], [b]) => a - b), relative_error, absolute_error };
+  const bucket_width = 'explicitBounds' in point ? 1 : findWidth(point.scale);
+  return { bins: [...all.values()], bucket_width, relative_error, absolute_error };
+}
+
+/**
+ * The bins of a point without the values that its stream had before, as many as were added. An exponential histogram that lowers its
+ * scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
+ *
+ * @param before places of earlier buckets, and how many values each had
+ */
+export function subtractBins(
+  point: Pick<MetricPoint, 'bins' | 'bucket_width'>,
+  before: readonly (readonly [place: number, n: number])[],
+): [k: number, n: number][] {
+  const left = new Map(point.bins.map(({ place, n }) => [place, n]));
+  for (const [earlier, n] of before) {
+    const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
+    left.set(place, (left.get(place) ?? 0) - n);
+  }
+  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was raised.
+  let missing = 0;
+  const places = [...left.keys()].sort((a, b) => b - a);
+  for (const place of [...places, ...places.toReversed()]) {
+    const n = (left.get(place) ?? 0) - missing;
+    missing = Math.max(0, -n);
+    left.set(place, Math.max(0, n));
+  }
+  const bins = new Map<number, number>();
+  for (const { place, k } of point.bins) bins.set(k, (bins.get(k) ?? 0) + (left.get(place) ?? 0));
+  return [...bins].filter(([, n]) => n > 0);
 }
 
 /**
@@ -91,6 +127,8 @@ function* listExplicitBuckets(
       upper: (isNarrower ? most : upper) * unit,
       k,
       n: Number(n),
+      // The bounds of a stream do not change.
+      place: k,
     };
   }
 }
@@ -100,14 +138,35 @@ function* listExponentialBuckets(
   { scale, positive, zeroCount, zeroThreshold }: ExponentialHistogramDataPoint,
   unit: number,
 ): Generator<Bucket> {
-  yield { lower: 0, upper: zeroThreshold * unit, k: ZERO_BIN, n: Number(zeroCount) };
+  const zero = { k: ZERO_BIN, place: ZERO_BIN };
+  yield { lower: 0, upper: zeroThreshold * unit, n: Number(zeroCount), ...zero };
   const binsPerBucket = BINS_PER_OCTAVE / 2 ** scale;
   const shift = BINS_PER_OCTAVE * Math.log2(unit);
+  const width = findWidth(scale);
   for (const [index, n] of (positive?.bucketCounts ?? []).entries()) {
-    const start = binsPerBucket * ((positive?.offset ?? 0) + index) + shift;
-    const k = clamp(Math.round(start + binsPerBucket / 2));
-    yield { lower: findMiddleOfBin(start), upper: findMiddleOfBin(start + binsPerBucket), k, n: Number(n) };
+    const i = (positive?.offset ?? 0) + index;
+    const start = binsPerBucket * i + shift;
+    const place = findPlace(i * 2 ** (SCALE_OF_PLACES - scale), width);
+    const middle = (Math.floor(place / width) + 0.5) * (width / 2);
+    yield {
+      lower: findMiddleOfBin(start),
+      upper: findMiddleOfBin(start + binsPerBucket),
+      k: clamp(Math.round(middle + shift)),
+      n: Number(n),
+      place,
+    };
   }
+}
+
+/** The width of a bucket in places; several finer buckets have one place. */
+function findWidth(scale: number): number {
+  return 2 ** Math.max(0, SCALE_OF_PLACES - scale);
+}
+
+/** The middle one of the places of the bucket that contains a place: the same from each of its places. */
+function findPlace(place: number, width: number): number {
+  const middle = Math.floor((Math.floor(place / width) + 0.5) * width);
+  return Math.min(Math.max(middle, -MAX_PLACE), MAX_PLACE);
 }
 
 /** The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither. */
