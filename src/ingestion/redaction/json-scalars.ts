@@ -30,7 +30,8 @@ interface Container<State> {
 
 /**
  * The JSON text with rewritten scalars; every other byte stays the same. A text that ends too early is rewritten up to its end,
- * and several values may follow each other. Needs no stack, however deep the text is.
+ * one that begins too late from its beginning, and several values may follow each other. A name may stand wherever a value may:
+ * a line of an object has no braces, and a dictionary of Swift has brackets. Needs no stack, however deep the text is.
  *
  * @returns undefined if the text is not JSON
  */
@@ -40,34 +41,37 @@ export function rewriteScalars<State>(
   rewriter: ScalarRewriter<State>,
 ): string | undefined {
   const containers: Container<State>[] = [];
-  let current: Container<State> | undefined;
+  const outermost: Container<State> = { isArray: false, state: root, inner: root, index: 0 };
+  let current = outermost;
   let rewritten = '';
   let done = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code <= SPACE || code === COLON) continue;
     if (code === COMMA) {
-      if (current?.isArray) current.inner = rewriter.enter(current.state, ++current.index);
+      if (current.isArray) current.inner = rewriter.enter(current.state, ++current.index);
+      else if (current === outermost) current.inner = root;
     } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
-      const state = current ? current.inner : root;
+      const state = current.inner;
       const isArray = code === OPENING_BRACKET;
       current = { isArray, state, inner: isArray ? rewriter.enter(state, 0) : state, index: 0 };
       containers.push(current);
     } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
       containers.pop();
-      current = containers.at(-1);
+      current = containers.at(-1) ?? outermost;
+      // What follows is another value.
+      if (current === outermost) current.inner = root;
     } else if (code === QUOTE) {
       const end = findClosingQuote(text, at);
       const raw = text.slice(at, end + 1);
-      const state = current ? current.inner : root;
-      if (current && !current.isArray && isName(text, end + 1)) {
+      if (isName(text, end + 1)) {
         const name = decode(raw);
         if (name === undefined) return undefined;
         current.inner = rewriter.enter(current.state, name);
-      } else if (rewriter.mayRewrite(raw, state)) {
+      } else if (rewriter.mayRewrite(raw, current.inner)) {
         const decoded = decode(raw);
         if (decoded === undefined) return undefined;
-        const replacement = rewriter.rewriteString(decoded, state);
+        const replacement = rewriter.rewriteString(decoded, current.inner);
         if (replacement !== decoded) {
           rewritten += text.slice(done, at) + JSON.stringify(replacement);
           done = Math.min(end + 1, text.length);
@@ -78,7 +82,7 @@ export function rewriteScalars<State>(
       BARE.lastIndex = at;
       const raw = BARE.exec(text)?.[0];
       if (raw === undefined) return undefined;
-      const replacement = rewriter.rewriteBare(raw, current ? current.inner : root);
+      const replacement = rewriter.rewriteBare(raw, current.inner);
       if (replacement !== raw) {
         rewritten += text.slice(done, at) + replacement;
         done = at + raw.length;

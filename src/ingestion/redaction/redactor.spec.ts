@@ -130,6 +130,13 @@ describe('Redactor', () => {
     ['{"text":"x","password":s3cr}', '{"text":"x","password":******}'],
     ['{"password":"a"}\n{"password":"b"}\n', '{"password":"******"}\n{"password":"******"}\n'],
     ['password=s3cr&a=b', 'password=******&a=b'],
+    ['  "password": "s3cr",', '  "password": "******",'],
+    ['"password": "s3cr", "user": "bob"}', '"password": "******", "user": "bob"}'],
+    ['"secrets": {"a": ["s3cr"]}, "user": "bob"', '"secrets": {"a": ["******"]}, "user": "bob"'],
+    ['"token":"s3cr"}\n{"user":"bob"}', '"token":"******"}\n{"user":"bob"}'],
+    ['["user": "bob", "password": "s3cr", "age": 4]', '["user": "bob", "password": "******", "age": 4]'],
+    ['["a": ["token": "s3cr"], "b": 1]', '["a": ["token": "******"], "b": 1]'],
+    ['"login failed": password=s3cr', '"login failed": password=******'],
   ])('masks the secrets of the damaged or other body %s', (body, expected) => {
     expect(redactBody(body)).toBe(expected);
   });
@@ -184,6 +191,7 @@ describe('Redactor', () => {
           attributes: {
             'http.request.header.authorization': ['Bearer x'],
             'url.query': 'token=z&a=1',
+            line: '"token": "z"',
             n: 9007199254740993n,
           },
         },
@@ -199,7 +207,7 @@ describe('Redactor', () => {
     expect(captured_json).toContain('"name":"GET /a?token=******"');
     expect(captured_json).toContain('"start_time_ns":4111111111111111');
     expect(captured_json).toContain(
-      '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","n":9007199254740993}',
+      '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","line":"\\"token\\": \\"******\\"","n":9007199254740993}',
     );
   });
 
@@ -280,6 +288,9 @@ describe('Redactor', () => {
     '\\',
     '[',
     '{"a":',
+    '"a":',
+    '["a":',
+    '"a":"b" ',
     '4',
     '4 ',
     '://',
