@@ -35,6 +35,7 @@ describe('Redactor', () => {
     ['/a?X-Amz-Signature=abc&key=AIza', '/a?X-Amz-Signature=******&key=******'],
     ['/a#access_token=s3cr&state=1', '/a#access_token=******&state=1'],
     ['https://ann:s3cr@host/a', 'https://******@host/a'],
+    ['https://ann:s3@cr@host/a?b=c@d', 'https://******@host/a?b=c@d'],
     [`/reset/${JWT}`, '/reset/******'],
     [`/a?next=https%3A%2F%2Fb%3Ftoken%3Ds3cr%26c%3D1`, '/a?next=https%3A%2F%2Fb%3Ftoken%3D******%26c%3D1'],
     [`/a?filter=%7B%22password%22%3A%22s3cr%22%7D`, '/a?filter=%7B%22password%22%3A%22******%22%7D'],
@@ -87,6 +88,20 @@ describe('Redactor', () => {
     ['grant_type=password&client_secret=s3cr', 'grant_type=password&client_secret=******'],
     ['[INFO] api_key=s3cr', '[INFO] api_key=******'],
     ['{"a":"b"} api_key=s3cr', '{"a":"b"} api_key=******'],
+    ['DETAIL:  Key (api_key)=(s3cr) already exists.', 'DETAIL:  Key (api_key)=(******) already exists.'],
+    ['Key (id, token)=(7, two words) already exists.', 'Key (id, token)=(******) already exists.'],
+    [
+      'DETAIL: Schlüssel »(token, id)=(a)b, 7)« existiert',
+      'DETAIL: Schlüssel »(token, id)=(******)« existiert',
+    ],
+    ['Key ("apiKey")=(s3cr', 'Key ("apiKey")=(******'],
+    ['password := "s3cr", x := 1', 'password := "******", x := 1'],
+    ['password:=s3cr', 'password:=******'],
+    ['os.environ["API_KEY"] = "s3cr"', 'os.environ["API_KEY"] = "******"'],
+    ['AnyHashable("password"): "two words"', 'AnyHashable("password"): "******"'],
+    ['User { password: Some("two words"), id: 7 }', 'User { password: Some("******"), id: 7 }'],
+    ["{'password': b'two words', 'a': 1}", "{'password': b'******', 'a': 1}"],
+    ['to amqp://ann:p@ss@host/a, not b@c', 'to amqp://******@host/a, not b@c'],
   ])('masks the secrets of the text %s', (text, expected) => {
     expect(redactor.redactText(text)).toBe(expected);
   });
@@ -100,6 +115,8 @@ describe('Redactor', () => {
     'token=null, secret=undefined',
     'GET /v1/token:verify 200',
     'usage: login <password> [options] </b>',
+    'Key (email, id)=(a@b, 7) already exists.',
+    'redis://a/1,redis://b/2 for ann@b',
     'a=1&b=2 https://example.com:8080/x?y=z',
   ])('keeps the text %s', (text) => {
     expect(redactor.redactText(text)).toBe(text);
@@ -231,6 +248,10 @@ describe('Redactor', () => {
         CARD,
         '{"secret":"x"}',
         'a://u:p@b',
+        'a://u:p@q@b',
+        "b'a'",
+        'Some("a b',
+        '(a) b',
         '******',
         'x,',
         '',
@@ -238,7 +259,7 @@ describe('Redactor', () => {
       fc.string(),
     );
     const assignment = fc
-      .tuple(name, fc.constantFrom('=', ': ', '%3D', ' => '), value)
+      .tuple(name, fc.constantFrom('=', ': ', '%3D', ' => ', ' := ', ')='), value)
       .map((parts) => parts.join(''));
     const text = fc.tuple(
       fc.array(assignment, { maxLength: 5 }),
@@ -301,6 +322,12 @@ describe('Redactor', () => {
     '%',
     '%3D',
     '& ',
+    '(a)=(',
+    '(token)=(b) ',
+    '(',
+    'password:=',
+    'password: a(',
+    '://a@',
   ])('takes time linear in a text of %s', (unit) => {
     // A quadratic pattern would need hours, far beyond the limit of a test.
     const text = `token=1 ${unit.repeat(Math.ceil(2_000_000 / unit.length))}`;

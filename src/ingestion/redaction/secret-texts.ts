@@ -22,10 +22,14 @@ export const USER_INFO_HINT = ':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@';
 /** A parameter of a URL or of a form; the second pattern is for texts in which a URL ends at white space. */
 const URL_PARAMETER = /((?:^|[?&#;])([^?&#;=]{1,256})=)([^&#]+)/g;
 const PARAMETER = /((?:^|[?&#;])([^?&#;=\s"'<>]{1,256})=)([^&#\s"<>]+)/g;
-/** A name and what separates it from its value: `=`, `=>`, `%3D`, or a colon, behind a quote as in JSON or without one. */
+/**
+ * A name and what separates it from its value: `=`, `=>`, `:=`, `%3D`, or a colon, behind a quote as in JSON or without one, or
+ * behind a quote and a bracket as in `env["token"] = …`.
+ */
 const NAME =
-  /(?:(?<![\w.[\]%-])|(?<=%[\dA-Fa-f]{2})|(?<=%)(?![\dA-Fa-f]{2}))([\w.[\]-]{1,256})(\\{0,8}["'])?([ \t]{0,4}(?:=>?(?!=)|:(?![:/]))[ \t]{0,4}|%(?:25){0,4}3[Dd])/g;
-const OPENING_QUOTE = /(\\{0,8})(["'])/y;
+  /(?:(?<![\w.[\]%-])|(?<=%[\dA-Fa-f]{2})|(?<=%)(?![\dA-Fa-f]{2}))([\w.[\]-]{1,256})(\\{0,8}["'](?:\]|\)(?=:))?)?([ \t]{0,4}(?:=>?(?!=)|:=?(?![:/=]))[ \t]{0,4}|%(?:25){0,4}3[Dd])/g;
+/** Also behind what makes a value of a text: `Some("…")`, `b'…'`. */
+const OPENING_QUOTE = /(?:(?:[\w.:]{1,64}\(){1,2}|[bru]{1,2}(?=["']))?(\\{0,8})(["'])/iy;
 const HEADER = /(?:authorization|cookie)$/i;
 const VALUES = {
   afterEquals: /[^\s&"<>#]*/y,
@@ -39,12 +43,15 @@ const ELEMENT =
   /(<(?:[\w-]{1,64}:)?([\w.-]{1,64})(?:\s[^<>]{0,256})?>(?:<!\[CDATA\[)?)([^<]+?)(?=(?:\]\]>)?<\/(?:[\w-]{1,64}:)?\2\s{0,4}>)/g;
 /** A field of a form with several parts. */
 const PART = /(\bname="([^"\r\n]{1,128})"[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n)([^\r\n]+)/g;
+/** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. */
+const TUPLE = /(\(([^()\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
 /** Values that say that there is none. */
 const NO_VALUES = new Set(['', MASK, 'null', 'undefined', 'None', 'nil', 'true', 'false']);
 
 /** Characters of a text that is no word or name. */
 const MIN_TOKEN = 20;
-const USER_INFO = /(:\/\/)([^\s/?#@"<>]{1,512})(?=@)/g;
+/** To the last `@`, as parsers of URLs take it: passwords have some. */
+const USER_INFO = /(:\/\/)([^\s/?#"<>]{1,512})(?=@)/g;
 const BEARER = /\b(bearer(?:\s|\+|%20){1,4})([\w.~+/=-]{8,})/gi;
 const BASIC = /\b(basic(?:\s|\+|%20){1,4})([A-Za-z0-9+/]{6,}={0,2})/gi;
 const TOKEN_TEXT = /[\w-]*/y;
@@ -88,7 +95,15 @@ export function redactNamedValues(text: string, names: SecretNames, parameters: 
   let redacted = text.replace(PARAMETER, replaceBy(parameters));
   if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
   if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
+  if (redacted.includes(')=(')) redacted = redactTuples(redacted, names);
   return redactAssignments(redacted, names, true);
+}
+
+/** A comma may be part of a value, so all of them are masked. */
+function redactTuples(text: string, names: SecretNames): string {
+  return text.replace(TUPLE, (all: string, before: string, columns: string) =>
+    columns.match(/\w+/g)?.some((name) => names.has(name)) ? before + MASK : all,
+  );
 }
 
 /** Redacts by form. */
@@ -155,7 +170,7 @@ function findValue(text: string, start: number, isEncoded: boolean, isColon: boo
   if (opening !== '') {
     const first = start + opening.length;
     const end = findSameQuote(text, first, backslashes, quote);
-    return { start: first, end, next: end + opening.length };
+    return { start: first, end, next: end + backslashes.length + quote.length };
   }
   const pattern = isHeader
     ? isColon
