@@ -10,7 +10,7 @@ export interface Point {
   start: number;
   end: number;
   requests: number;
-  /** Requests of the same period before; null beyond the retention. */
+  /** Requests of the same period before; null where nothing is known of the periods before. */
   before: number | null;
   clientErrors: number;
   serverErrors: number;
@@ -24,7 +24,7 @@ export function toPoints(rows: readonly MetricsRow[], window: Window): Point[] {
   const { from, to, previousFrom, interval, zone } = window;
   const byStart = new Map(rows.map((row) => [Date.parse(row.period_start), row]));
   const starts = listStarts(from, to, interval, zone);
-  const before = listStarts(previousFrom, from, interval, zone);
+  const before = previousFrom === null ? [] : listStarts(previousFrom, from, interval, zone);
   const hasBefore = before.some((start) => byStart.has(start));
   return starts.map((start, index) => {
     const row = byStart.get(start);

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Popover, Text } from './parts.js';
 import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
 import { NO_FILTERS, type State } from './state.js';
-import { PRESETS, type Preset, formatTime, fromInput, timeZone, toInput, toIso } from './time.js';
+import { PRESETS, type Preset, formatWindow, fromInput, timeZone, toInput, toIso } from './time.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const STATUSES = [
@@ -232,7 +232,7 @@ export function RangePicker() {
   const { state, go } = useSession();
   const { range, zone } = state;
   const window = useWindow(state, null);
-  const shown = 'preset' in range ? PRESETS[range.preset][0] : formatRange(range.from, range.to, zone);
+  const shown = 'preset' in range ? PRESETS[range.preset][0] : formatWindow(window);
   const [error, setError] = useState('');
   return (
     <Popover
@@ -315,10 +315,4 @@ export function RangePicker() {
       )}
     </Popover>
   );
-}
-
-function formatRange(from: number, to: number, zone: State['zone']): string {
-  const [start, end] = [formatTime(from, 'day', zone), formatTime(to, 'day', zone)];
-  const last = start === end ? '' : `${end}, `;
-  return `${start}, ${formatTime(from, 'time', zone)} – ${last}${formatTime(to, 'time', zone)}`;
 }

@@ -30,11 +30,12 @@ function commonQuery(state: State, window: Window): Pick<MetricsQuery, 'until' |
   };
 }
 
-/** The chart's data: the window, and the same time before it. */
+/** The chart's data: the window, and the same time before it where that is kept. */
 function loadSeries(api: Api, appId: number, state: State, window: Window) {
+  const begin = window.previousFrom ?? window.from;
   const query: MetricsQuery = {
     ...commonQuery(state, window),
-    since: toIso(window.previousFrom),
+    since: toIso(begin),
     interval: window.interval,
     ...(window.interval !== 'minute' && { timezone: timeZone(window.zone) }),
     metrics: [
@@ -46,7 +47,7 @@ function loadSeries(api: Api, appId: number, state: State, window: Window) {
       'response_time_p95',
     ],
   };
-  return api.metricSeries(appId, query, window.previousFrom, window.to);
+  return api.metricSeries(appId, query, begin, window.to);
 }
 
 /** Asks for the chart's data before the overview is there to show it, which takes the response from the cache. */

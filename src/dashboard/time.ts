@@ -10,6 +10,8 @@ const DAY = 24 * HOUR;
 const MINUTES_KEPT = 32 * DAY;
 /** A little more than the 13 months of counts. */
 const COUNTS_KEPT = 400 * DAY;
+/** From the first of February, 13 months have no more days. */
+const COUNTS_SURELY_KEPT = 393 * DAY;
 
 /** Ranges that end now: their name, interval and number of periods, the running one included. */
 export const PRESETS = {
@@ -34,8 +36,8 @@ export interface Window {
   isLive: boolean;
   interval: Interval;
   zone: Zone;
-  /** Start of the same number of periods before `from`. */
-  previousFrom: number;
+  /** Start of the same number of periods before `from`; null: not all of them are kept, so there is nothing to compare with. */
+  previousFrom: number | null;
 }
 
 export function getWindow(range: Range, zone: Zone, now: number): Window {
@@ -43,20 +45,31 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
     const [, interval, count] = PRESETS[range.preset];
     const running = startOf(now, interval, zone);
     const from = add(running, 1 - count, interval, zone);
-    const previousFrom = add(from, -count, interval, zone);
-    return { from, to: add(running, 1, interval, zone), isLive: true, interval, zone, previousFrom };
+    const window = { from, to: add(running, 1, interval, zone), isLive: true, interval, zone };
+    return { ...window, previousFrom: findPrevious(window, count, now) };
   }
   // Years without data would be periods too, more than a browser can list.
   const cut = (time: number) => Math.min(Math.max(time, now - COUNTS_KEPT), now + DAY);
   const [begin, end] = [cut(range.from), cut(range.to)];
   const span = end - begin;
   const hasMinutes = begin > now - MINUTES_KEPT;
-  const interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
+  const interval: Interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
   const from = startOf(begin, interval, zone);
   const last = startOf(Math.max(begin, end - 1), interval, zone);
   const to = add(last, 1, interval, zone);
   const count = listStarts(from, to, interval, zone).length;
-  return { from, to, isLive: to > now, interval, zone, previousFrom: add(from, -count, interval, zone) };
+  const window = { from, to, isLive: to > now, interval, zone };
+  return { ...window, previousFrom: findPrevious(window, count, now) };
+}
+
+function findPrevious(
+  { from, interval, zone }: Omit<Window, 'previousFrom'>,
+  count: number,
+  now: number,
+): Window['previousFrom'] {
+  const previousFrom = add(from, -count, interval, zone);
+  const kept = interval === 'minute' ? MINUTES_KEPT : COUNTS_SURELY_KEPT;
+  return previousFrom >= now - kept ? previousFrom : null;
 }
 
 /** The starts of all periods from `from` until `to`. */
@@ -120,6 +133,16 @@ export function formatTime(time: number, pattern: 'day' | 'time' | 'stamp' | 'fu
 export function formatPeriod(start: number, { interval, zone }: Window): string {
   const day = formatTime(start, 'day', zone);
   return interval === 'day' ? day : `${day}, ${formatTime(start, 'time', zone)}`;
+}
+
+/** Names what is counted: `22 Nov, 14:00 – 18:00`, or whole days, `20 Nov – 22 Nov`. */
+export function formatWindow({ from, to, interval, zone }: Window): string {
+  const isOfDays = interval === 'day';
+  const first = formatTime(from, 'day', zone);
+  const last = formatTime(isOfDays ? to - 1 : to, 'day', zone);
+  if (isOfDays) return first === last ? first : `${first} – ${last}`;
+  const end = formatTime(to, 'time', zone);
+  return `${first}, ${formatTime(from, 'time', zone)} – ${first === last ? end : `${last}, ${end}`}`;
 }
 
 /** For `<input type="datetime-local">`, and back. */

@@ -17,6 +17,8 @@ const MARKUP = `"><img src=x onerror="window.live=1"><script>window.live=1</scri
 const HOSTILE = `${MARKUP}javascript:window.live=1//\u202Egpj.exe\u0007'$(touch live)\`touch live\``;
 const HUGE = 5_000_000;
 
+const rangeOf = (from: number, to: number) =>
+  `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
 const signIn = async ({ page }: DashboardPage, key: string) => {
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Open' }).click();
@@ -213,6 +215,54 @@ describeWithChromium('a session of the dashboard', () => {
     await dashboard.visit('?from=0001-01-01T00:00Z&to=9999-12-31T00:00Z&chart=table', shop.key);
     expect(await dashboard.page.locator('.totals dd').last().innerText()).toBe('1.00 MB');
     expect(await dashboard.page.locator('.points tbody tr').count()).toBeLessThan(410);
+  });
+
+  it('compares with the period before only where all of it is kept', async () => {
+    const shop = await Tenant.create(app);
+    const [now, day, hour] = [Date.now(), 86_400_000, 3_600_000];
+    const agesInDays = [380, 40, 10, 10, 10, 5, 5];
+    const ages = [...agesInDays.map((days) => days * day), 32 * day - hour, 32 * day - 5 * hour];
+    await shop.write(...ages.map((age) => ({ timestamp: now - age })));
+    const { page } = dashboard;
+    const shown = async (search: string) => {
+      await dashboard.visit(`?${search}&zone=utc&chart=table`, shop.key);
+      const before = await page.locator('.points tbody td:nth-of-type(2)').allInnerTexts();
+      return [
+        (await page.locator('.totals dd').first().innerText()).replace(/\s+/g, ' ').trim(),
+        before.some((count) => count !== '–'),
+      ];
+    };
+    expect(await shown('range=30d')).toEqual(['5 ▲ 66.7 %', true]);
+    expect(await shown('range=12mo')).toEqual(['8', false]);
+    // Minutes are kept for 32 days.
+    const [from, to] = [32 * day - 4 * hour, 32 * day - 10 * hour].map((age) => now - age);
+    expect(await shown(rangeOf(from!, to!))).toEqual(['1', false]);
+  });
+
+  it('names the range that is counted and listed, not the one that was asked for', async () => {
+    const { page } = dashboard;
+    const midnight = Math.floor(Date.now() / 86_400_000 - 2) * 86_400_000;
+    const label = async (hours: number, until: number) => {
+      const [from, to] = [hours, until].map((offset) => midnight + offset * 3_600_000);
+      await dashboard.visit(`?${rangeOf(from!, to!)}&view=requests&zone=utc`, tenant.key);
+      const text = await page.getByRole('button', { name: /^Time range/ }).innerText();
+      const { searchParams } = new URL(dashboard.calls.at(-1)!.path, dashboard.origin);
+      return [
+        text.replace(/\s+/g, ' '),
+        searchParams.get('start')?.slice(11),
+        searchParams.get('end')?.slice(11),
+      ];
+    };
+    expect(await label(10.5, 18.5)).toEqual([
+      expect.stringMatching(/: \d+ \w+, 10:00 – 19:00 UTC$/),
+      '10:00Z',
+      '19:00Z',
+    ]);
+    expect(await label(-252, 12)).toEqual([
+      expect.stringMatching(new RegExp(`: \\d+ \\w+ – ${new Date(midnight).getUTCDate()} \\w+ UTC$`)),
+      '00:00Z',
+      '00:00Z',
+    ]);
   });
 
   it('works below a path of a proxy', async () => {
