@@ -5,7 +5,7 @@ import { formatBytes, formatMs, formatNumber } from './format.js';
 import { formatJson, isMasked } from './json.js';
 import { ApiRequest, CopyButton, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
-import { NO_FILTERS } from './state.js';
+import { NO_FILTERS, toPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
 
 const TABS = ['request', 'response', 'exception', 'logs', 'spans'] as const;
@@ -113,7 +113,7 @@ function Summary({ details }: { details: RequestDetails }) {
           </a>
         )}
         {path !== null && (
-          <a class="button small" href={linkTo(state, { ...near, path, method })}>
+          <a class="button small" href={linkTo(state, { ...near, path: toPattern(path), method })}>
             Same endpoint
           </a>
         )}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Popover, Text } from './parts.js';
 import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
-import { NO_FILTERS, type State } from './state.js';
+import { NO_FILTERS, type State, toPattern } from './state.js';
 import { PRESETS, type Preset, formatWindow, fromInput, timeZone, toInput, toIso } from './time.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -67,7 +67,7 @@ export function Filters() {
   );
 }
 
-/** A path pattern with `*`; a text without one that is no path is searched for anywhere. */
+/** A path pattern; a text without one that is no path is searched for anywhere. */
 function PathFilter() {
   const { api, app, go } = useSession();
   const [text, setText] = useState('');
@@ -93,7 +93,7 @@ function PathFilter() {
         list="paths"
         maxLength={1000}
         placeholder="Path, such as /v1/orders/*"
-        aria-label="Filter by path; * is any text"
+        aria-label="Filter by path; * is any text, \* an asterisk"
         aria-keyshortcuts="/"
         value={text}
         onFocus={() => {
@@ -105,7 +105,7 @@ function PathFilter() {
       />
       <datalist id="paths">
         {[...paths].slice(0, 500).map((path) => (
-          <option key={path} value={path} />
+          <option key={path} value={toPattern(path)} />
         ))}
       </datalist>
     </form>

@@ -14,7 +14,7 @@ import {
   useWhileVisible,
   useWindow,
 } from './session.js';
-import type { Sort, State } from './state.js';
+import { type Sort, type State, toPattern } from './state.js';
 import { type Window, getWindow, timeZone, toIso } from './time.js';
 
 const REFRESH_MS = 60_000;
@@ -140,9 +140,9 @@ export function Overview() {
           title="Endpoints"
           load={endpoints}
           name={(row) => <EndpointName row={row} />}
-          isChosen={({ method, path }) => state.method === method && state.path === path}
-          choose={({ method = null, path = null }) => {
-            go({ method, path });
+          isChosen={({ method, path }) => state.method === method && state.path === toPattern(path ?? '')}
+          choose={({ method = null, path }) => {
+            go({ method, path: toPattern(path ?? '') });
           }}
           canChoose={({ path }) => path !== null}
         />

@@ -14,7 +14,7 @@ import {
   useWhileVisible,
   useWindow,
 } from './session.js';
-import type { State } from './state.js';
+import { type State, hasAsterisk, toLogsPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
 
 const PAGE = 100;
@@ -145,7 +145,7 @@ function toQuery({ app, state }: Session): RequestLogsQuery | null {
     ...(known && { app_env_id: known.id }),
     ...(consumer !== null && { consumer_id: consumer }),
     ...(method !== null && { method }),
-    ...(path !== null && { path }),
+    ...(path !== null && { path: toLogsPattern(path) }),
     ...(status !== null && { status_code: status }),
   };
 }
@@ -328,6 +328,12 @@ export function Requests() {
             <ApiRequest curl={list.curl} of="Requests" />
           )}
         </header>
+        {hasAsterisk(state.path ?? '') && (
+          <p class="note muted">
+            The API lists request logs by a pattern, in which * is any text, so requests of other paths may be
+            among these. Overview and Export have the path alone.
+          </p>
+        )}
         <div class="scroll" tabIndex={-1}>
           <table class="log-table">
             <thead>

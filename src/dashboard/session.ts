@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { type Api, ApiFailure, type App, type Consumer, type Team } from './api.js';
-import { type Go, NO_FILTERS, type State, formatState } from './state.js';
+import { type Go, NO_FILTERS, type State, formatState, toExactPath } from './state.js';
 import { type Window, getWindow } from './time.js';
 
 /** What every view needs: the API with the key, the state, and what to do when a load fails. */
@@ -148,19 +148,24 @@ type Filter =
   | { field: 'consumer_id'; op: 'eq'; value: number }
   | { field: 'status_code'; op: 'gte' | 'lt' | 'in'; value: number | number[] };
 
+/** A path pattern as the operator `like` takes it. */
+function toLike(pattern: string): string {
+  return pattern.replaceAll(/\\([\\*])|[\\%_*]/g, (found, escaped?: string) =>
+    found === '*' ? '%' : escaped === '*' ? '*' : `\\${escaped ?? found}`,
+  );
+}
+
 /** The filters of the state as the two POST operations take them. */
 export function listFilters({ env, consumer, method, path, status }: State): Filter[] {
   const filters: Filter[] = [];
   if (env !== null) filters.push({ field: 'env', op: 'eq', value: env });
   if (consumer !== null) filters.push({ field: 'consumer_id', op: 'eq', value: consumer });
   if (method !== null) filters.push({ field: 'method', op: 'in', value: method.toUpperCase().split(',') });
-  if (path?.includes('*'))
-    filters.push({
-      field: 'path',
-      op: 'like',
-      value: path.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'),
-    });
-  else if (path !== null) filters.push({ field: 'path', op: 'eq', value: path });
+  if (path !== null) {
+    const exact = toExactPath(path);
+    if (exact === null) filters.push({ field: 'path', op: 'like', value: toLike(path) });
+    else filters.push({ field: 'path', op: 'eq', value: exact });
+  }
   const [, first] = /^([1-5])xx$/.exec(status ?? '') ?? [];
   if (first !== undefined)
     filters.push(

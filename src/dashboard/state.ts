@@ -14,7 +14,7 @@ export interface State {
   env: string | null;
   consumer: number | null;
   method: string | null;
-  /** A path pattern; `*` is any text. */
+  /** A path pattern; `*` is any text, `\*` an asterisk and `\\` a backslash. */
   path: string | null;
   /** Status codes and classes, separated by commas. */
   status: string | null;
@@ -31,6 +31,28 @@ export interface State {
 
 export const DEFAULT_RANGE: Preset = '24h';
 export const NO_FILTERS = { env: null, consumer: null, method: null, path: null, status: null } as const;
+
+const ESCAPED = /\\([\\*])/g;
+
+/** The pattern that matches one path alone. */
+export function toPattern(path: string): string {
+  return path.replaceAll(/[\\*]/g, '\\$&');
+}
+
+/** The only path that the pattern matches; null: it may match several. */
+export function toExactPath(pattern: string): string | null {
+  return pattern.replaceAll(ESCAPED, '').includes('*') ? null : pattern.replaceAll(ESCAPED, '$1');
+}
+
+/** Whether the pattern has an asterisk that is one. */
+export function hasAsterisk(pattern: string): boolean {
+  return pattern.match(ESCAPED)?.includes('\\*') ?? false;
+}
+
+/** For Get Request Logs, whose patterns have no escapes: an asterisk is any text there, so other paths may match too. */
+export function toLogsPattern(pattern: string): string {
+  return pattern.replaceAll(ESCAPED, '$1');
+}
 
 /** Addresses of the page begin with this, and no others do. */
 const HERE = './?';

@@ -1,5 +1,6 @@
 import { ALL_SCOPES, type OperationId } from '../../src/common/account.js';
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { Temporal } from 'temporal-polyfill';
 import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
@@ -263,6 +264,55 @@ describeWithChromium('a session of the dashboard', () => {
       '00:00Z',
       '00:00Z',
     ]);
+  });
+
+  it('filters by an endpoint whose path has an asterisk, not by what the asterisk may stand for', async () => {
+    const shop = await Tenant.create(app);
+    const paths = ['/files/*', '/files/*', '/files/a', '/files/b\\'];
+    await shop.write(...paths.map((path) => ({ method: 'POST', path })));
+    const { page } = dashboard;
+    const total = async () => (await page.locator('.totals dd').first().innerText()).trim();
+    const note = page.getByText(/other paths/);
+    const endpoint = (path: string) =>
+      page
+        .locator('.top')
+        .first()
+        .getByRole('button', { name: `POST ${path}`, exact: true });
+
+    await dashboard.visit('?range=1h&path=/files/*', shop.key);
+    expect(await total()).toBe('4');
+    await endpoint('/files/*').click();
+    await dashboard.loaded();
+    expect(await total()).toBe('2');
+    expect(await endpoint('/files/*').count()).toBe(0);
+
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await page.locator('.log-table tbody a').first().waitFor();
+    await note.waitFor();
+    await page.getByRole('button', { name: 'Export' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'NDJSON' }).click();
+    expect(
+      readFileSync(await (await download).path(), 'utf8')
+        .trim()
+        .split('\n'),
+    ).toHaveLength(2);
+    await page.keyboard.press('Escape');
+
+    await page.locator('.log-table tbody tr').filter({ hasText: '/files/*' }).first().click();
+    await page.getByRole('link', { name: 'Same endpoint' }).click();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await dashboard.loaded();
+    expect(await total()).toBe('2');
+
+    await dashboard.visit('?range=1h', shop.key);
+    await endpoint('/files/b\\').click();
+    await dashboard.loaded();
+    expect(await total()).toBe('1');
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await dashboard.loaded();
+    expect(await page.locator('.log-table tbody tr').count()).toBe(1);
+    expect(await note.count()).toBe(0);
   });
 
   it('works below a path of a proxy', async () => {
