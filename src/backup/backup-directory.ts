@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import {
-  chownSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -13,6 +12,7 @@ import {
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { AdminError } from '../admin/admin.service.js';
 import { flush, flushTree } from '../clickhouse/embedded/flush.js';
+import { giveToOwner } from '../clickhouse/embedded/owner.js';
 
 /** The engine writes it last: a list of all files, with their sizes. */
 const LIST = '.backup';
@@ -57,8 +57,7 @@ export class NewBackupDirectory {
     requireSpace(dirname(this.path), bytes);
     mkdirSync(this.draft, { mode: OWNER_ONLY });
     // The server that has the directory open writes it.
-    const { uid, gid } = statSync(dataDir);
-    if (process.getuid?.() === 0) chownSync(this.draft, uid, gid);
+    giveToOwner(this.draft, dataDir);
   }
 
   /** Gives it its name. */

@@ -1,4 +1,5 @@
 import {
+  chownSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -6,6 +7,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -42,6 +44,9 @@ const KILLED: [string, (directory: string) => void][] = [
   ],
 ];
 
+/** The account of a service. */
+const SERVICE = 12_345;
+
 describe('the exchange of a restored store', () => {
   let directory: string;
 
@@ -68,6 +73,18 @@ describe('the exchange of a restored store', () => {
     exchangeRestored(directory);
     expect(read()).toEqual(['new', 'new']);
     expect(readdirSync(directory).sort()).toEqual(['audit.log', 'metadata', 'store']);
+  });
+
+  // Only root may give files away.
+  const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+
+  itAsRoot('gives the new store to the owner of the directory', () => {
+    chownSync(directory, SERVICE, SERVICE);
+    exchangeRestored(directory);
+    for (const name of ['store', 'metadata', 'store/file', 'metadata/file']) {
+      const { uid, gid } = statSync(join(directory, name));
+      expect([name, uid, gid]).toEqual([name, SERVICE, SERVICE]);
+    }
   });
 
   it.each(KILLED)('is finished at the next start when a process was killed %s', (_, kill) => {

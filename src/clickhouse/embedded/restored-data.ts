@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { flush, writeFlushed } from './flush.js';
+import { giveToOwner } from './owner.js';
 
 /** In the data directory; what is restored waits here until it is whole. */
 const RESTORE = '.restore';
@@ -31,6 +32,7 @@ export function discardRestore(directory: string): void {
 export function exchangeRestored(directory: string): void {
   const restore = join(directory, RESTORE);
   mkdirSync(join(restore, OLD), { recursive: true });
+  giveToOwner(restore, directory);
   writeFlushed(join(restore, STEP), OUT);
   finishRestore(directory);
 }

@@ -1,0 +1,21 @@
+import { lchownSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * Gives a directory that root wrote, with everything in it, to the account that owns another one: a service of that account could
+ * not open it otherwise.
+ */
+export function giveToOwner(path: string, owned: string): void {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = statSync(owned);
+  give(path, uid, gid);
+}
+
+function give(directory: string, uid: number, gid: number): void {
+  lchownSync(directory, uid, gid);
+  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) give(path, uid, gid);
+    else lchownSync(path, uid, gid);
+  }
+}
