@@ -1,16 +1,19 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
 import { formatStartupError, loadEnvFile } from './bootstrap/run.js';
-import { printMessage } from './cli/output.js';
+import { isOutputFailure, printMessage, watchOutput } from './cli/output.js';
 import { createProgram } from './cli/program.js';
 import { StoppedError } from './cli/stop-signal.js';
 
+watchOutput();
 try {
   loadEnvFile();
   await createProgram().parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) throw error;
-  const { line, exitCode } = formatStartupError(error);
-  printMessage(error instanceof StoppedError ? line : `error: ${line}`);
-  process.exitCode = error instanceof StoppedError ? error.exitCode : exitCode;
+  if (!isOutputFailure(error)) {
+    const { line, exitCode } = formatStartupError(error);
+    printMessage(error instanceof StoppedError ? line : `error: ${line}`);
+    process.exitCode = error instanceof StoppedError ? error.exitCode : exitCode;
+  }
 }

@@ -4,7 +4,38 @@ import stringWidth from 'string-width';
 const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 const GAP = '  ';
 
+/** As shells report the end of a process by SIGPIPE: 128 and its number. */
+const EXIT_NO_READER = 141;
+
 let isForPeople = process.stdout.isTTY;
+let failure: Error | undefined;
+
+/**
+ * Handles errors of standard output, such as a pipe whose reader is gone. Without it, Node.js would end the process at once, and with
+ * it an engine in the middle of a query: a segmentation fault.
+ */
+export function watchOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (failure) return;
+    failure = error;
+    const hasNoReader = error.code === 'EPIPE';
+    process.exitCode = hasNoReader ? EXIT_NO_READER : 1;
+    if (!hasNoReader) printMessage(`error: ${error.message}`);
+  });
+  // The command itself is not affected, and there is nowhere to report it.
+  process.stderr.on('error', () => undefined);
+}
+
+/** Whether a command ended because standard output failed, which needs no further message. */
+export function isOutputFailure(error: unknown): boolean {
+  return failure !== undefined && error === failure;
+}
+
+/** @throws the error of an earlier write, so that the command ends in order */
+export function write(text: string): void {
+  if (failure) throw failure;
+  process.stdout.write(text);
+}
 
 /** Prints results as JSON, also on a terminal. */
 export function forceJson(): void {
@@ -24,7 +55,7 @@ export function printResult(result: object): void {
   printTable(members.filter(([, value]) => !isTable(value)).map(([name, value]) => [name, toCell(value)]));
   for (const [name, value] of members)
     if (isTable(value)) {
-      process.stdout.write(`\n${name}:\n`);
+      write(`\n${name}:\n`);
       printRows(value);
     }
 }
@@ -53,7 +84,7 @@ export function printSections(sections: Readonly<Record<string, readonly object[
     return;
   }
   for (const [name, rows] of Object.entries(sections)) {
-    process.stdout.write(`\n${name}:\n`);
+    write(`\n${name}:\n`);
     printRows(rows);
   }
 }
@@ -64,7 +95,7 @@ export function printMessage(line: string): void {
 }
 
 function printJson(result: object): void {
-  process.stdout.write(`${JSON.stringify(result)}\n`);
+  write(`${JSON.stringify(result)}\n`);
 }
 
 /** Rows under the names of their members; one may have fewer than another. */
@@ -97,5 +128,5 @@ function printTable(rows: readonly string[][]): void {
       widths[column] = Math.max(widths[column] ?? 0, stringWidth(cell));
   const pad = (cell: string, column: number, { length }: readonly string[]) =>
     column === length - 1 ? cell : cell + ' '.repeat((widths[column] ?? 0) - stringWidth(cell));
-  for (const row of rows) process.stdout.write(`${row.map(pad).join(GAP)}\n`);
+  for (const row of rows) write(`${row.map(pad).join(GAP)}\n`);
 }

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataDirectory } from '../setup/data-directory.js';
@@ -138,4 +139,21 @@ register('data:text/javascript,' + encodeURIComponent(\`
     );
     expect([missing.code, existsSync(unneeded)]).toEqual([1, false]);
   });
+
+  it.each([['verify'], ['doctor'], ['export --app 1'], ['openapi'], ['team list']])(
+    'ends %s quietly, with 141, when the reader of its output is gone',
+    (command) => {
+      const program = [process.execPath, 'dist/cli.js', ...command.split(' ')];
+      const { stdout, stderr } = spawnSync(
+        'bash',
+        ['-c', '"$@" | true; echo "${PIPESTATUS[0]}"', 'bash', ...program],
+        {
+          stdio: ['ignore', 'pipe', 'pipe'],
+          encoding: 'utf8',
+          env: { PATH: process.env.PATH, ...data.env, AUDIT_LOG: file('piped.log') },
+        },
+      );
+      expect([stdout, stderr]).toEqual(['141\n', '']);
+    },
+  );
 });
