@@ -109,7 +109,7 @@ export function importCommand(program: Command): void {
     .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
     .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
-    .option('--rejects <file>', 'new file for the rejected lines, as they were')
+    .option('--rejects <file>', 'file for the rejected lines, as they were; one of that name is renamed')
     .addHelpText('after', EXAMPLES)
     .action((paths: string[], options: ImportCommandOptions) =>
       runAudited('import', { app_id: options.app, env: options.env }, () => run(paths, options)),
@@ -196,7 +196,10 @@ async function importFiles(
     now: Date.now(),
     onRejected: (line) => rejects?.add(line),
   });
-  const rejects = options.rejects === undefined ? undefined : new RejectsFile(options.rejects);
+  const imported = files.filter(({ isForeign }) => !isForeign).map(({ path }) => path);
+  const rejects = options.rejects === undefined ? undefined : new RejectsFile(options.rejects, imported);
+  if (rejects?.earlier !== undefined)
+    printMessage(`there was a file ${options.rejects} already: it is ${rejects.earlier} now`);
   const progress = new ImportProgress(sumBytes(files));
   const results: FileResult[] = [];
   try {

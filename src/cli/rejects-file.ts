@@ -1,25 +1,48 @@
-import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { AdminError } from '../admin/admin.service.js';
 import type { SourceLine } from '../ingestion/files/line-splitter.js';
 
 const BUFFERED_BYTES = 256 * 1024;
 const LINE_FEED = Buffer.from('\n');
 
-/** A new file with the rejected lines of an import, byte for byte, each with a line feed. */
+/**
+ * A new file with the rejected lines of an import, byte for byte, each with a line feed. A file that is there already gets another
+ * name: it may be of a run of the same command that was stopped, and it may be any other.
+ */
 export class RejectsFile {
   private readonly fd: number;
   private buffered: Buffer[] = [];
   private bufferedBytes = 0;
   private isEmpty = true;
 
-  /** @throws AdminError if the file exists already, which could be the one that is imported; errors of the file system */
-  constructor(private readonly path: string) {
-    try {
-      this.fd = openSync(path, 'wx', 0o600);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-      throw new AdminError(`There is a file ${path} already: --rejects needs a new one`);
+  /** Where the file of that name went; undefined if there was none. */
+  readonly earlier: string | undefined;
+
+  /**
+   * @param sources paths of what is imported
+   * @throws AdminError if the name is that of a source, or of no regular file; errors of the file system
+   */
+  constructor(
+    private readonly path: string,
+    sources: readonly string[] = [],
+  ) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found && (!found.isFile() || sources.some((source) => isSameFile(source, path))))
+      throw new AdminError(`There is a file ${path} already: --rejects needs another one`);
+    if (found) {
+      this.earlier = findFreeName(path);
+      renameSync(path, this.earlier);
     }
+    this.fd = openSync(path, 'wx', 0o600);
   }
 
   /** Pieces of a line that is too long to be kept in memory; `add` ends it. */
@@ -50,4 +73,15 @@ export class RejectsFile {
     // A disk may take a part only.
     for (let written = 0; written < bytes.length;) written += writeSync(this.fd, bytes, written);
   }
+}
+
+function isSameFile(path: string, other: string): boolean {
+  const [one, two] = [path, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
+}
+
+function findFreeName(path: string): string {
+  let number = 1;
+  while (existsSync(`${path}.${number}`)) number++;
+  return `${path}.${number}`;
 }

@@ -110,6 +110,10 @@ register('data:text/javascript,' + encodeURIComponent(\`
     ]);
     expect(readFileSync(rejects)).toEqual(Buffer.concat(bad.flatMap((line) => [line, Buffer.from('\n')])));
 
+    const repeated = await ProductProcess.run(args, data.env);
+    expect([repeated.code, readFileSync(rejects)]).toEqual([0, readFileSync(`${rejects}.1`)]);
+    expect(repeated.err).toContain(`there was a file ${rejects} already: it is ${rejects}.1 now`);
+
     // The kept lines alone are an import without a valid line.
     const again = file('again.ndjson');
     const failed = await ProductProcess.run(['import', rejects, '--app', '1', '--rejects', again], data.env);
@@ -148,8 +152,8 @@ register('data:text/javascript,' + encodeURIComponent(\`
         'bash',
         ['-c', '"$@" | true; echo "${PIPESTATUS[0]}"', 'bash', ...program],
         {
-          stdio: ['ignore', 'pipe', 'pipe'],
           encoding: 'utf8',
+          stdio: ['ignore', 'pipe', 'pipe'],
           env: { PATH: process.env.PATH, ...data.env, AUDIT_LOG: file('piped.log') },
         },
       );
