@@ -139,12 +139,12 @@ export async function explainChange(
   ).flat();
   const [counted, countedBaseline] = [window, baseline].map((one) =>
     findCountedWindow(one, undefined, clock),
-  ) as [Window, Window];
+  );
   const facts = {
     app_id: scope.app.id,
     measure,
-    window: describeWindow(counted, clock),
-    baseline: describeWindow(countedBaseline, clock),
+    window: describeWindow(counted ?? window, clock),
+    baseline: describeWindow(countedBaseline ?? baseline, clock),
     totals: Object.fromEntries(
       OVERVIEW.map((metric) => [
         metric,
@@ -181,7 +181,8 @@ export async function explainChange(
     ],
     rows,
     leftOut: [
-      ...describeRetention(baseline, countedBaseline),
+      ...describeRetention('window', window, counted, clock),
+      ...describeRetention('baseline', baseline, countedBaseline, clock),
       ...moved.flatMap(({ name, rest }) => {
         const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
         return rest.length === 0

@@ -55,10 +55,11 @@ export async function queryMetrics(
       filters: toMetricFilters(scope),
     });
   const counted = findCountedWindow(window, interval, clock);
+  const countedBefore = findCountedWindow(before, undefined, clock);
   const facts = {
     app_id: scope.app.id,
-    window: describeWindow(counted, clock),
-    ...(compare && { before: describeWindow(findCountedWindow(before, undefined, clock), clock) }),
+    window: describeWindow(counted ?? window, clock),
+    ...(compare && { before: describeWindow(countedBefore ?? before, clock) }),
   };
   const describeTitle = (what: string) =>
     `${what}, ${facts.window.since} to ${facts.window.until} (${clock.timezone})` +
@@ -78,7 +79,8 @@ export async function queryMetrics(
   const toGroupCells = (row: MetricsValues | undefined): Cell[] =>
     groupBy.map((field) => toGroupCell(field, row, consumers));
   const leftOut = [
-    ...describeRetention(asked, counted),
+    ...describeRetention('window', asked, counted, clock),
+    ...(compare ? describeRetention('window before', before, countedBefore, clock) : []),
     ...(rest.length > 0
       ? [
           `${rest.length} groups with ${rest.reduce((sum, { now }) => sum + Number(now?.requests ?? 0), 0)} requests; raise top (${top}), or filter`,

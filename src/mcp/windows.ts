@@ -77,24 +77,27 @@ export function roundWindow({ start, end }: Window, step: number): Window {
   return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
 }
 
-/** What Query Metrics counts of a window: whole periods, and no more than is kept. The window itself if nothing of it is kept. */
+/** What Query Metrics counts of a window: whole periods, and no more than is kept; undefined: nothing of it. */
 export function findCountedWindow(
   { start, end }: Window,
   interval: Interval | undefined,
   { now, timezone }: Clock,
-): Window {
+): Window | undefined {
   const { bounds } = planPeriods({ since: start, until: end, now, interval, timezone, byConsumer: false });
   const [first, last] = [bounds[0], bounds.at(-1)];
-  return first === undefined || last === undefined
-    ? { start, end }
-    : { start: first * 1000, end: last * 1000 };
+  return first === undefined || last === undefined ? undefined : { start: first * 1000, end: last * 1000 };
 }
 
-/** What is missing of a window because it is not kept any more. */
-export function describeRetention(asked: Window, counted: Window): string[] {
-  return counted.start > asked.start
-    ? ['the beginning of the window: metrics are kept for 13 months, by the minute for 32 days']
-    : [];
+/** What is missing of a window because it is not kept any more. Nothing is counted of a distant future either. */
+export function describeRetention(
+  name: string,
+  asked: Window,
+  counted: Window | undefined,
+  { now }: Clock,
+): string[] {
+  if (asked.start >= (counted?.start ?? now)) return [];
+  const missing = counted ? `the beginning of the ${name}` : `all of the ${name}`;
+  return [`${missing}: metrics are kept for 13 months, by the minute for 32 days`];
 }
 
 /** The window of the same length before another. */

@@ -327,6 +327,34 @@ describe('a server', () => {
       expect(logs.structured.left_out).toEqual([expect.stringContaining('kept for 15 days')]);
     });
 
+    it.each<[string, object, string | undefined, string | undefined]>([
+      ['all is kept', { since: '2h' }, undefined, undefined],
+      ['the earlier one is cut', { since: '300d' }, undefined, 'the beginning of'],
+      ['the earlier one is not kept', { since: '2020-01-01' }, 'the beginning of', 'all of'],
+      ['none is kept', { since: '2000-01-01', until: '2001-01-01' }, 'all of', 'all of'],
+      ['nothing was sent yet', { since: '2090-01-01', until: '2090-01-02' }, undefined, undefined],
+    ])(
+      'metrics and explain_change say what is not kept of each window: %s',
+      async (_, args, window, before) => {
+        const describe = (missing: string | undefined, name: string) =>
+          missing === undefined
+            ? []
+            : [expect.stringMatching(`^${missing} the ${name}: .*kept for 13 months`)];
+        const counted = await call('metrics', { ...args, metrics: ['requests'] });
+        expect(counted.structured.left_out).toEqual(describe(window, 'window'));
+        const compared = await call('metrics', { ...args, metrics: ['requests'], compare: true });
+        expect(compared.structured.left_out).toEqual([
+          ...describe(window, 'window'),
+          ...describe(before, 'window before'),
+        ]);
+        const explained = await call('explain_change', { ...args, measure: 'requests' });
+        expect(explained.structured.left_out).toEqual([
+          ...describe(window, 'window'),
+          ...describe(before, 'baseline'),
+        ]);
+      },
+    );
+
     it.each([
       [{ consumer: 'acme' }, 6],
       [{ consumer: 'Acme corp' }, 6],
