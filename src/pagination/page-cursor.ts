@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { startsBeforeEnd } from '../common/time/window.js';
+import { type Window, startsBeforeEnd } from '../common/time/window.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
 import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
 import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
@@ -20,6 +20,17 @@ export interface WindowCursor {
 export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
   const [, end] = token ? token.window : requestedWindow;
   return end !== null && end <= now;
+}
+
+/**
+ * The window that tokens carry: as it was sent, not cut to the retention, which moves, so that a page of a fixed window is the same
+ * each time; a bound that was not sent as it was resolved.
+ */
+export function getTokenWindow(
+  { requestedWindow: [start, end], token }: WindowCursor,
+  resolved: Window,
+): readonly [number, number] {
+  return token ? token.window : [start ?? resolved.start, end ?? resolved.end];
 }
 
 /** An input whose response is paginated. */

@@ -8,7 +8,7 @@ import { type Window, resolveWindow } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
 import { JsonResponse } from '../http/json-response.js';
 import { ReadAudit } from '../observability/read-audit.js';
-import { type WindowCursor, endsInPast } from '../pagination/page-cursor.js';
+import { type WindowCursor, endsInPast, getTokenWindow } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
@@ -129,7 +129,7 @@ export class RequestLogsService {
   ) {
     const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
     return this.tokens.signNext(fingerprint, scope, {
-      window: [window.start, window.end],
+      window: getTokenWindow(cursor, window),
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [Date.parse(timestamp), request_uuid],
     });

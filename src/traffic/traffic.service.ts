@@ -5,7 +5,7 @@ import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { JsonResponse } from '../http/json-response.js';
-import type { WindowCursor } from '../pagination/page-cursor.js';
+import { type WindowCursor, getTokenWindow } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
@@ -38,7 +38,7 @@ export class TrafficService {
     const isPast = (bounds.at(-1) ?? Infinity) * 1000 <= cursor.now;
     if (rows.length <= limit || !last) return new JsonResponse(framePage(records, undefined), isPast);
     const token = await this.tokens.signNext(input.fingerprint, scope, {
-      window: [window.start, window.end],
+      window: getTokenWindow(cursor, window),
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
     });

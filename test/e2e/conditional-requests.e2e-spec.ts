@@ -1,5 +1,6 @@
 import * as zlib from 'node:zlib';
 import { TestApp } from '../setup/app.js';
+import { holdClock, releaseClock } from '../setup/clock.js';
 import { type HttpResponse, conforms } from '../setup/conforms.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
@@ -25,6 +26,7 @@ beforeAll(async () => {
   uuid = records[0]!.request_uuid;
 });
 
+afterEach(releaseClock);
 afterAll(async () => {
   closeConnections();
   await app.stop();
@@ -59,6 +61,28 @@ describe('a read whose window lies in the past', () => {
     for (const name of repeated) expect([name, again.headers[name]]).toEqual([name, first.headers[name]]);
     expect(again.headers).not.toHaveProperty('content-type');
   });
+
+  it.each(['request-logs', 'traffic'])(
+    'has the same ETag later, also where the retention cuts the window and there is a next page: %s',
+    async (resource) => {
+      const older = await tenant.sibling();
+      await older.write({ timestamp: ONE_HOUR - 2 * HOUR_MS }, { timestamp: ONE_HOUR - HOUR_MS });
+      const past = `start=2000-01-01&end=${iso(ONE_HOUR)}`;
+      const get = (query: string) =>
+        sendRaw(app.url, `/v1/apps/${older.appId}/${resource}?${query}`, {
+          headers: { 'Api-Key': older.key },
+        });
+      const now = holdClock();
+      const first = await get(`${past}&limit=1`);
+      const { next_token } = JSON.parse(first.text) as { next_token: string };
+      const last = await get(`next_token=${next_token}`);
+      holdClock(now + 1_000);
+      const again = await get(`${past}&limit=1`);
+      expect([again.status, again.text]).toEqual([200, first.text]);
+      expect(tagOf(again)).toBe(tagOf(first));
+      expect(tagOf(await get(`next_token=${next_token}`))).toBe(tagOf(last));
+    },
+  );
 
   it('has another ETag once late data arrived in it', async () => {
     const late = await tenant.sibling();
