@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { AggregationTemporality } from '../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import {
+  AggregationTemporality,
+  DataPointFlags,
+} from '../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import { eventually } from '../setup/eventually.js';
 import { Client, TestService } from './setup/collector.js';
 import {
@@ -149,6 +152,27 @@ describe('requests counted by the metric of their durations', () => {
     await sender.deliver('metrics', metrics([metric]));
     expect(await total()).toBe(3);
   });
+
+  it.each(['histogram', 'exponentialHistogram'] as const)(
+    'passes over points of a cumulative %s that have no recorded value, as when a stream pauses',
+    async (kind) => {
+      const startTimeUnixNano = nanosecondsAgo(120_000);
+      const send = (count: bigint, end: number, flags = 0) => {
+        const times = { startTimeUnixNano, timeUnixNano: nanosecondsAgo(end) };
+        const point = { ...times, attributes: attributes(OK), count, sum: 1, flags };
+        const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
+        const data = { case: kind, value } as const;
+        return sender.deliver(
+          'metrics',
+          metrics([{ name: 'http.server.request.duration', unit: 's', data }]),
+        );
+      };
+      await send(100n, 50_000);
+      await send(0n, 40_000, DataPointFlags.NO_RECORDED_VALUE_MASK);
+      await send(103n, 30_000);
+      expect(await total()).toBe(103);
+    },
+  );
 
   it('keeps the buckets of a cumulative stream in their bins when its extremes change', async () => {
     const startTimeUnixNano = nanosecondsAgo(120_000);

@@ -10,6 +10,7 @@ import { toMilliseconds } from './encoding.js';
 import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import {
   AggregationTemporality,
+  DataPointFlags,
   type Metric,
   type NumberDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
@@ -86,6 +87,7 @@ interface Measured extends Source {
 
 function addPoint(message: Message, measured: Measured): void {
   const { point, measure, unit, isCumulative, scope, name, now, retention } = measured;
+  if (!hasValue(point)) return;
   const fault = findFault(point);
   if (fault !== undefined) {
     message.rejected.add(`data_points[].${fault}`);
@@ -129,6 +131,11 @@ function addPoint(message: Message, measured: Measured): void {
   message.points.push(record);
 }
 
+/** Whether a point has a value: one without only says that its stream pauses or has ended. */
+function hasValue({ flags }: { flags: number }): boolean {
+  return (flags & DataPointFlags.NO_RECORDED_VALUE_MASK) === 0;
+}
+
 /**
  * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a minute before the end. A
  * cumulative stream may have begun days ago.
@@ -145,7 +152,7 @@ function readSum({ sum = 0 }: HistogramPoint, unit: number): number {
 /** Adds the CPU time or memory of the process. */
 function addGauge(message: Message, name: string, points: readonly NumberDataPoint[]): void {
   const { report } = message;
-  const { value } = points.at(-1)?.value ?? {};
+  const { value } = points.findLast(hasValue)?.value ?? {};
   const number = Number(value ?? NaN);
   if (!report || !Number.isFinite(number) || number < 0) return;
   if (name === 'process.cpu.utilization') report.cpu_percent = Math.min(number * 100, 1e6);

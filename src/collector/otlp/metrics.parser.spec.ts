@@ -1,0 +1,63 @@
+import { type MessageInitShape, create } from '@bufbuild/protobuf';
+import type { Message } from '../message.js';
+import {
+  type ExportMetricsServiceRequest,
+  ExportMetricsServiceRequestSchema,
+} from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import {
+  AggregationTemporality,
+  DataPointFlags,
+  type MetricSchema,
+} from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { parseMetrics } from './metrics.parser.js';
+
+const NOW = Date.UTC(2026, 10, 22, 12);
+const NOW_NS = BigInt(NOW) * 1_000_000n;
+const FLAGGED = DataPointFlags.NO_RECORDED_VALUE_MASK;
+const DURATION = 'http.server.request.duration';
+
+type MetricInit = Exclude<MessageInitShape<typeof MetricSchema>, { $typeName: string }>;
+
+const text = (value: string) => ({ value: { case: 'stringValue' as const, value } });
+
+const POINT = {
+  startTimeUnixNano: NOW_NS - 60_000_000_000n,
+  timeUnixNano: NOW_NS,
+  attributes: [{ key: 'http.request.method', value: text('GET') }],
+  count: 3n,
+};
+
+/** The message of metrics of one process. */
+function parse(metrics: MetricInit[]): Message {
+  const request = create(ExportMetricsServiceRequestSchema, {
+    resourceMetrics: [{ scopeMetrics: [{ metrics }] }],
+  });
+  return parseOne(request);
+}
+
+function parseOne(request: ExportMetricsServiceRequest): Message {
+  const context = { digest: 'x', env: undefined, now: NOW, expansion: { left: 0 } };
+  return parseMetrics(request, context)[0]!;
+}
+
+function histogram(dataPoints: object[], { name = DURATION, unit = 's' } = {}): MetricInit {
+  const value = { aggregationTemporality: AggregationTemporality.DELTA, dataPoints };
+  return { name, unit, data: { case: 'histogram', value } };
+}
+
+describe('points without a recorded value', () => {
+  it('are neither counted nor rejected', () => {
+    const message = parse([histogram([{ ...POINT, flags: FLAGGED, count: 0n, attributes: [] }, POINT])]);
+    expect(message.points).toMatchObject([{ count: 3 }]);
+    expect(message.rejected.count).toBe(0);
+  });
+
+  it('do not report the resources of the process', () => {
+    const value = { case: 'asDouble' as const, value: 0 };
+    const dataPoints = [{ value: { ...value, value: 0.5 } }, { value, flags: FLAGGED }];
+    const message = parse([
+      { name: 'process.cpu.utilization', data: { case: 'gauge', value: { dataPoints } } },
+    ]);
+    expect(message.report?.cpu_percent).toBe(50);
+  });
+});
