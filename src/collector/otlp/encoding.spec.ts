@@ -70,6 +70,23 @@ describe('integers of a body in JSON', () => {
   });
 });
 
+describe('faults of a body in JSON', () => {
+  const fieldOf = (name: string) =>
+    `body: cannot decode field opentelemetry.proto.trace.v1.${name} from JSON`;
+
+  it.each([
+    ['"startTimeUnixNano":"Bearer hunter2"', fieldOf('Span.start_time_unix_nano')],
+    ['"flags":"hunter2"', fieldOf('Span.flags')],
+    ['"kind":{"hunter2":1}', 'body: cannot decode enum opentelemetry.proto.trace.v1.Span.SpanKind from JSON'],
+    ['"status":"hunter2"', 'body: cannot decode message opentelemetry.proto.trace.v1.Status from JSON'],
+    ['"events":"hunter2"', fieldOf('Span.events')],
+    ['"name":["hunter2"]', fieldOf('Span.name')],
+    ['"traceId":"hunter2","name":hunter2', 'body: must be valid JSON'],
+  ])('name the field, never the value: %s', (members, message) => {
+    expect(() => decodeSpan(members)).toThrow(new Error(message));
+  });
+});
+
 function decodeSpan(members: string) {
   const text = `{"resourceSpans":[{"scopeSpans":[{"spans":[{${members}}]}]}]}`;
   const { resourceSpans } = decode(ExportTraceServiceRequestSchema, Buffer.from(text), 'json');

@@ -93,10 +93,13 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): Mess
     return fromJson(schema, json, { ignoreUnknownFields: true });
   } catch (error) {
     if (error instanceof RangeError) throw new InvalidRecordError('body: nested too deeply');
-    throw new InvalidRecordError(
-      `body: ${error instanceof Error ? error.message.slice(0, 500) : 'cannot be decoded'}`,
-    );
+    throw new InvalidRecordError(`body: ${findFieldFault(error) ?? 'cannot be decoded'}`);
   }
+}
+
+/** What the decoder of JSON says of the field; the value, which follows, may be a secret and would be logged. */
+function findFieldFault(error: unknown): string | undefined {
+  return error instanceof Error ? /^cannot decode [\w. ]+ from JSON/.exec(error.message)?.[0] : undefined;
 }
 
 /**
