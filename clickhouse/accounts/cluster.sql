@@ -29,6 +29,7 @@ GRANT SELECT, INSERT ON ingest_batches_v1_local TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1_local TO request_analytics_collector;
+GRANT SELECT (app_id, start_time_ns, trace_id, span_id) ON spans_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
 GRANT SELECT ON request_bins_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;

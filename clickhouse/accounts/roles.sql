@@ -64,6 +64,7 @@ GRANT SELECT, INSERT ON ingest_batches_v1 TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, start_time_ns, trace_id, span_id) ON spans_v1 TO request_analytics_collector;
 -- The landing tables keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT ON request_bins TO request_analytics_collector;

@@ -1,4 +1,5 @@
 import type { Measure } from '../ingestion/bins.js';
+import type { SpanKey } from '../ingestion/known-requests.js';
 import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
@@ -70,8 +71,10 @@ export interface LogMessage {
 
 /** The count of a request by its span; counted only if the instance sends no metric of its requests. */
 export interface SpanCount extends CountRecord {
-  /** Of the logged request, so that the same span in another message is not counted again; null if it is not logged. */
-  request_uuid: string | null;
+  /** So that the same span in another message is not counted again. */
+  request_uuid: string;
+  /** The span of a request that is excluded from logs; null if it is logged. */
+  unlogged_span: SpanKey | null;
 }
 
 /** A data point of a metric of requests: of an interval, or cumulative since the start of its stream. */

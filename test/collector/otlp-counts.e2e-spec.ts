@@ -396,6 +396,25 @@ describe('requests that are in spans and in a metric', () => {
     expect(await total()).toBe(4);
   });
 
+  it('counts a health check once, however often its span occurs', async () => {
+    const instance = of();
+    const check = serverSpan({ 'http.route': '/healthz', 'url.path': '/healthz' });
+    const another = serverSpan(
+      { 'http.route': '/healthz', 'url.path': '/healthz' },
+      { startTimeUnixNano: check.startTimeUnixNano! },
+    );
+    await sender.deliver('traces', traces([check, check], { of: instance }));
+    await Promise.all([
+      sender.deliver('traces', traces([check, serverSpan()], { of: instance })),
+      sender.deliver('traces', traces([serverSpan(), check], { of: of() })),
+    ]);
+    await sender.deliver('traces', traces([another, check], { of: instance }));
+    await eventually(async () => (await total()) >= 4, 20_000);
+    await sender.deliver('traces', traces([check, serverSpan()], { of: instance }));
+    expect(await total()).toBe(5);
+    expect((await client.tenant.logs()).data).toHaveLength(3);
+  });
+
   it('counts spans alone when several instances have more of them than one batch takes', async () => {
     const MINUTES = 7_000;
     for (const instance of ['one', 'two', 'three']) {

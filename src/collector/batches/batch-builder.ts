@@ -28,10 +28,11 @@ export interface AppMessage extends MessageKey {
   message: Message;
 }
 
-/** A logged request with its identity, and the message that it came in. */
-interface LoggedRequest extends RequestKey {
+/** A request with its identity, and the message that it came in. */
+interface MessageRequest extends RequestKey {
   message: Message;
-  record: RequestRecord;
+  /** Null if it is excluded from logs. */
+  record: RequestRecord | null;
 }
 
 /** The landing tables in the order of insertion; their rows are of all apps. */
@@ -53,7 +54,7 @@ export class BatchBuilder {
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
-    const unknown = groupByApp(await this.known.filterUnknown(loggedRequestsIn(messages)));
+    const unknown = groupByApp(await this.known.filterUnknown(requestsIn(messages)));
     const rows = noRows();
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
@@ -91,17 +92,18 @@ export class BatchBuilder {
     rows: RowsByTable,
     appId: number,
     own: readonly AppMessage[],
-    requests: readonly LoggedRequest[],
+    requests: readonly MessageRequest[],
   ): Promise<void> {
     const messages = own.map(({ message }) => message);
     // Names first: counts refer to consumers by identifier only.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
     const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
+    const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
     const named = await this.resolve(appId, names);
     for (const { record, ids } of await this.resolve(appId, counts))
       rows.request_counts.push(toCountRow(appId, record, ids));
-    for (const { record, ids } of await this.resolve(appId, requests))
+    for (const { record, ids } of await this.resolve(appId, logged))
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
     for (const { record, ids } of await this.resolve(appId, errors))
       rows.reported_errors.push(errorRow(appId, record, ids));
@@ -121,14 +123,11 @@ export class BatchBuilder {
     rows: RowsByTable,
     appId: number,
     messages: readonly Message[],
-    requests: readonly LoggedRequest[],
+    requests: readonly MessageRequest[],
   ): Promise<void> {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
-    const isNew = (request_uuid: string | null, message: Message) => {
-      if (request_uuid === null) return true;
-      if (unseen.get(request_uuid) !== message) return false;
-      return unseen.delete(request_uuid);
-    };
+    const isNew = (request_uuid: string, message: Message) =>
+      unseen.get(request_uuid) === message && unseen.delete(request_uuid);
     const spans = messages.flatMap((message) =>
       message.spanCounts
         .filter(({ request_uuid }) => isNew(request_uuid, message))
@@ -167,11 +166,17 @@ export class BatchBuilder {
   }
 }
 
-/** The logged requests of messages. */
-export function loggedRequestsIn(messages: readonly AppMessage[]): LoggedRequest[] {
-  return messages.flatMap(({ app_id, message }) =>
-    message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
-  );
+/** The requests of messages that have an identity: logged ones, and those of spans. */
+export function requestsIn(messages: readonly AppMessage[]): MessageRequest[] {
+  return messages.flatMap(({ app_id, message }) => [
+    ...message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
+    ...message.spanCounts
+      .filter(({ unlogged_span }) => unlogged_span !== null)
+      .map(({ request_uuid, unlogged_span }) => ({
+        ...{ app_id, request_uuid, unlogged_span, message },
+        record: null,
+      })),
+  ]);
 }
 
 function noRows(): RowsByTable {

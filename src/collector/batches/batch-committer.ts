@@ -6,7 +6,7 @@ import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '
 import { requestKey } from '../../ingestion/known-requests.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
 import type { Telemetry } from '../../observability/telemetry.js';
-import { type AppMessage, type BatchBuilder, loggedRequestsIn } from './batch-builder.js';
+import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
 import type { DueInstances, InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
@@ -127,7 +127,7 @@ export class BatchCommitter {
     await this.resolveInDoubt();
     const { unseen, refused } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
-      const keys = [...new Set([...loggedRequestsIn(unseen).map(requestKey), ...instanceKeysIn(unseen)])];
+      const keys = [...new Set([...requestsIn(unseen).map(requestKey), ...instanceKeysIn(unseen)])];
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
         await this.write(await this.builder.build(unseen));
       });

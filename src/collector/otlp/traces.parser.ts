@@ -192,7 +192,8 @@ function addRequest(message: Message, span: Span, record: SpanRecord, expansion:
   if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
   if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
   message.spanCounts.push({
-    request_uuid: excluded_from_logs ? null : request.request_uuid,
+    request_uuid: request.request_uuid,
+    unlogged_span: excluded_from_logs ? record : null,
     timestamp,
     env,
     consumer,
