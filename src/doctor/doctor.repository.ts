@@ -33,7 +33,7 @@ SELECT count() AS late, toString(min(created)) AS since FROM (
 )`;
 const LATE_SPANS = `
 SELECT uniqExact(p.app_id, p.instance_uuid) AS late, toString(min(p.received_at)) AS since FROM pending_counts_v1 AS p
-WHERE p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_SECONDS}
+WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_SECONDS}
   AND (p.app_id, p.instance_uuid) NOT IN (SELECT app_id, instance_uuid FROM counted_instances_v1)`;
 
 /**

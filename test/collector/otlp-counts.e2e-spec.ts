@@ -235,6 +235,23 @@ describe('requests counted by the metric of their durations', () => {
     expect(Math.abs(row!.response_time_p50! - 200)).toBeLessThan(5);
   });
 
+  it('counts sizes that arrive before the durations of their instance', async () => {
+    const size = (sum: number, temporality = DELTA, end = 0) => {
+      const metric = duration([200n, 0n, 0n, 0n], { temporality, end });
+      Object.assign(metric.data.value.dataPoints[0]!, { sum });
+      return { ...metric, name: 'http.server.request.body.size', unit: 'By' };
+    };
+    await sender.deliver('metrics', metrics([size(900)]));
+    const times = { temporality: CUMULATIVE, end: 30_000 };
+    const stream = size(50, CUMULATIVE, 40_000);
+    await sender.deliver('metrics', metrics([stream]));
+    expect(await counted()).toEqual([]);
+    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n], times)]));
+    expect(await counted()).toMatchObject([{ requests: 3, bytes_received: 950 }]);
+    await sender.deliver('metrics', metrics([duration([4n, 0n, 0n, 0n])]));
+    expect(await counted()).toMatchObject([{ requests: 7, bytes_received: 950 }]);
+  });
+
   it.each([
     ['bounds that do not increase', { explicitBounds: [0.1, 0.1, 1] }],
     ['bounds that are no numbers', { explicitBounds: [0.1, NaN, 1] }],
@@ -394,6 +411,19 @@ describe('requests that are in spans and in a metric', () => {
     await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: instance }));
     await sender.deliver('traces', traces([serverSpan()], { of: instance }));
     expect(await total()).toBe(4);
+  });
+
+  it('counts the sizes of an instance only if its metric counts, however late its durations begin', async () => {
+    const [one, two] = [of(), of()];
+    const size = { ...duration([0n, 0n, 0n, 3n]), name: 'http.server.request.body.size', unit: 'By' };
+    Object.assign(size.data.value.dataPoints[0]!, { sum: 900 });
+    for (const instance of [one, two]) await sender.deliver('metrics', metrics([size], { of: instance }));
+    const span = serverSpan({ 'http.request.body.size': 7 });
+    await sender.deliver('traces', traces([span], { of: two }));
+    await eventually(async () => (await total()) === 1, 20_000);
+    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n])], { of: one }));
+    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n]), size], { of: two }));
+    expect(await counted()).toMatchObject([{ requests: 4, bytes_received: 907 }]);
   });
 
   it('counts a health check once, however often its span occurs', async () => {

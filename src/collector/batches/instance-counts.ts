@@ -63,6 +63,8 @@ const MAX_CACHED_DECISIONS = 100_000;
 const MAX_DUE = 1_000;
 /** Pending rows that are counted in one batch, unless one instance has more. */
 const MAX_PENDING_ROWS = 20_000;
+/** Pending rows of sizes that are counted when instances send their first durations; older ones are not counted. */
+const MAX_PENDING_SIZES = 100_000;
 /** Errors beyond this say no more. */
 const MAX_ERROR = 1_000_000;
 
@@ -71,13 +73,16 @@ const DECISIONS = `
 SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
+/** Rows without requests are of sizes, others of spans. */
 const PENDING = `
 SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
 WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
+const PENDING_SPANS = `${PENDING} AND requests > 0`;
+const PENDING_SIZES = `${PENDING} AND requests = 0 ORDER BY received_at DESC LIMIT {limit:UInt32}`;
 const DUE = `
 SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid, count() AS pending FROM pending_counts_v1 AS p
-WHERE (p.app_id, p.instance_uuid) GLOBAL NOT IN (
+WHERE p.requests > 0 AND (p.app_id, p.instance_uuid) GLOBAL NOT IN (
   SELECT app_id, instance_uuid FROM counted_instances_v1
   WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
 )
@@ -95,7 +100,7 @@ GROUP BY s.stream`;
 /**
  * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of them. The decision is
  * made once and stored: by the metric, which is complete, as soon as the instance sends one; by spans if no metric arrives
- * within the delay. Until then the counts of its spans are pending in the store.
+ * within the delay. Until then the counts of its spans are pending in the store, and its sizes, which count if the metric does.
  *
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
@@ -122,16 +127,29 @@ export class InstanceCounts {
       counted.set(instance, by);
       rows.counted_instances_v1.push(decisionRow(appId, instance, by));
     };
-    for (const { instance, record } of points) if (record.measure === 'time') decide(instance, 'metric');
+    const times = points.filter(({ record }) => record.measure === 'time').map(({ instance }) => instance);
+    const started = [...new Set(times)].filter((instance) => !counted.has(instance));
+    for (const instance of started) decide(instance, 'metric');
     if (this.delayMs === 0) for (const { instance } of spans) decide(instance, 'spans');
     const received_at = dateTime64(Date.now());
-    const countedBy = (by: CountedBy | undefined) =>
-      spans.filter(({ instance }) => counted.get(instance) === by);
-    for (const { row } of sumUp(appId, countedBy('spans'))) rows.request_counts.push(row);
-    for (const { instance, row } of sumUp(appId, countedBy(undefined)))
-      rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
-    const byMetric = points.filter(({ instance }) => counted.get(instance) === 'metric');
-    await this.countPoints(appId, byMetric, rows);
+    const add = (instance: string, row: CountRow) => {
+      if (counted.has(instance)) rows.request_counts.push(row);
+      else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
+    };
+    const notBy = (by: CountedBy) => (one: { instance: string }) => counted.get(one.instance) !== by;
+    for (const { instance, row } of sumUp(appId, spans.filter(notBy('metric')))) add(instance, row);
+    for (const row of await this.findPendingSizes(appId, started)) rows.request_counts.push(row);
+    await this.countPoints(appId, points.filter(notBy('spans')), rows, add);
+  }
+
+  /** Sizes of instances whose first durations arrive: an OpenTelemetry Collector may split what an SDK exports at once. */
+  private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<CountRow[]> {
+    const found: CountRow[] = [];
+    for (const some of chunkForLookup(instances)) {
+      const params = { app_id, instances: some, limit: MAX_PENDING_SIZES };
+      found.push(...(await this.store.rows<CountRow>('instances.pending_sizes', PENDING_SIZES, params)));
+    }
+    return found;
   }
 
   /** Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch. */
@@ -158,7 +176,7 @@ export class InstanceCounts {
     const counted = await this.findDecisions(app_id, instances);
     const undecided = instances.filter((instance) => !counted.has(instance));
     for (const some of chunkForLookup(undecided)) {
-      const pending = await this.store.rows<CountRow>('instances.pending', PENDING, {
+      const pending = await this.store.rows<CountRow>('instances.pending', PENDING_SPANS, {
         app_id,
         instances: some,
       });
@@ -195,6 +213,7 @@ export class InstanceCounts {
     appId: number,
     points: readonly OfInstance<MetricPoint>[],
     rows: InstanceRows,
+    add: (instance: string, row: CountRow) => void,
   ): Promise<void> {
     const streams = [...new Set(points.map(({ record }) => record.stream).filter((one) => one !== null))];
     const last = new Map<string, StreamRow>();
@@ -206,7 +225,9 @@ export class InstanceCounts {
         last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
     const changed = new Map<string, StreamRow>();
     const accuracy: AccuracyRow[] = [];
-    for (const { record, ids } of points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns))) {
+    for (const { instance, record, ids } of points.toSorted((a, b) =>
+      Number(a.record.time_ns - b.record.time_ns),
+    )) {
       const before = record.stream === null ? undefined : last.get(record.stream);
       if (before && BigInt(before.time_ns) >= record.time_ns) continue;
       const added = subtract(record, before);
@@ -220,7 +241,7 @@ export class InstanceCounts {
       }
       // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start time).
       if (added.count === 0 || record.starts_unknown) continue;
-      rows.request_counts.push(pointRow(appId, record, added, ids));
+      add(instance, pointRow(appId, record, added, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     }
     for (const row of changed.values()) rows.metric_streams_v1.push(row);
