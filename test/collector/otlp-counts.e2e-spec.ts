@@ -445,6 +445,31 @@ describe('requests that are in spans and in a metric', () => {
     expect((await client.tenant.logs()).data).toHaveLength(3);
   });
 
+  it.each([
+    ['without an instance ID', {}],
+    ['whose instance ID is a name', { 'service.instance.id': 'web-1' }],
+  ])(
+    'counts the spans of an environment though a process of another one %s sends the metric',
+    async (_, id) => {
+      const of = { attributes: attributes({ 'service.name': 'shop', ...id }) };
+      const deliver = (env: string, signal: 'traces' | 'metrics', body: Buffer) =>
+        sender.send(signal, body, { headers: { 'Apitally-Env': env } });
+      await deliver('v1', 'metrics', metrics([duration([5n, 0n, 0n, 0n])], { of }));
+      await deliver('prod', 'traces', traces([serverSpan(), serverSpan(), serverSpan()], { of }));
+      await deliver('v1', 'traces', traces([serverSpan()], { of }));
+      await eventually(async () => (await total()) === 8, 20_000);
+    },
+  );
+
+  it('counts a process by its metric alone when its instance ID is a UUID, whatever the environments', async () => {
+    const of = resource({ 'service.instance.id': randomUUID() });
+    const headers = { 'Apitally-Env': 'v1' };
+    await sender.send('metrics', metrics([duration([5n, 0n, 0n, 0n])], { of }), { headers });
+    await sender.deliver('traces', traces([serverSpan()], { of }));
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    expect(await total()).toBe(5);
+  });
+
   it('counts spans alone when several instances have more of them than one batch takes', async () => {
     const MINUTES = 7_000;
     for (const instance of ['one', 'two', 'three']) {

@@ -32,7 +32,7 @@ export class OriginMessages {
   find(resource: Resource | undefined): Message {
     const attributes = new Attributes(resource?.attributes ?? []);
     const env = this.context.env ?? findEnv(attributes);
-    const instance = findInstance(attributes);
+    const instance = findInstance(attributes, env);
     const key = `${env}/${instance}`;
     let message = this.messages.get(key);
     if (!message) {
@@ -71,12 +71,17 @@ function findEnv(attributes: Attributes): string {
   );
 }
 
-/** The UUID of the sending process: its instance ID, or a hash of the attributes that identify it. */
-function findInstance(attributes: Attributes): string {
+/**
+ * The UUID of the sending process: its instance ID, or a hash of what identifies it in its environment. Processes of two
+ * environments often have the same name, or no name and the same attributes.
+ */
+function findInstance(attributes: Attributes, env: string): string {
   const id = attributes.findText('service.instance.id');
-  if (id === undefined) return hashUuid(attributes.toKey());
-  const uuid = parseUuid(id);
+  const uuid = parseUuid(id ?? '');
   if (typeof uuid === 'string') return uuid;
   const service = ['service.namespace', 'service.name'].map((key) => attributes.findText(key) ?? '');
-  return hashUuid(JSON.stringify([...service, id]));
+  const identity = id === undefined ? attributes.toKey() : JSON.stringify([...service, id]);
+  // Left out where the attributes say the same, or nothing does: those that are stored were without it.
+  const implied = id === undefined ? findEnv(attributes) : DEFAULT_ENV;
+  return hashUuid(env === implied ? identity : `${identity}\n${env}`);
 }
