@@ -9,7 +9,7 @@ import { refusePipelined } from '../collector/pipelining.middleware.js';
 import { limitReceiveTime } from '../collector/receive-timeout.middleware.js';
 import { runEvery } from '../common/async/run-every.js';
 import { LocalCoordinator } from '../common/writer-coordinator.js';
-import { Config } from '../config/config.js';
+import { Config, ConfigError } from '../config/config.js';
 import { HttpAdapter } from '../http/http.adapter.js';
 import { listen } from '../http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
@@ -104,6 +104,9 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
 /** Runs the read API and the collector in one process, because only one process can use the embedded engine. */
 export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
+  // Elsewhere they may be equal: processes of their own may have addresses of their own.
+  if (config.port === config.collector.port)
+    throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
   useCountryDatabase(config);
   const server = await startServer(logs);
   try {

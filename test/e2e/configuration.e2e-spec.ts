@@ -333,6 +333,16 @@ describeEmbedded('a process with a wrong configuration', () => {
     other.close();
   });
 
+  it('ends with 78 and one line when one process is to serve the API and the collector on one port', async () => {
+    const port = String(await freePort());
+    const { code, out, err } = await run('serve --collector', { PORT: port, COLLECTOR_PORT: port });
+    expect([code, out, err]).toEqual([
+      78,
+      [],
+      ['Invalid configuration. COLLECTOR_PORT: must be another port than PORT'],
+    ]);
+  });
+
   it('says which variable names a directory that cannot be one', async () => {
     const file = join(place, 'file');
     writeFileSync(file, '');
