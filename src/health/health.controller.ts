@@ -13,6 +13,9 @@ const REDIS = { redis: 'ok', fallback: 'unavailable', memory: 'not configured' }
   string
 >;
 
+/** Counts nothing. */
+const PROBE_KEY = 'health';
+
 /**
  * Liveness and readiness for orchestrators and operators. Needs no key, and shows no host, account or secret.
  */
@@ -34,13 +37,15 @@ export class HealthController {
   }
 
   /**
-   * 200 if the store responds, else 503. A `degraded` service is still ready: Redis (which is not probed here) is unavailable
-   * and the process counts alone, or the last check found damage of the store.
+   * 200 if the store responds, else 503. A `degraded` service is still ready: Redis is unavailable and the process counts
+   * alone, or the last check found damage of the store.
    */
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready() {
-    if (!(await this.store.ping())) throw serviceUnavailable();
+    // Without the second, the counter would learn that Redis is away only from the next request.
+    const [isReady] = await Promise.all([this.store.ping(), this.counter.peek(PROBE_KEY)]);
+    if (!isReady) throw serviceUnavailable();
     const redis = REDIS[this.counter.state];
     return {
       ...this.live(),
