@@ -1,9 +1,15 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
 import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
+
+/** A server that starts has the data directory some seconds before its socket. */
+const WAIT_MS = 10_000;
+const RETRY_MS = 250;
 
 /** The store of a command. */
 interface CommandStore {
@@ -15,7 +21,8 @@ interface CommandStore {
 
 /**
  * Runs a command on the store and closes it. If a server has the data directory open, the command reaches the store through its
- * socket; otherwise it opens the directory itself and migrates it first, as a server does.
+ * socket; otherwise it opens the directory itself and migrates it first, as a server does. If another process has the directory
+ * and no socket, it tries again for some seconds.
  */
 export async function withStore<Result>(
   command: (store: ClickHouse, shared: Omit<CommandStore, 'store'>) => Promise<Result>,
@@ -40,12 +47,20 @@ async function open(config: Config): Promise<CommandStore> {
     const store = await ClickHouse.open(config);
     return { store, coordinator: redis ?? new LocalCoordinator(), isShared: redis !== null };
   }
-  const connection = await SocketConnection.connect(config.dataDir);
-  if (!connection)
-    return { store: await ClickHouse.open(config), coordinator: new LocalCoordinator(), isShared: false };
-  return {
-    store: ClickHouse.openSocket(config, connection),
-    coordinator: connection.coordinator,
-    isShared: true,
-  };
+  const giveUpAt = performance.now() + WAIT_MS;
+  for (;;) {
+    const connection = await SocketConnection.connect(config.dataDir);
+    if (connection)
+      return {
+        store: ClickHouse.openSocket(config, connection),
+        coordinator: connection.coordinator,
+        isShared: true,
+      };
+    try {
+      return { store: await ClickHouse.open(config), coordinator: new LocalCoordinator(), isShared: false };
+    } catch (error) {
+      if (!(error instanceof DataDirectoryInUse) || performance.now() > giveUpAt) throw error;
+    }
+    await pause(RETRY_MS);
+  }
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { findLockOwner } from '../../src/clickhouse/embedded/data-directory.js';
 import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
 import { Config } from '../../src/config/config.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
@@ -234,6 +235,22 @@ describeEmbedded('commands while a server has the data directory open', () => {
     expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('is in use by another process')]);
     await other.stop();
     rmSync(long, { recursive: true });
+  });
+
+  it('waits for a server that starts, which has the directory before its socket', async () => {
+    const other = dataDirectory();
+    const starting = await ProductProcess.begin(['serve'], other.env);
+    await eventually(() => findLockOwner(other.env.DATA_DIR!) !== undefined, 60_000, 1);
+    starting.signal('SIGSTOP');
+    expect(existsSync(join(other.env.DATA_DIR!, 'store.sock'))).toBe(false);
+    const command = ProductProcess.run(['team', 'list'], other.env);
+    // Longer than a command takes that does not wait.
+    await pause(3_000);
+    starting.signal('SIGCONT');
+    const { code, err } = await command;
+    expect([code, err.filter((line) => line.startsWith('error'))]).toEqual([0, []]);
+    await starting.stop();
+    other.remove();
   });
 
   it('refuses to reach a server of another version', async () => {
