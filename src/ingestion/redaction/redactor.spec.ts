@@ -45,6 +45,11 @@ describe('Redactor', () => {
       '/v1/token:verify?author=ann&tokens=5&max_tokens=9',
       '/v1/token:verify?author=ann&tokens=5&max_tokens=9',
     ],
+    [
+      '/a?pass=s3cr&pw=s3cr&otpCode=123456&totp=123456',
+      '/a?pass=******&pw=******&otpCode=******&totp=******',
+    ],
+    ['/a?tokens=s3crs3cr&cache_key=x&compass=n', '/a?tokens=******&cache_key=x&compass=n'],
     ['/a?x=1&token=&y=2', '/a?x=1&token=&y=2'],
   ])('masks the secrets of the URL %s', (url, expected) => {
     expect(redactor.redactUrl(url)).toBe(expected);
@@ -61,8 +66,31 @@ describe('Redactor', () => {
     ['authorization', '', ''],
     ['user-agent', 'Mozilla/5.0 (X11; Linux x86_64)', 'Mozilla/5.0 (X11; Linux x86_64)'],
     ['idempotency-key', '7f3', '7f3'],
+    ['x-ratelimit-limit-tokens', '150000', '150000'],
+    ['x-ratelimit-reset-tokens', '6m0s', '6m0s'],
   ])('masks the secrets of the header %s: %s', (name, value, expected) => {
     expect(redactHeader(name, value)).toBe(expected);
+  });
+
+  it.each([
+    'X-Functions-Key',
+    'Ocp-Apim-Subscription-Key',
+    'X-Auth-Key',
+    'DD-APPLICATION-KEY',
+    'Php-Auth-Pw',
+  ])('masks the header %s', (name) => {
+    expect(redactHeader(name, 's3cr')).toBe('******');
+  });
+
+  it.each([
+    'X-Idempotency-Key',
+    'Sec-WebSocket-Key',
+    'sec-websocket-key1',
+    'Surrogate-Key',
+    'Cache-Key',
+    'x-cache-key',
+  ])('keeps the header %s', (name) => {
+    expect(redactHeader(name, '7f3')).toBe('7f3');
   });
 
   it.each([
@@ -96,6 +124,7 @@ describe('Redactor', () => {
     ],
     ['Key ("apiKey")=(s3cr', 'Key ("apiKey")=(******'],
     ['password := "s3cr", x := 1', 'password := "******", x := 1'],
+    ['Ocp-Apim-Subscription-Key: s3cr', 'Ocp-Apim-Subscription-Key: ******'],
     ['password:=s3cr', 'password:=******'],
     ['os.environ["API_KEY"] = "s3cr"', 'os.environ["API_KEY"] = "******"'],
     ['AnyHashable("password"): "two words"', 'AnyHashable("password"): "******"'],
@@ -113,6 +142,7 @@ describe('Redactor', () => {
     'order 4111111111111112, 1735689600050000001, 0.4111111111111111, 2026-11-22',
     'id 5500e840-0e29-41d4-a716-446655440000 and +49 30 1234 5678 9012',
     'token=null, secret=undefined',
+    'used tokens: 512, max_tokens=4096',
     'GET /v1/token:verify 200',
     'usage: login <password> [options] </b>',
     'Key (email, id)=(a@b, 7) already exists.',
@@ -131,6 +161,16 @@ describe('Redactor', () => {
     ).toBe(
       '{ "user" : {"passWord":"******","name":"Ann \\u00e9"},\n"list":[{"access_token":"******"},1.0,1e3], "p\\u0061ssword":"******", ' +
         '"secrets":{"a":["******","******",true,null,""]},"text":"{\\"api_key\\":\\"******\\"}", "password":null }',
+    );
+  });
+
+  it('masks members called tokens, but no counts and no parts of a text', () => {
+    expect(
+      redactBody(
+        '{"pass":"s3cr","tokens":["s3crs3cr"],"password_repeat":"s3cr","otp_code":123456,"key":"x","usage":{"total_tokens":512},"max_tokens":"9","stop_tokens":["end"]}',
+      ),
+    ).toBe(
+      '{"pass":"******","tokens":["******"],"password_repeat":"******","otp_code":"******","key":"x","usage":{"total_tokens":512},"max_tokens":"9","stop_tokens":["end"]}',
     );
   });
 
@@ -209,6 +249,11 @@ describe('Redactor', () => {
             'http.request.header.authorization': ['Bearer x'],
             'url.query': 'token=z&a=1',
             line: '"token": "z"',
+            'app.pass': 'z',
+            'http.request.header.x-functions-key': ['z'],
+            'http.request.header.idempotency-key': ['z'],
+            'messaging.kafka.message.key': 'z',
+            'gen_ai.usage.output_tokens': 12,
             n: 9007199254740993n,
           },
         },
@@ -224,7 +269,9 @@ describe('Redactor', () => {
     expect(captured_json).toContain('"name":"GET /a?token=******"');
     expect(captured_json).toContain('"start_time_ns":4111111111111111');
     expect(captured_json).toContain(
-      '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","line":"\\"token\\": \\"******\\"","n":9007199254740993}',
+      '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","line":"\\"token\\": \\"******\\"","app.pass":"******",' +
+        '"http.request.header.x-functions-key":["******"],"http.request.header.idempotency-key":["z"],' +
+        '"messaging.kafka.message.key":"z","gen_ai.usage.output_tokens":12,"n":9007199254740993}',
     );
   });
 

@@ -2,7 +2,7 @@ import type { RequestRecord } from '../request-record.js';
 import { type JsonPathStep, advancePaths } from './json-path.js';
 import { type ScalarRewriter, rewriteScalars } from './json-scalars.js';
 import { MASK } from './mask.js';
-import { NAME_HINTS, PARAMETER_WORDS, SecretNames, canonicalName } from './secret-names.js';
+import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName, isCount } from './secret-names.js';
 import {
   FORM_HINTS,
   SECRET_FORMS,
@@ -41,12 +41,16 @@ const ESCAPE_HINTS = ['\\\\u00[2-7]', '%[4-7][\\da-f]'];
 const JSON_BEGINNING = /^\s*[{["]/;
 /** Headers whose value is one URL, which may have spaces in the logs of servers. */
 const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
+/** `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags. */
+const HEADER_ATTRIBUTE = '.header.';
 /** JSON within strings of JSON. */
 const MAX_NESTED = 8;
 
 /** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
 interface BodyState {
   readonly isSecret: boolean;
+  /** The name that makes it a secret; empty if a path does. */
+  readonly name: string;
   readonly paths: ReadonlySet<JsonPathStep>;
 }
 
@@ -61,8 +65,8 @@ const HEADERS: CaptureState = { kind: 'headers' };
 const BODY: CaptureState = { kind: 'body' };
 const TEXT: CaptureState = { kind: 'text' };
 const OWN: CaptureState = { kind: 'own' };
-const PLAIN: BodyState = { isSecret: false, paths: NO_PATHS };
-const SECRET: BodyState = { isSecret: true, paths: NO_PATHS };
+const PLAIN: BodyState = { isSecret: false, name: '', paths: NO_PATHS };
+const SECRET: BodyState = { isSecret: true, name: '', paths: NO_PATHS };
 const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
 
 /**
@@ -79,6 +83,7 @@ export class Redactor {
   private readonly hints: RegExp;
   private readonly names: SecretNames;
   private readonly headers: SecretNames;
+  private readonly attributes: SecretNames;
   private readonly parameters: SecretNames;
   private readonly forms: ReadonlySet<SecretForm>;
   private readonly bodyRoot: BodyState;
@@ -87,10 +92,11 @@ export class Redactor {
   constructor(options: RedactionOptions | null) {
     const { headers, queryParameters, jsonPaths, forms, exceptions } = options ?? DEFAULT_REDACTION;
     this.names = new SecretNames([], exceptions);
-    this.headers = new SecretNames(headers, exceptions);
-    this.parameters = new SecretNames([...PARAMETER_WORDS, ...queryParameters], exceptions);
+    this.headers = new SecretNames(headers, exceptions, [KEY_WORD]);
+    this.attributes = new SecretNames(headers, exceptions);
+    this.parameters = new SecretNames(queryParameters, exceptions, [KEY_WORD]);
     this.forms = new Set(forms);
-    this.bodyRoot = { isSecret: false, paths: new Set(jsonPaths) };
+    this.bodyRoot = { isSecret: false, name: '', paths: new Set(jsonPaths) };
     const further = [...headers, ...queryParameters].map((name) =>
       canonicalName(name).replaceAll('_', '[^a-z0-9]*'),
     );
@@ -149,7 +155,7 @@ export class Redactor {
   }
 
   private redactHeader(name: string, value: string): string {
-    if (value !== '' && this.headers.has(name)) return MASK;
+    if (value !== '' && this.headers.has(name) && !isCount(name, value)) return MASK;
     return URL_HEADER.test(name) ? this.redactUrl(value) : this.redactText(value);
   }
 
@@ -170,23 +176,23 @@ export class Redactor {
     return {
       enter: (state, step) => this.enterBody(state, step),
       mayRewrite: (raw, { isSecret }) => isSecret || this.hints.test(raw),
-      rewriteString: (text, { isSecret }) =>
-        isSecret && text !== '' ? MASK : this.redactBody(text, PLAIN, depth + 1),
-      rewriteBare: (raw, { isSecret }) => this.redactBare(raw, isSecret),
+      rewriteString: (text, state) =>
+        isSecret(text, state) ? MASK : this.redactBody(text, PLAIN, depth + 1),
+      rewriteBare: (raw, state) => this.redactBare(raw, state),
     };
   }
 
-  private enterBody(state: BodyState, step: string | number): BodyState {
+  private enterBody(state: BodyState, step: string | number, names = this.names): BodyState {
     if (state.isSecret) return state;
-    if (typeof step === 'string' && this.names.has(step)) return SECRET;
     const paths = advancePaths(state.paths, step);
     if (paths === null) return SECRET;
-    return paths === state.paths ? state : { isSecret: false, paths };
+    if (typeof step === 'string' && names.has(step)) return { isSecret: true, name: step, paths: NO_PATHS };
+    return paths === state.paths ? state : { ...state, paths };
   }
 
-  private redactBare(raw: string, isSecret: boolean): string {
+  private redactBare(raw: string, state: BodyState): string {
     const isNumber = /^-?\d/.test(raw);
-    return isNumber && (isSecret || (this.forms.has('card') && isCard(raw))) ? `"${MASK}"` : raw;
+    return isNumber && (isSecret(raw, state) || (this.forms.has('card') && isCard(raw))) ? `"${MASK}"` : raw;
   }
 
   private readonly captureRewriter: ScalarRewriter<CaptureState> = {
@@ -204,11 +210,10 @@ export class Redactor {
       if (state.kind === 'body') return this.redactBody(text, this.bodyRoot, 0);
       if (state.kind === 'text') return this.redactText(text);
       if (state.kind !== 'attributes') return text;
-      return state.state.isSecret && text !== '' ? MASK : this.redactText(text);
+      return isSecret(text, state.state) ? MASK : this.redactText(text);
     },
     // Numbers of the service's own members are times and lengths.
-    rewriteBare: (raw, state) =>
-      state.kind === 'attributes' ? this.redactBare(raw, state.state.isSecret) : raw,
+    rewriteBare: (raw, state) => (state.kind === 'attributes' ? this.redactBare(raw, state.state) : raw),
   };
 
   private enterCapture(state: CaptureState, step: string | number): CaptureState {
@@ -225,8 +230,8 @@ export class Redactor {
       case 'text':
         return step === 'attributes' ? ATTRIBUTES : state;
       case 'attributes': {
-        const inner =
-          typeof step === 'string' && this.headers.has(step) ? SECRET : this.enterBody(state.state, step);
+        const isHeader = typeof step === 'string' && step.includes(HEADER_ATTRIBUTE);
+        const inner = this.enterBody(state.state, step, isHeader ? this.headers : this.attributes);
         return inner === state.state ? state : { kind: 'attributes', state: inner };
       }
       case 'body':
@@ -234,6 +239,10 @@ export class Redactor {
         return state;
     }
   }
+}
+
+function isSecret(text: string, state: BodyState): boolean {
+  return state.isSecret && text !== '' && !isCount(state.name, text);
 }
 
 /** A hint for what a path may lead to: its last name. */

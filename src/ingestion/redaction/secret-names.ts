@@ -8,10 +8,10 @@ const CREDENTIALS = [
   'pwd',
   'pass_?phrase',
   'pass_?code',
-  'password_?confirm(?:ation)?',
+  'password_?(?:confirm(?:ation)?|repeat|again|verify|hash|old|new)',
   'secrets?',
-  'token',
-  '(?:api|access|private|secret|signing|encryption|account|shared)_?keys?',
+  'tokens?',
+  '(?:api|access|private|secret|signing|encryption|account|shared|subscription|application|auth|functions|master)_?keys?',
   'authorization',
   'cookies?',
   'credentials?',
@@ -21,14 +21,35 @@ const CREDENTIALS = [
   'card_?number',
 ];
 /** The same for names that other names end with (`author`, `design`, `otp`): whole words. */
-const CREDENTIAL_WORDS = ['auth', 'bearer', 'sig', 'otp', 'sid', 'cvv', 'cvc', 'ccv', 'ssn'];
-/** A parameter of a URL alone: members of bodies are called so for other reasons. */
-export const PARAMETER_WORDS = ['key'];
+const CREDENTIAL_WORDS = [
+  'auth',
+  'bearer',
+  'sig',
+  't?otp(?:_?code)?',
+  'sid',
+  'cvv',
+  'cvc',
+  'ccv',
+  'ssn',
+  'pass',
+  'pw',
+];
+/**
+ * A header or a parameter of a URL alone: members of bodies are called so for other reasons. The keys that are left out find
+ * data, and open nothing.
+ */
+export const KEY_WORD =
+  '(?<!(?:^|_)(?:idempotency|idempotent|cache|surrogate|web_?socket|partition|routing|sort|dedup(?:lication)?|public|primary|foreign|object|message|ordering)_?)key';
+/** A name of counts and of parts of texts as well: `max_tokens`. */
+const PLURAL = /tokens\d*$/i;
+/** No token is shorter. */
+const MIN_PLURAL = 8;
 
 /** Part of every name or of the text beside it, in any case: what has none of them is no credential. */
 export const NAME_HINTS = [
   'pass',
-  'pwd',
+  // `pwd`, or `pw` as a word, before what stands between a name and its value: two characters alone would take longer.
+  'pw[^a-ce-z]',
   'secret',
   'token',
   'key',
@@ -41,7 +62,7 @@ export const NAME_HINTS = [
   'card',
   'bearer',
   // A pattern that begins with a look behind takes three times as long.
-  '(?:s(?:ig|id|sn)|otp|c(?:vv|vc|cv))(?![a-z])',
+  '(?:s(?:ig|id|sn)|otp(?:code)?|c(?:vv|vc|cv))(?![a-z])',
 ];
 
 const MAX_NAME = 128;
@@ -56,9 +77,10 @@ export class SecretNames {
   /**
    * @param words further names, as whole words at the end of a name: `email` also means `customerEmail`
    * @param exceptions names that are not redacted
+   * @param patterns the same as words, as regular expressions
    */
-  constructor(words: readonly string[], exceptions: readonly string[]) {
-    const all = [...CREDENTIAL_WORDS, ...words.map(canonicalName)].filter((word) => word !== '');
+  constructor(words: readonly string[], exceptions: readonly string[], patterns: readonly string[] = []) {
+    const all = [...CREDENTIAL_WORDS, ...patterns, ...words.map(canonicalName)].filter((word) => word !== '');
     this.pattern = new RegExp(`(?:${CREDENTIALS.join('|')}|(?:^|_)(?:${all.join('|')}))$`, 'u');
     this.exceptions = new Set(exceptions.map(canonicalName));
   }
@@ -73,6 +95,11 @@ export class SecretNames {
     this.known.set(name, isSecret);
     return isSecret;
   }
+}
+
+/** Whether a value beside the name of a credential is none: a count, or a part of a text. */
+export function isCount(name: string, value: string): boolean {
+  return PLURAL.test(name) && (value.length < MIN_PLURAL || /^\d+$/.test(value));
 }
 
 /** In lower case, words separated by one underscore each, without digits at the end: `X-Api-Key`, `apiKey2` → `api_key`. */

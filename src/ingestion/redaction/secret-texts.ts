@@ -1,5 +1,5 @@
 import { MASK } from './mask.js';
-import type { SecretNames } from './secret-names.js';
+import { type SecretNames, isCount } from './secret-names.js';
 
 /** Kinds of secrets that are recognized by their form. */
 export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;
@@ -73,7 +73,7 @@ export function redactUrlParameters(
   redactValue: (text: string) => string,
 ): string {
   return url.replace(URL_PARAMETER, (all: string, before: string, name: string, value: string) => {
-    if (parameters.has(decodeComponent(name))) return before + MASK;
+    if (isSecretPair(name, value, parameters)) return before + MASK;
     if (!value.includes('%')) return all;
     const decoded = decodeComponent(value);
     const redacted = redactValue(decoded);
@@ -91,12 +91,17 @@ export function redactNamedValues(text: string, names: SecretNames, parameters: 
   const replaceBy =
     (which: SecretNames) =>
     (all: string, before: string, name: string, value: string): string =>
-      !isNoValue(value) && which.has(decodeComponent(name)) ? before + MASK : all;
+      !isNoValue(value) && isSecretPair(name, value, which) ? before + MASK : all;
   let redacted = text.replace(PARAMETER, replaceBy(parameters));
   if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
   if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
   if (redacted.includes(')=(')) redacted = redactTuples(redacted, names);
   return redactAssignments(redacted, names, true);
+}
+
+function isSecretPair(encodedName: string, value: string, names: SecretNames): boolean {
+  const name = decodeComponent(encodedName);
+  return names.has(name) && !isCount(name, value);
 }
 
 /** A comma may be part of a value, so all of them are masked. */
@@ -151,7 +156,8 @@ function redactAssignments(text: string, names: SecretNames, hasColons: boolean)
     const start = match.index + all.length;
     const value = findValue(text, start, isEncoded, isColon, HEADER.test(name));
     NAME.lastIndex = Math.max(value.next, start);
-    if (isNoValue(text.slice(value.start, value.end))) continue;
+    const found = text.slice(value.start, value.end);
+    if (isNoValue(found) || isCount(name, found)) continue;
     redacted += text.slice(done, value.start) + MASK;
     done = value.end;
   }
