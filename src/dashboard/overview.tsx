@@ -31,7 +31,7 @@ function commonQuery(state: State, window: Window): Pick<MetricsQuery, 'until' |
 }
 
 /** The chart's data: the window, and the same time before it where that is kept. */
-function loadSeries(api: Api, appId: number, state: State, window: Window) {
+async function loadSeries(api: Api, appId: number, state: State, window: Window) {
   const begin = window.previousFrom ?? window.from;
   const query: MetricsQuery = {
     ...commonQuery(state, window),
@@ -47,7 +47,8 @@ function loadSeries(api: Api, appId: number, state: State, window: Window) {
       'response_time_p95',
     ],
   };
-  return api.metricSeries(appId, query, begin, window.to);
+  const { data, curl } = await api.metricSeries(appId, query, begin, window.to);
+  return { points: toPoints(data, window), window, curl };
 }
 
 /** Asks for the chart's data before the overview is there to show it, which takes the response from the cache. */
@@ -76,23 +77,28 @@ export function Overview() {
     metrics: ['requests', 'client_errors', 'server_errors', 'error_rate', 'response_time_p95'],
   });
   const id = JSON.stringify([app.id, whole, window, refreshes]);
+  const subject = JSON.stringify([state.range, state.zone, whole.filters]);
   const chart = useRef<Promise<unknown>>(undefined);
-  const series = useLoad(`series ${id}`, () => {
-    const loading = loadSeries(api, app.id, state, window);
-    chart.current = loading.catch(() => undefined);
-    return loading;
-  });
+  const series = useLoad(
+    `series ${id}`,
+    () => {
+      const loading = loadSeries(api, app.id, state, window);
+      chart.current = loading.catch(() => undefined);
+      return loading;
+    },
+    subject,
+  );
   // They would take processor time of the server from the chart.
   const loadAfterChart = async (query: MetricsQuery) => {
     await chart.current;
     return api.metrics(app.id, query, window.to);
   };
-  const totals = useLoad(`totals ${id}`, () => loadAfterChart(totalsQuery));
-  const endpoints = useLoad(`endpoints ${id}`, () => loadAfterChart(group('method', 'path')));
-  const consumers = useLoad(`consumers ${id}`, () => loadAfterChart(group('consumer_id')));
+  const totals = useLoad(`totals ${id}`, () => loadAfterChart(totalsQuery), subject);
+  const endpoints = useLoad(`endpoints ${id}`, () => loadAfterChart(group('method', 'path')), subject);
+  const consumers = useLoad(`consumers ${id}`, () => loadAfterChart(group('consumer_id')), subject);
   const names = useConsumers(toIso(window.from));
 
-  const points = useMemo(() => series.value && toPoints(series.value.data, window), [series.value, window]);
+  const { points, window: charted } = series.value ?? {};
   const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
   return (
     <main class="overview" id="main">
@@ -120,11 +126,11 @@ export function Overview() {
         }
       >
         <div class="traffic-body">
-          {points && state.isTable && <PointsTable points={points} window={window} />}
-          {points && !state.isTable && (
+          {points && charted && state.isTable && <PointsTable points={points} window={charted} />}
+          {points && charted && !state.isTable && (
             <Chart
               points={points}
-              window={window}
+              window={charted}
               onZoom={(from, to) => {
                 go({ range: { from, to } });
               }}

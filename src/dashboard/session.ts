@@ -30,7 +30,7 @@ export function linkTo(state: State, patch: Partial<State>): string {
 }
 
 export interface Load<Value> {
-  /** Of the latest load that succeeded, while a newer one runs. */
+  /** Of the latest load that succeeded, while a newer one runs; after a failure only of the same subject. */
   value: Value | undefined;
   isLoading: boolean;
   failure: ApiFailure | undefined;
@@ -40,8 +40,9 @@ export interface Load<Value> {
  * Loads on each change of `id`. What failed is reported to the session, and loaded again when the session says so.
  *
  * @param id names what is loaded; null: nothing
+ * @param subject what the page says of it, such as "Last 24 hours": the same for several `id`s while the time moves on
  */
-export function useLoad<Value>(id: string | null, load: () => Promise<Value>): Load<Value> {
+export function useLoad<Value>(id: string | null, load: () => Promise<Value>, subject = id): Load<Value> {
   const { retries, fail } = useSession();
   const [result, setResult] = useState<Load<Value>>({
     value: undefined,
@@ -50,18 +51,22 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>): L
   });
   const loading = useRef(load);
   loading.current = load;
+  const loadedSubject = useRef<string | null>(null);
   useEffect(() => {
     if (id === null) return undefined;
     let isCurrent = true;
     setResult(({ value }) => ({ value, isLoading: true, failure: undefined }));
     loading.current().then(
       (value) => {
-        if (isCurrent) setResult({ value, isLoading: false, failure: undefined });
+        if (!isCurrent) return;
+        loadedSubject.current = subject;
+        setResult({ value, isLoading: false, failure: undefined });
       },
       (error: unknown) => {
         if (!isCurrent) return;
         const failure = toFailure(error);
-        setResult(({ value }) => ({ value, isLoading: false, failure }));
+        const isSame = loadedSubject.current === subject;
+        setResult(({ value }) => ({ value: isSame ? value : undefined, isLoading: false, failure }));
         fail(failure);
       },
     );
@@ -91,8 +96,10 @@ export function useConsumers(since: string | null): ReadonlyMap<number, Consumer
   const { api, app } = useSession();
   // To the hour, so that a window that moves on does not ask again.
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
-  const { value, failure } = useLoad(hour === null ? null : `names ${app.id} ${hour}`, () =>
-    api.consumers(app.id, hour ?? ''),
+  const { value, failure } = useLoad(
+    hour === null ? null : `names ${app.id} ${hour}`,
+    () => api.consumers(app.id, hour ?? ''),
+    `names ${app.id}`,
   );
   return useMemo(
     () => (value || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined),

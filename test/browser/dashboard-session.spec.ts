@@ -149,6 +149,35 @@ describeWithChromium('a session of the dashboard', () => {
       await page.getByRole('alert').waitFor({ state: 'detached' });
       await requests.filter({ hasText: /^2/ }).waitFor();
     });
+
+    it.each([504, 429])('shows no figures of another time or filter after a %i', async (status) => {
+      const { page } = dashboard;
+      const figures = page.locator('.totals dd, .points td, .top tbody tr:not(.empty)');
+      const known = () => figures.filter({ hasText: /\d/ }).count();
+      const failAll = () => page.route('**/metrics', (route) => route.fulfill({ status, json: {} }));
+      await dashboard.visit('?chart=table', tenant.key);
+      const before = await known();
+      expect(before).toBeGreaterThan(24);
+      await failAll();
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await page.getByRole('alert').waitFor();
+      // Of the same time: what was loaded stays.
+      expect(await known()).toBe(before);
+      await page.getByRole('button', { name: /^Time range/ }).click();
+      await page.getByRole('button', { name: 'Last 12 months' }).click();
+      await page.getByRole('alert').waitFor();
+      await dashboard.loaded();
+      expect(await known()).toBe(0);
+      await page.unroute('**/metrics');
+      await page.getByRole('button', { name: 'Try now' }).click();
+      await figures.filter({ hasText: /\d/ }).first().waitFor();
+      await failAll();
+      await page.getByRole('button', { name: 'Add a filter' }).click();
+      await page.getByLabel('Method').selectOption('GET');
+      await page.getByRole('alert').waitFor();
+      await dashboard.loaded();
+      expect(await known()).toBe(0);
+    });
   });
 
   describe('of a team', () => {
