@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type RequestDetails, type Span, quote } from './api.js';
+import { ApiFailure, type RequestDetails, type Span, quote } from './api.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { formatJson, isMasked } from './json.js';
 import { ApiRequest, CopyButton, Status, Text } from './parts.js';
@@ -24,15 +24,17 @@ const TRACE_MS = 15 * 60_000;
 /** One request with all that was captured of it. */
 export function Details({ uuid, close }: { uuid: string; close: () => void }) {
   const { api, app, state } = useSession();
-  const { value, failure } = useLoad(`request ${app.id} ${uuid}`, () => api.requestDetails(app.id, uuid));
+  const { value, failure } = useLoad(`request ${app.id} ${uuid}`, () =>
+    api.requestDetails(app.id, uuid).catch(toUnknown),
+  );
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     title.current?.focus({ preventScroll: true });
   }, []);
   const details = value?.data;
-  const isUnknown = failure?.status === 404 || failure?.status === 422;
+  const isUnknown = value === null;
   return (
-    <aside class="details panel" aria-labelledby="details-title" aria-busy={!details && !failure}>
+    <aside class="details panel" aria-labelledby="details-title" aria-busy={value === undefined && !failure}>
       <header>
         <h2 id="details-title" tabIndex={-1} ref={title}>
           {details ? (
@@ -72,6 +74,12 @@ export function Details({ uuid, close }: { uuid: string; close: () => void }) {
       </div>
     </aside>
   );
+}
+
+/** There is no such request, or the address has no UUID: the panel says so, and nothing has failed. */
+function toUnknown(error: unknown): null {
+  if (error instanceof ApiFailure && [404, 422].includes(error.status)) return null;
+  throw error;
 }
 
 function Summary({ details }: { details: RequestDetails }) {
@@ -269,7 +277,10 @@ function Message({ headers, body }: { headers: string[][]; body: string | null }
 
 function Masked() {
   return (
-    <span class="masked" title="The client library masked this value before it was sent.">
+    <span
+      class="masked"
+      title="The client library masked this value before it was sent, or this service before it was stored."
+    >
       masked
     </span>
   );

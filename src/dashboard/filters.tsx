@@ -13,7 +13,7 @@ const STATUSES = [
   ['5xx', 'Server error'],
   ['4xx,5xx', 'Any error'],
 ] as const;
-const STATUS = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
+const STATUS = /^[1-9](?:\d\d|xx)(?:,[1-9](?:\d\d|xx))*$/;
 
 /** What is set, as chips, and a box to set more. */
 export function Filters() {

@@ -7,7 +7,7 @@ export interface Token {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const MASKED = /^"?\*{3,}"?$/;
 
-/** Whether a client library put this in the place of a secret. */
+/** Whether a client library or the service put this in the place of a secret. */
 export function isMasked(text: string): boolean {
   return MASKED.test(text);
 }

@@ -132,7 +132,8 @@ function targetOf(url: string): string {
 }
 
 function chosenColumns({ columns }: State): Column[] {
-  return COLUMNS.filter(({ id, isUsual }) => (columns ? columns.includes(id) : isUsual));
+  const chosen = COLUMNS.filter(({ id }) => columns?.includes(id));
+  return chosen.length > 0 ? chosen : COLUMNS.filter(({ isUsual }) => isUsual);
 }
 
 /** The filters of the state as Get Request Logs takes them; null: an environment that the app does not have. */

@@ -141,11 +141,11 @@ export function useWindow({ range, zone }: State, key: unknown): Window {
   return fixed.current.window;
 }
 
-/** Codes from 100 to 599 of `5xx,404`; classes become all of their codes. */
+/** Codes from 100 to 999 of `5xx,404`; classes become all of their codes. */
 function listCodes(status: string): number[] {
   return status.split(',').flatMap((item) => {
     const [first = ''] = item;
-    if (/^[1-5]xx$/.test(item)) return Array.from({ length: 100 }, (_, index) => Number(first) * 100 + index);
+    if (/^[1-9]xx$/.test(item)) return Array.from({ length: 100 }, (_, index) => Number(first) * 100 + index);
     return /^\d{3}$/.test(item) ? [Number(item)] : [];
   });
 }
@@ -173,7 +173,7 @@ export function listFilters({ env, consumer, method, path, status }: State): Fil
     if (exact === null) filters.push({ field: 'path', op: 'like', value: toLike(path) });
     else filters.push({ field: 'path', op: 'eq', value: exact });
   }
-  const [, first] = /^([1-5])xx$/.exec(status ?? '') ?? [];
+  const [, first] = /^([1-9])xx$/.exec(status ?? '') ?? [];
   if (first !== undefined)
     filters.push(
       { field: 'status_code', op: 'gte', value: Number(first) * 100 },

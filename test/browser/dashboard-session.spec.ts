@@ -344,6 +344,48 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await note.count()).toBe(0);
   });
 
+  it('takes codes and classes of three digits as a status, and says so of others', async () => {
+    const shop = await Tenant.create(app);
+    await shop.write({ status_code: 999 }, { status_code: 600 }, { status_code: 601 }, {});
+    const { page } = dashboard;
+    await dashboard.visit('?range=1h', shop.key);
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    for (const codes of ['0xx', '099', '404,0xx', '4x', '1000']) {
+      await page.getByLabel('Codes').fill(codes);
+      await page.getByLabel('Codes').press('Enter');
+      await alert(dashboard, /Write codes and classes/);
+      expect(dashboard.url.search).toBe('?range=1h');
+      await page.getByLabel('Codes').fill('');
+    }
+    for (const [status, count] of [
+      ['6xx', 2],
+      ['6xx,999', 3],
+      ['999', 1],
+    ] as const) {
+      await dashboard.visit(`?range=1h&status=${status}`, shop.key);
+      expect(await page.locator('.totals dd').first().innerText()).toMatch(new RegExp(`^${count}\\b`));
+      await page.getByRole('link', { name: 'Requests' }).click();
+      await dashboard.loaded();
+      expect(await page.locator('.log-table tbody tr').count()).toBe(count);
+    }
+  });
+
+  it('has the usual columns where the address names none that exist', async () => {
+    const headings = async (search: string) => {
+      await dashboard.visit(`?view=requests${search}`, tenant.key);
+      return dashboard.page.locator('.log-table thead th').allInnerTexts();
+    };
+    expect(await headings('&columns=none')).toEqual(await headings(''));
+    expect(await headings('&columns=none,path')).toEqual(['Path']);
+  });
+
+  it('says of an identifier that is no UUID that there is no such request, and nothing of the service', async () => {
+    await dashboard.visit('?view=requests&request=not-a-uuid', tenant.key);
+    await dashboard.page.getByText('There is no such request').waitFor();
+    await dashboard.page.locator('.log-table tbody a').first().waitFor();
+    expect(await dashboard.page.getByRole('alert').count()).toBe(0);
+  });
+
   it('works below a path of a proxy', async () => {
     const { origin, close } = await startProxy(app.url, '/tools/analytics');
     const { page } = dashboard;
@@ -473,7 +515,9 @@ describeWithChromium('a session of the dashboard', () => {
     ).toBeGreaterThan(HUGE);
     await page.getByRole('tab', { name: 'Request' }).click();
     expect(await page.getByRole('tabpanel').innerText()).toContain('"exact": 12345678901234567890');
-    expect(await page.locator('[role=tabpanel] .masked').count()).toBe(2);
+    const masked = page.locator('[role=tabpanel] .masked');
+    expect(await masked.count()).toBe(2);
+    expect(await masked.first().getAttribute('title')).toMatch(/client library .* or this service/);
     // A URL that is not HTTP is no command line.
     expect(await page.getByRole('button', { name: 'Copy as curl' }).count()).toBe(0);
     await dashboard.screenshot('dashboard-hostile');
