@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { findLockOwner, findMissingTables } from '../clickhouse/embedded/data-directory.js';
-import { hasStore } from '../clickhouse/embedded/restored-data.js';
+import { hasStore, isExchanging } from '../clickhouse/embedded/restored-data.js';
 import { Config, ConfigError } from '../config/config.js';
 import { type CheckResult, type Finding, checkProcess, checkStore, toResults } from '../doctor/doctor.js';
 import { DoctorRepository } from '../doctor/doctor.repository.js';
@@ -69,7 +69,7 @@ function findAbsentStore({ clickhouse, dataDir }: Config): Finding[] {
         cure: 'Correct DATA_DIR, or create a team, which makes a store.',
       },
     ];
-  if (findLockOwner(directory) !== undefined) return [];
+  if (findLockOwner(directory) !== undefined || isExchanging(directory)) return [];
   return findMissingTables(directory).map(({ table }) => ({
     finding: `the files of the table ${table} are missing`,
     cure: 'Restore the last backup before anything opens the directory.',

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
@@ -205,6 +207,28 @@ describeEmbedded('backup and restore', () => {
     expect(readdirSync(fresh)).not.toContain('.restore');
     expect((await run(['verify'], fresh)).code).toBe(0);
   });
+
+  it.each(['backup', 'doctor'])(
+    'finishes a restore that was killed in its exchange before a %s',
+    async (command) => {
+      const store = at(`exchanged-before-${command}`);
+      await prepare({ DATA_DIR: store }, 1);
+      const moved = join(store, '.restore/new');
+      for (const name of ['new', 'old']) mkdirSync(join(store, '.restore', name), { recursive: true });
+      // The tables are in their place, and their files are not.
+      renameSync(join(store, 'store'), join(moved, 'store'));
+      writeFileSync(join(store, '.restore/step'), 'in');
+      if (command === 'doctor') {
+        const { code, out } = await run(['doctor'], store);
+        expect([code, out.filter((line) => !line.includes('"ok"'))]).toEqual([0, []]);
+      } else {
+        renameSync(join(store, 'metadata'), join(moved, 'metadata'));
+        await complete(['backup', at('of-exchanged')], store);
+      }
+      expect((await run(['verify'], store)).code).toBe(0);
+      expect(readdirSync(store)).not.toContain('.restore');
+    },
+  );
 
   it.each<[string, (backup: string) => void, RegExp]>([
     [

@@ -12,7 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { discardRestore, exchangeRestored, finishRestore, getRestorePath } from './restored-data.js';
+import {
+  discardRestore,
+  exchangeRestored,
+  finishRestore,
+  getRestorePath,
+  hasStore,
+} from './restored-data.js';
 
 /** What a killed process may have done of the exchange. */
 const KILLED: [string, (directory: string) => void][] = [
@@ -91,6 +97,7 @@ describe('the exchange of a restored store', () => {
     mkdirSync(join(directory, '.restore/old'));
     writeFileSync(join(directory, '.restore/step'), 'out');
     kill(directory);
+    expect(hasStore(directory)).toBe(true);
     discardRestore(directory);
     finishRestore(directory);
     finishRestore(directory);

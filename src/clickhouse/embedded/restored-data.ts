@@ -16,16 +16,21 @@ export function getRestorePath(directory: string): string {
   return join(directory, RESTORE, NEW);
 }
 
+/** Whether an exchange was interrupted. What is in the directory is no whole store then, and the next open makes it one. */
+export function isExchanging(directory: string): boolean {
+  return existsSync(join(directory, RESTORE, STEP));
+}
+
 /** Whether there is a store in the directory, also an empty one. */
 export function hasStore(directory: string): boolean {
+  if (isExchanging(directory)) return true;
   const metadata = join(directory, 'metadata', 'default');
   return existsSync(metadata) && readdirSync(metadata).length > 0;
 }
 
 /** Removes what a restore left that did not come to the exchange. */
 export function discardRestore(directory: string): void {
-  const restore = join(directory, RESTORE);
-  if (!existsSync(join(restore, STEP))) rmSync(restore, { recursive: true, force: true });
+  if (!isExchanging(directory)) rmSync(join(directory, RESTORE), { recursive: true, force: true });
 }
 
 /** Puts the restored store in the place of the one that is there. A process that is killed here leaves the rest to `finishRestore`. */
@@ -39,9 +44,9 @@ export function exchangeRestored(directory: string): void {
 
 /** Finishes an exchange that was interrupted, in a closed data directory. Each step can be repeated. */
 export function finishRestore(directory: string): void {
+  if (!isExchanging(directory)) return;
   const restore = join(directory, RESTORE);
   const step = join(restore, STEP);
-  if (!existsSync(step)) return;
   const from = join(restore, NEW);
   if (readFileSync(step, 'utf8') === OUT) {
     for (const name of readdirSync(from))
