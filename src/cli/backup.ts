@@ -8,6 +8,7 @@ import { type BackupPlace, BackupRepository } from '../backup/backup.repository.
 import { BackupService, type Contents } from '../backup/backup.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
+import { raceAbort } from '../clickhouse/deadline.js';
 import { findLockOwner, prepareDataDirectory } from '../clickhouse/embedded/data-directory.js';
 import {
   discardRestore,
@@ -24,6 +25,7 @@ import { ImportProgress } from './import-progress.js';
 import { createDatabase } from './migrate.js';
 import { examples } from './options.js';
 import { printMessage, printResult } from './output.js';
+import { StopSignal } from './stop-signal.js';
 import { withStore } from './with-store.js';
 
 interface BackupOptions {
@@ -175,12 +177,13 @@ async function restoreDirectory(
   if (!check) await requireClosed(directory);
   if (!check && hasStore(directory) && !replace)
     throw new AdminError(`There is a store in ${dataDir}: --replace puts the backup in its place`);
+  const stop = new StopSignal();
   const scratch = check ? mkdtempSync(join(tmpdir(), 'request-analytics-check-')) : undefined;
   try {
     requireSpace(scratch ?? directory, backup.bytes);
     const target = scratch ?? getRestorePath(directory);
     if (!check) discardRestore(directory);
-    const contents = await load(backup, target);
+    const contents = await load(backup, target, stop);
     if (!check) {
       await requireClosed(directory);
       exchangeRestored(directory);
@@ -188,12 +191,14 @@ async function restoreDirectory(
     printResult({ backup: backup.path, [check ? 'checked' : 'restored']: true, ...contents });
     return { ...contents };
   } finally {
+    stop.close();
     if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true });
     else if (!check) discardRestore(directory);
   }
 }
 
-async function load(backup: BackupDirectory, target: string): Promise<Contents> {
+/** @throws StoppedError once the engine is closed, so that what it wrote can be removed */
+async function load(backup: BackupDirectory, target: string, stop: StopSignal): Promise<Contents> {
   const store = await ClickHouse.open(
     new Config({
       ...process.env,
@@ -205,8 +210,13 @@ async function load(backup: BackupDirectory, target: string): Promise<Contents> 
   try {
     const service = new BackupService(new BackupRepository(store));
     const request = { sources: [backup.database], target: EMBEDDED, place: { path: backup.path } };
-    await withProgress(backup.bytes, 'read', (onProgress) => service.load(request, onProgress));
-    return await service.verify();
+    const restoreAll = async () => {
+      await withProgress(backup.bytes, 'read', (onProgress) => service.load(request, onProgress));
+      return service.verify();
+    };
+    return await raceAbort(stop.signal, restoreAll());
+  } catch (error) {
+    throw stop.signal.aborted ? stop.createError('before the backup was read. Nothing was changed.') : error;
   } finally {
     await store.close();
   }

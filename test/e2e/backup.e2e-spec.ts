@@ -208,6 +208,24 @@ describeEmbedded('backup and restore', () => {
     expect((await run(['verify'], fresh)).code).toBe(0);
   });
 
+  it.each(['', 'metadata/default'])(
+    'removes what a check wrote when it is stopped once it made "%s"',
+    async (made) => {
+      const source = at(`checked-${made.length}`);
+      await prepare({ DATA_DIR: source }, 1);
+      await complete(['backup', `${source}-backup`], source);
+      const TMPDIR = `${source}-tmp`;
+      mkdirSync(TMPDIR);
+      const check = await ProductProcess.begin(['restore', `${source}-backup`, '--check'], {
+        ...env,
+        TMPDIR,
+      });
+      await eventually(() => readdirSync(TMPDIR).some((name) => existsSync(join(TMPDIR, name, made))));
+      check.signal('SIGINT');
+      expect([(await check.ended)[0], readdirSync(TMPDIR)]).toEqual([130, []]);
+    },
+  );
+
   it.each(['backup', 'doctor'])(
     'finishes a restore that was killed in its exchange before a %s',
     async (command) => {
