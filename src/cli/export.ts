@@ -47,7 +47,8 @@ export interface ExportOptions {
 /** Writes the request logs of an app, as the options say. */
 export async function exportRequestLogs(store: ClickHouse, options: ExportOptions): Promise<AuditTarget> {
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
-  const broken = resume === undefined ? undefined : await openBroken(resume, format);
+  const wanted = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
+  const broken = resume === undefined ? undefined : await openBroken(resume, format, wanted);
   const { team_id } = await new AdminService(store).requireApp(app);
   const account = {
     teamId: team_id,
@@ -61,7 +62,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
   const query: ExportQuery = {
     format,
-    fields: fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS),
+    fields: wanted,
     filters,
     window,
     scope,
@@ -93,7 +94,11 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
 }
 
 /** Cuts what is not whole off a file. */
-async function openBroken(path: string, format: FileFormat): Promise<BrokenFile> {
+async function openBroken(
+  path: string,
+  format: FileFormat,
+  fields: ExportQuery['fields'],
+): Promise<BrokenFile> {
   if (format !== 'ndjson' && format !== 'csv')
     throw new AdminError(`A broken file of ${format} cannot be continued: export it again`);
   const file = await open(path, 'r+');
@@ -101,11 +106,18 @@ async function openBroken(path: string, format: FileFormat): Promise<BrokenFile>
     const broken = await findBreak(file, format);
     // Another file, or another format, would be overwritten.
     if (!broken) throw new AdminError(`${path} is no export as ${format}: it cannot be continued`);
+    if (broken.last && !hasFields(broken, fields))
+      throw new AdminError(`${path} has other fields: it can be continued with the same --fields alone`);
     await file.truncate(broken.wholeBytes);
     return broken;
   } finally {
     await file.close();
   }
+}
+
+function hasFields({ names }: BrokenFile, fields: ExportQuery['fields']): boolean {
+  if (fields !== 'whole') return names.join() === fields.join();
+  return names.some((name) => !(EXPORT_FIELDS as readonly string[]).includes(name));
 }
 
 /** The header line is in a file already that is continued. */

@@ -108,6 +108,27 @@ describeEmbedded('request-analytics export', () => {
     }
   });
 
+  it.each([
+    ['ndjson', [], ['--fields', 'status_code']],
+    ['ndjson', ['--fields', 'status_code'], []],
+    ['ndjson', ['--fields', 'status_code,path'], ['--fields', 'status_code']],
+    ['csv', [], ['--fields', 'status_code']],
+    ['csv', ['--fields', 'status_code'], ['--fields', 'path']],
+  ])('does not continue %s %j with %j', async (format, before, after) => {
+    const part = at(`fields.${format}`);
+    expect((await run(['--format', format, ...before, '--output', part])).code).toBe(0);
+    const bytes = readFileSync(part);
+    const cut = bytes.subarray(0, bytes.length / 2);
+    writeFileSync(part, cut);
+    const { code, err } = await run(['--format', format, ...after, '--resume', part]);
+    expect([code, err.at(-1)]).toEqual([
+      1,
+      `error: ${part} has other fields: it can be continued with the same --fields alone`,
+    ]);
+    expect(readFileSync(part).equals(cut)).toBe(true);
+    expect((await run(['--format', format, ...before, '--resume', part])).code).toBe(0);
+  });
+
   it('writes the other formats, and only what filters choose', async () => {
     const file = at('errors.parquet');
     await run(['--format', 'parquet', '--filter', 'status_code in 500,503', '--output', file]);
