@@ -153,6 +153,34 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       );
     });
 
+    it.each(['18446744073709551616', '-9223372036854775809', '1'.repeat(30), '1e400'])(
+      'have all that was captured beside %s in an attribute of a span',
+      async (number) => {
+        const attributes = `{"n":${number}}`;
+        const [request] = await tenant.write({
+          timestamp: start,
+          captured_json: CAPTURE.replace(
+            '"spans":[]',
+            `"spans":[{"span_id":"0000000000000004","parent_span_id":null,"name":"s","kind":"SERVER","start_time_ns":1,` +
+              `"end_time_ns":2,"duration_ns":1,"status":"UNSET","attributes":${attributes}}]`,
+          ),
+        });
+        const row = {
+          request_headers: expect.arrayContaining([['Accept', '*/*']]),
+          request_body_json: '{"n":1.0,\r\n"t":"株"}',
+          exception_type: 'TypeError',
+          exception_message: 'it\'s "broken"',
+        };
+        for (const filter of [
+          { field: 'exception_type', op: 'eq', value: 'TypeError' },
+          { field: 'request_headers', key: 'accept', op: 'exists' },
+        ])
+          expect(await rowsOf({ fields: Object.keys(row), filters: [filter] })).toMatchObject([row]);
+        const { text } = await tenant.get(`request-logs/${request!.request_uuid}`);
+        expect(text).toContain(attributes);
+      },
+    );
+
     it('have the default fields where none are asked for, and those of every row besides', async () => {
       await tenant.write({ timestamp: start });
       const names = async (fields?: string[]) => Object.keys((await rowsOf({ fields }))[0]!);

@@ -61,6 +61,12 @@ const CAPTURE = {
   exception: EXCEPTION,
 } as const;
 
+/**
+ * What was captured, up to its logs. The engine reads no document with a number that it cannot hold, as attributes of spans may have.
+ * Logs and spans stand last, and no text in JSON has such a name in it, unescaped.
+ */
+const BEFORE_LOGS = `concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}')`;
+
 type Member = { from: 'record'; name: keyof typeof RECORD } | { from: 'capture'; name: keyof typeof CAPTURE };
 
 /** A value of a row. */
@@ -402,7 +408,7 @@ function readRows(
       : `,\n    JSONExtract(${json}, 'Tuple(${typed.join(', ')})') AS ${from}_members`;
   };
   const where = `${chosen.sql}${byColumns.sql}`;
-  const captured = extract('capture', CAPTURE, 'captured_json');
+  const captured = extract('capture', CAPTURE, BEFORE_LOGS);
   const captures = `
   LEFT ANY JOIN (
     SELECT timestamp, request_uuid, captured_json${captured}
