@@ -8,7 +8,7 @@ import { Config } from '../config/config.js';
 import { type FilePart, FileStreams } from '../exports/file-streams.js';
 import { findHashBound, readPages } from '../exports/row-pages.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
-import { CAPTURED_ATTRIBUTES, refuseBodies } from '../request-logs/captured-fields.js';
+import { isCapturedAttribute, refuseBodies } from '../request-logs/captured-fields.js';
 import { createSpanSource } from './span-source.js';
 import { ALWAYS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
@@ -36,8 +36,7 @@ export class TracesService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;
     const { hasBodies } = account.scopes;
-    const hidden = new RegExp(CAPTURED_ATTRIBUTES);
-    if (!hasBodies && filters.some(({ key = '' }) => hidden.test(key))) refuseBodies();
+    if (!hasBodies && filters.some(({ key = '' }) => isCapturedAttribute(key))) refuseBodies();
     const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
     const query: TracesQuery = {
       format: input.format ?? acceptedFormat,

@@ -2,7 +2,7 @@ import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
 import type { FilterScalar } from '../common/filters/filter.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { CAPTURED_ATTRIBUTES } from '../request-logs/captured-fields.js';
+import { matchCapturedAttribute } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
 
 export interface TracesQuery {
@@ -64,10 +64,10 @@ const COLUMNS: Readonly<Record<SpanField, SpanColumn>> = {
 const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
   attributes: `concat('{', arrayStringConcat(arrayMap(
     member -> concat(toJSONString(member.1), ':', member.2),
-    arrayFilter(member -> NOT match(member.1, '${CAPTURED_ATTRIBUTES}'), JSONExtractKeysAndValuesRaw(s.attributes))
+    arrayFilter(member -> NOT ${matchCapturedAttribute('member.1')}, JSONExtractKeysAndValuesRaw(s.attributes))
   ), ','), '}')`,
   events: `concat('[', arrayStringConcat(arrayFilter(
-    event -> NOT arrayExists(key -> match(key, '${CAPTURED_ATTRIBUTES}'), JSONExtractKeys(event, 'attributes')),
+    event -> NOT arrayExists(key -> ${matchCapturedAttribute('key')}, JSONExtractKeys(event, 'attributes')),
     JSONExtractArrayRaw(s.events)
   ), ','), ']')`,
 };

@@ -108,7 +108,7 @@ beforeAll(async () => {
     status: 'UNSET',
     scope_name: '',
     scope_version: '',
-    attributes: `{"http.request.header.x-secret":["${SECRET}"],"http.request.body.size":12345678901234567,"a\\"b":1.0}`,
+    attributes: `{"http.request.header.x-secret":["${SECRET}"],"HTTP.Request.Header.x-up":"${SECRET}","http.request.header.a\\nb":"${SECRET}","http.request.body.content":"${SECRET}","http.request.body.size":12345678901234567,"a\\"b":1.0}`,
     events: `[{"timestamp":"2026-11-20T00:00:00Z","name":"one","attributes":{}},{"timestamp":"2026-11-20T00:00:01Z","name":"two","attributes":{"http.response.header.x-secret":"${SECRET}"}}]`,
   }));
   await app.store.insert(
@@ -483,6 +483,9 @@ describe('a key without bodies', () => {
     ['request-logs/stream', { filters: [{ field: 'response_headers', key: 'x-secret', op: 'exists' }] }],
     ['request-logs', { filters: [{ field: 'response_body', op: 'contains', value: 'o' }] }],
     ['traces', { filters: [{ field: 'attributes', key: 'http.request.header.x-secret', op: 'exists' }] }],
+    ['traces', { filters: [{ field: 'attributes', key: 'HTTP.Request.Header.x-up', op: 'exists' }] }],
+    ['traces', { filters: [{ field: 'attributes', key: 'http.request.header.a\nb', op: 'exists' }] }],
+    ['traces', { filters: [{ field: 'attributes', key: 'http.request.body.content', op: 'exists' }] }],
     ['traces', { filters: [{ field: 'events', key: 'http.response.header.x-secret', op: 'exists' }] }],
   ])('returns 403 for %s with %j, which would show or test them', async (resource, json) => {
     const response = await app.post(at(resource), key, { since, ...json });
