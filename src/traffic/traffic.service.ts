@@ -5,7 +5,7 @@ import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { type Window, resolveWindow } from '../common/time/window.js';
 import { JsonResponse } from '../http/json-response.js';
-import { type WindowCursor, getTokenWindow } from '../pagination/page-cursor.js';
+import { type WindowCursor, endsInPast, getTokenWindow } from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
@@ -23,7 +23,7 @@ export class TrafficService {
     private readonly tokens: PageTokens,
   ) {}
 
-  /** A page; the periods of its window are in the past when the last one has ended. */
+  /** A page; its window is in the past when the last period has ended, or when none is kept any more. */
   async list(account: Account, input: GetTrafficInput): Promise<JsonResponse> {
     const { app_id, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
@@ -35,7 +35,8 @@ export class TrafficService {
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);
-    const isPast = (bounds.at(-1) ?? Infinity) * 1000 <= cursor.now;
+    const end = bounds.at(-1);
+    const isPast = end === undefined ? endsInPast(cursor) : end * 1000 <= cursor.now;
     if (rows.length <= limit || !last) return new JsonResponse(framePage(records, undefined), isPast);
     const token = await this.tokens.signNext(input.fingerprint, scope, {
       window: getTokenWindow(cursor, window),

@@ -50,6 +50,8 @@ describe('a read whose window lies in the past', () => {
   it.each([
     ['request-logs', () => `request-logs?${PAST}`],
     ['traffic by hour', () => `traffic?${PAST}`],
+    ['request-logs before the retention', () => 'request-logs?start=2000-01-01&end=2000-01-02'],
+    ['traffic before the retention', () => 'traffic?start=2000-01-01&end=2000-01-02'],
     ['the details of a request', () => `request-logs/${uuid}`],
   ])('is 304 without a body when the client has its ETag: %s', async (_, resource) => {
     const first = await read(resource());
@@ -150,6 +152,8 @@ describe('a read that changes with time', () => {
     `request-logs?start=${iso(ONE_HOUR)}`,
     `request-logs?end=${iso(Date.now() + HOUR_MS)}`,
     'traffic',
+    'request-logs?start=2090-01-01&end=2090-01-02',
+    'traffic?start=2090-01-01&end=2090-01-02',
     `traffic?interval=day&timezone=Etc/GMT&end=${iso(Date.now() - 1)}`,
     'consumers',
     'endpoints',
