@@ -125,6 +125,24 @@ describe('requests of SERVER spans', () => {
     ]);
   });
 
+  it('logs and counts requests of methods that the SDK does not know under the original, else under _OTHER', async () => {
+    const { client, sender } = await start();
+    const spanOf = (original: string) =>
+      serverSpan({ 'http.request.method': '_OTHER', 'http.request.method_original': original });
+    await sender.deliver('traces', traces([spanOf('purge'), spanOf('weird method'), spanOf('')]));
+    const methods = (await client.tenant.logs()).data.map(({ method }) => method);
+    expect(methods.toSorted()).toEqual(['PURGE', '_OTHER', '_OTHER']);
+    expect((await client.tenant.logs({ method: '_OTHER' })).data).toHaveLength(2);
+    const rows = await client.tenant.metrics({
+      since: '2025-01-01',
+      metrics: ['requests'],
+      filters: [{ field: 'method', op: 'eq', value: '_other' }],
+    });
+    expect(rows).toMatchObject([{ requests: 2 }]);
+    const { body } = await client.tenant.get('endpoints', { method: '_OTHER' });
+    expect(body.data).toMatchObject([{ method: '_OTHER', path: '/users/{id}' }]);
+  });
+
   it('reads the route of the name of a span where its instrumentation says it nowhere else', async () => {
     const { client, sender } = await start();
     const attributesOf = { 'http.request.method': 'GET', 'url.path': '/users/7' };

@@ -1,7 +1,7 @@
 import { isNumber } from 'lossless-json';
 import type { LenientReader } from '../../ingestion/formats/decoders.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
-import { sanitize } from '../../ingestion/formats/text.js';
+import { OTHER_METHOD, sanitize } from '../../ingestion/formats/text.js';
 import type { ConsumerRecord } from '../../ingestion/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
@@ -14,13 +14,14 @@ export class Attributes {
       if (value?.value.case !== undefined && !this.values.has(key)) this.values.set(key, value.value);
   }
 
-  /** The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value. */
+  /**
+   * The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value, but of several keys
+   * the first with another one is preferred.
+   */
   findText(...keys: readonly string[]): string | undefined {
-    for (const key of keys) {
-      const text = scalarText(this.values.get(key));
-      if (text !== undefined) return sanitize(text);
-    }
-    return undefined;
+    const texts = keys.map((key) => scalarText(this.values.get(key)));
+    const text = texts.find((one) => (one ?? '').trim() !== '') ?? texts.find((one) => one !== undefined);
+    return text === undefined ? undefined : sanitize(text);
   }
 
   /** The value of the first key that has a number, or a text of digits. */
@@ -59,10 +60,10 @@ export class Attributes {
 
 /** The HTTP method of a request, by the semantic conventions. */
 export function findMethod(attributes: Attributes): string | undefined {
-  const method = attributes.findText('http.request.method', 'http.method');
-  // Methods that an SDK does not know are `_OTHER`, with the original beside it.
-  const original = method === '_OTHER' ? attributes.findText('http.request.method_original') : undefined;
-  return methodDecoder.decode(original ?? method);
+  const method = methodDecoder.decode(attributes.findText('http.request.method', 'http.method'));
+  if (method !== OTHER_METHOD) return method;
+  // Only spans have the original.
+  return methodDecoder.decode(attributes.findText('http.request.method_original')) ?? method;
 }
 
 export function findStatusCode(attributes: Attributes): number | undefined {

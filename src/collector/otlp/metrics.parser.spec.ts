@@ -61,3 +61,20 @@ describe('points without a recorded value', () => {
     expect(message.report?.cpu_percent).toBe(50);
   });
 });
+
+describe('the method of a point', () => {
+  it.each([
+    [{ 'http.request.method': '_OTHER' }, '_OTHER'],
+    [{ 'http.request.method': '', 'http.method': 'GET' }, 'GET'],
+  ])('is that of the attributes %p', (values, method) => {
+    const attributes = Object.entries(values).map(([key, value]) => ({ key, value: text(value) }));
+    expect(parse([histogram([{ ...POINT, attributes }])]).points).toMatchObject([{ method }]);
+  });
+});
+
+it('has the consumer of the first attribute that is not empty', () => {
+  const values = { 'apitally.consumer.identifier': '', 'user.id': 'u', 'enduser.id': 'e' };
+  const attributes = Object.entries(values).map(([key, value]) => ({ key, value: text(value) }));
+  const point = { ...POINT, attributes: [...POINT.attributes, ...attributes] };
+  expect(parse([histogram([point])]).points).toMatchObject([{ consumer: { identifier: 'u' } }]);
+});

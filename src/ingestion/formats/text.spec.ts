@@ -56,6 +56,8 @@ describe('normalizeMethod', () => {
     ['UPDATEREDIRECTREF', 'UPDATEREDIRECTREF'],
     ['x2_y', 'X2_Y'],
     ['A'.repeat(32), 'A'.repeat(32)],
+    ['_OTHER', '_OTHER'],
+    ['_OTHERS', null],
     ['', null],
     ['GE T', null],
     ['G\u00c9T', null],

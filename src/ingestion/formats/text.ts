@@ -4,11 +4,13 @@ const REPLACEMENT = '\uFFFD';
 /** Code points of a URL, including a whole request target. */
 export const MAX_URL = 65_536;
 
+/** The method of requests whose method an OpenTelemetry SDK does not know, by the semantic conventions. */
+export const OTHER_METHOD = '_OTHER';
 /**
  * Accepted methods: RFC 9110 allows any token; every registered one consists of at most 17 letters and hyphens.
  * Digits and underscores occur in custom methods.
  */
-const METHOD = /^[A-Za-z][A-Za-z0-9_-]{0,31}$/;
+const METHOD = /^(?:[A-Za-z][A-Za-z0-9_-]{0,31}|_OTHER)$/;
 /** The rule for methods, as text of an error message. */
 export const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphens or underscores';
 
