@@ -78,3 +78,33 @@ it('has the consumer of the first attribute that is not empty', () => {
   const point = { ...POINT, attributes: [...POINT.attributes, ...attributes] };
   expect(parse([histogram([point])]).points).toMatchObject([{ consumer: { identifier: 'u' } }]);
 });
+
+describe('cumulative streams', () => {
+  const value = { aggregationTemporality: AggregationTemporality.CUMULATIVE, dataPoints: [POINT] };
+  const metrics = [{ name: DURATION, data: { case: 'histogram' as const, value } }];
+  const attributes = [{ key: 'a', value: text('b') }];
+
+  it('are identified by all that their scope has', () => {
+    const scopes = [
+      { scope: { name: 'x' } },
+      { scope: { name: 'x', version: '1' } },
+      { scope: { name: 'x', version: '2' } },
+      { scope: { name: 'x', attributes } },
+      { scope: { name: 'x' }, schemaUrl: 'https://example.com' },
+    ];
+    const scopeMetrics = scopes.map((scope) => ({ ...scope, metrics }));
+    const { points } = parseOne(
+      create(ExportMetricsServiceRequestSchema, { resourceMetrics: [{ scopeMetrics }] }),
+    );
+    expect(new Set(points.map(({ stream }) => stream)).size).toBe(scopes.length);
+    // The first one as it is in stores: another key would count all its requests again.
+    expect(points[0]?.stream).toBe('95121990-3d74-8288-9a05-54e06d96a6fe');
+  });
+});
+
+it.each([
+  ['another type', { name: DURATION, data: { case: 'sum' as const, value: { dataPoints: [{}, {}, {}] } } }],
+  ['another unit', histogram([POINT, POINT, POINT], { unit: 'min' })],
+])('rejects each point of a metric of %s', (_, metric) => {
+  expect(parse([metric]).rejected.count).toBe(3);
+});

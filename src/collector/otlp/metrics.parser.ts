@@ -8,6 +8,7 @@ import type { Message, MetricPoint } from '../message.js';
 import { Attributes, findConsumer, findMethod, findStatusCode } from './attributes.js';
 import { toMilliseconds } from './encoding.js';
 import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import type { InstrumentationScope } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 import {
   AggregationTemporality,
   DataPointFlags,
@@ -43,8 +44,9 @@ export function parseMetrics(
   const retention = getTrafficRetention(context.now);
   for (const { resource, scopeMetrics } of resourceMetrics) {
     const message = messages.find(resource);
-    for (const { scope, metrics } of scopeMetrics) {
-      const source = { scope: scope?.name ?? '', now: context.now, retention };
+    for (const { scope, schemaUrl, metrics } of scopeMetrics) {
+      const name = scope?.name ?? '';
+      const source = { scope: name, scopeKey: toScopeKey(scope, schemaUrl), now: context.now, retention };
       for (const metric of metrics) addMetric(message, metric, source);
     }
   }
@@ -54,6 +56,8 @@ export function parseMetrics(
 /** Where metrics come from, and when. */
 interface Source {
   scope: string;
+  /** Identifies the scope among those of the process. */
+  scopeKey: string;
   now: number;
   retention: Retention;
 }
@@ -64,16 +68,19 @@ function addMetric(message: Message, metric: Metric, source: Source): void {
   if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
   if (measure === undefined) return;
   if (data.case !== 'histogram' && data.case !== 'exponentialHistogram') {
-    if (data.case !== undefined) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`);
+    const points = data.value?.dataPoints.length ?? 0;
+    if (points > 0) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`, points);
     return;
   }
   const unit = measure === 'time' ? SECONDS[metric.unit || 's'] : 1;
+  const { dataPoints } = data.value;
   if (unit === undefined) {
-    message.rejected.add(`metrics[].unit: ${metric.name} must be in seconds`);
+    if (dataPoints.length > 0)
+      message.rejected.add(`metrics[].unit: ${metric.name} must be in seconds`, dataPoints.length);
     return;
   }
   const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
-  for (const point of data.value.dataPoints)
+  for (const point of dataPoints)
     addPoint(message, { ...source, point, measure, unit, isCumulative, name: metric.name });
 }
 
@@ -86,7 +93,7 @@ interface Measured extends Source {
 }
 
 function addPoint(message: Message, measured: Measured): void {
-  const { point, measure, unit, isCumulative, scope, name, now, retention } = measured;
+  const { point, measure, unit, isCumulative, scope, scopeKey, name, now, retention } = measured;
   if (!hasValue(point)) return;
   const fault = findFault(point);
   if (fault !== undefined) {
@@ -122,13 +129,20 @@ function addPoint(message: Message, measured: Measured): void {
     sum: readSum(point, unit),
     ...readBins(point, unit, isCumulative),
     stream: isCumulative
-      ? hashUuid([message.env, message.instanceUuid, scope, name, start, attributes.toKey()].join('\n'))
+      ? hashUuid([message.env, message.instanceUuid, scopeKey, name, start, attributes.toKey()].join('\n'))
       : null,
     starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,
   };
   message.rejected.addMembers(reader.ignored);
   message.points.push(record);
+}
+
+/** A scope is identified by all that it has; the key of one that has only a name is the name, as in streams that are stored. */
+function toScopeKey(scope: InstrumentationScope | undefined, schemaUrl: string): string {
+  const { name = '', version = '', attributes = [] } = scope ?? {};
+  if (version === '' && attributes.length === 0 && schemaUrl === '') return name;
+  return JSON.stringify([name, version, new Attributes(attributes).toKey(), schemaUrl]);
 }
 
 /** Whether a point has a value: one without only says that its stream pauses or has ended. */
