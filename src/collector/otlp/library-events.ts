@@ -53,11 +53,14 @@ export function isLibraryEvent(scope: string | undefined, { eventName }: LogReco
 
 /** Adds a report to the message; an invalid one is rejected. */
 export function addLibraryEvent(message: Message, record: LogRecord, context: BodyContext): void {
+  const before = message.rejected.count;
   try {
     EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), context);
   } catch (error) {
     message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
   }
+  // The sender counts log records, however many entries of one are invalid.
+  message.rejected.count = Math.min(message.rejected.count, before + 1);
 }
 
 /** Adds the endpoints of an application, its framework and the versions of its packages. */
