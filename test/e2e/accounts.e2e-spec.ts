@@ -14,6 +14,7 @@ import { Metrics } from '../../src/observability/metrics/metrics.js';
 import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
+import { OtlpSender, serverSpan, traces } from '../collector/setup/otlp.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
@@ -37,6 +38,7 @@ describe('the accounts of clickhouse/accounts', () => {
   let appId: number;
   let key: string;
   let clientId: string;
+  let token: string;
 
   beforeAll(async () => {
     const store = await openMigrated(new Config({ DATA_DIR: directory }));
@@ -44,6 +46,7 @@ describe('the accounts of clickhouse/accounts', () => {
     const team = await admin.createTeam('Acme', 'premium');
     ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
     ({ key } = await admin.createKey(team.id));
+    ({ token } = await admin.createWriteToken(appId));
     const consumer = { identifier: 'bob', group: 'staff' };
     await RequestsWriter.create(store).write(appId, [
       buildRequest({ request_uuid: SAMPLE_UUID, consumer, captured_json: '' }),
@@ -203,6 +206,10 @@ describe('the accounts of clickhouse/accounts', () => {
         const { status } = await collector.post(path(kind), body);
         expect([kind, status]).toEqual([kind, 202]);
       }
+      const sender = new OtlpSender(collector.url, token);
+      const unlogged = serverSpan({ 'http.route': '/healthz' });
+      await sender.deliver('traces', traces([serverSpan(), unlogged]));
+      await sender.deliver('traces', traces([unlogged, serverSpan()]));
     });
 
     it('is enough to look for damage and for free space', async () => {
