@@ -127,7 +127,8 @@ export class MetricsRow {
     minimum: 0,
     maximum: 1,
     description:
-      'Apdex: the share of requests within the threshold, and half of those within four times that; null where no time is known',
+      'Apdex: the share of requests within the threshold, and half of those within four times that; null where no time is known. ' +
+      'A time less than 2.2 % above either bound may count as within it.',
     example: 0.94,
   })
   apdex?: number | null;

@@ -276,6 +276,34 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       ]);
     });
 
+    // 500 is in the middle of its bin, 3708 near the lower end, and 3789 near the upper one.
+    it.each([
+      [500, { 499: 1, 500: 1, 505: 1, 506: 0.5, 2000: 0.5, 2021: 0.5, 2022: 0 }],
+      [3708, { 3708: 1, 3789: 1, 3790: 0.5, 14_832: 0.5, 15_156: 0.5, 15_157: 0 }],
+      [3789, { 3789: 1, 3790: 0.5, 15_156: 0.5, 15_157: 0 }],
+    ])(
+      'counts for apdex what is above a bound by less than 2.2 % as within, if the bins say so: %d ms',
+      async (apdex_threshold_ms, expected) => {
+        const times = Object.keys(expected).map(Number);
+        await tenant.write(
+          ...times.map((response_time_ms) => ({
+            timestamp: midnight,
+            response_time_ms,
+            path: `/${response_time_ms}`,
+          })),
+        );
+        const rows = await tenant.metrics({
+          ...window,
+          metrics: ['apdex'],
+          group_by: ['path'],
+          apdex_threshold_ms,
+        });
+        expect(Object.fromEntries(rows.map(({ path, apdex }) => [String(path).slice(1), apdex]))).toEqual(
+          expected,
+        );
+      },
+    );
+
     it('has no rows where there was nothing', async () => {
       const { text, status } = await tenant.post('metrics', { ...window, metrics: ALL });
       expect([status, text]).toEqual([200, '']);

@@ -869,7 +869,7 @@ export interface components {
              */
             response_time_p99?: number | null;
             /**
-             * @description Apdex: the share of requests within the threshold, and half of those within four times that; null where no time is known
+             * @description Apdex: the share of requests within the threshold, and half of those within four times that; null where no time is known. A time less than 2.2 % above either bound may count as within it.
              * @example 0.94
              */
             apdex?: number | null;
