@@ -21,7 +21,7 @@ export const USER_INFO_HINT = ':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@';
 
 /** A parameter of a URL or of a form; the second pattern is for texts in which a URL ends at white space. */
 const URL_PARAMETER = /((?:^|[?&#;])([^?&#;=]{1,256})=)([^&#]+)/g;
-const PARAMETER = /((?:^|[?&#;])([^?&#;=\s"'<>]{1,256})=)([^&#\s"<>]+)/g;
+const PARAMETER = /((?:^|[?&#;])([^?&#;=\s"'<>]{1,256})=)((?!')[^&#\s"<>]+)/g;
 /**
  * A name and what separates it from its value: `=`, `=>`, `:=`, `%3D`, or a colon, behind a quote as in JSON or without one, or
  * behind a quote and a bracket as in `env["token"] = …`.
@@ -30,13 +30,20 @@ const NAME =
   /(?:(?<![\w.[\]%-])|(?<=%[\dA-Fa-f]{2})|(?<=%)(?![\dA-Fa-f]{2}))([\w.[\]-]{1,256})(\\{0,8}["'](?:\]|\)(?=:))?)?([ \t]{0,4}(?:=>?(?!=)|:=?(?![:/=]))[ \t]{0,4}|%(?:25){0,4}3[Dd])/g;
 /** Also behind what makes a value of a text: `Some("…")`, `b'…'`. */
 const OPENING_QUOTE = /(?:(?:[\w.:]{1,64}\(){1,2}|[bru]{1,2}(?=["']))?(\\{0,8})(["'])/iy;
+const LINE = /[^\r\n]*/y;
 const HEADER = /(?:authorization|cookie)$/i;
+/** Three words of prose behind the name of a header: no scheme with its token has such a form. */
+const PROSE =
+  /(?!(?:[Bb]asic|[Bb]earer|[Dd]igest|[Tt]oken|[Aa]pi-?[Kk]ey|[Kk]ey)\b)(?:(?:[A-Z]?[a-z]{1,19}|\d{1,9})[,.]?[ \t]+){2}(?:[a-z]{1,19}|\d{1,9})\b/y;
 const VALUES = {
   afterEquals: /[^\s&"<>#]*/y,
   afterColon: /[^\s&"'<>#,;)\]}]*/y,
   encoded: /(?:(?!%(?:25){0,4}26)[^\s&"<>#])*/y,
   header: /[^\r\n"]*/y,
-  parameter: /[^\r\n"&]*/y,
+  quotedHeader: /[^\r\n"']*/y,
+  // A scheme and its token, or cookies, and what a comma or a semicolon adds.
+  authorization: /(?:[[({]{0,2}[\w-]{1,64}[ \t]{1,4})?(?:[^\s"&]|(?<=[,;])[ \t])*/y,
+  cookie: /(?:[^\s"&]|(?<=[,;])[ \t])*/y,
 };
 /** An element with text alone. */
 const ELEMENT =
@@ -92,7 +99,11 @@ export function redactNamedValues(text: string, names: SecretNames, parameters: 
     (which: SecretNames) =>
     (all: string, before: string, name: string, value: string): string =>
       !isNoValue(value) && isSecretPair(name, value, which) ? before + MASK : all;
-  let redacted = text.replace(PARAMETER, replaceBy(parameters));
+  const replaceParameter = replaceBy(parameters);
+  let redacted = text.replace(PARAMETER, (all: string, before: string, name: string, value: string) =>
+    // Their values go on behind white space.
+    HEADER.test(name) ? all : replaceParameter(all, before, name, value),
+  );
   if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
   if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
   if (redacted.includes(')=(')) redacted = redactTuples(redacted, names);
@@ -154,7 +165,9 @@ function redactAssignments(text: string, names: SecretNames, hasColons: boolean)
     if (isColon && (!hasColons || (quote === '' && text[match.index - 1] === '/'))) continue;
     if (!names.has(name)) continue;
     const start = match.index + all.length;
-    const value = findValue(text, start, isEncoded, isColon, HEADER.test(name));
+    const value = HEADER.test(name)
+      ? findHeaderValue(text, start, isColon, name, text[match.index - 1] === "'")
+      : findValue(text, start, isEncoded, isColon);
     NAME.lastIndex = Math.max(value.next, start);
     const found = text.slice(value.start, value.end);
     if (isNoValue(found) || isCount(name, found)) continue;
@@ -170,7 +183,7 @@ function isNoValue(value: string): boolean {
 }
 
 /** Where a value begins and ends, and where the text goes on; quotes are no part of it. */
-function findValue(text: string, start: number, isEncoded: boolean, isColon: boolean, isHeader: boolean) {
+function findValue(text: string, start: number, isEncoded: boolean, isColon: boolean) {
   OPENING_QUOTE.lastIndex = start;
   const [opening = '', backslashes = '', quote = ''] = OPENING_QUOTE.exec(text) ?? [];
   if (opening !== '') {
@@ -178,21 +191,30 @@ function findValue(text: string, start: number, isEncoded: boolean, isColon: boo
     const end = findSameQuote(text, first, backslashes, quote);
     return { start: first, end, next: end + backslashes.length + quote.length };
   }
-  const pattern = isHeader
-    ? isColon
-      ? VALUES.header
-      : VALUES.parameter
-    : isEncoded
-      ? VALUES.encoded
-      : isColon
-        ? VALUES.afterColon
-        : VALUES.afterEquals;
+  return matchValue(
+    text,
+    start,
+    isEncoded ? VALUES.encoded : isColon ? VALUES.afterColon : VALUES.afterEquals,
+  );
+}
+
+/** The same for headers whose values have spaces: behind a colon the rest of the line, unless it is prose. */
+function findHeaderValue(text: string, start: number, isColon: boolean, name: string, isQuoted: boolean) {
+  const value = findValue(text, start, false, isColon);
+  PROSE.lastIndex = start;
+  if (isColon && PROSE.test(text)) return { start, end: start, next: start };
+  if (value.start > start || isNoValue(text.slice(value.start, value.end))) return value;
+  if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
+  return matchValue(text, start, /cookie$/i.test(name) ? VALUES.cookie : VALUES.authorization);
+}
+
+function matchValue(text: string, start: number, pattern: RegExp) {
   pattern.lastIndex = start;
   const end = start + (pattern.exec(text)?.[0].length ?? 0);
   return { start, end, next: end };
 }
 
-/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the text if there is none. */
+/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the line if there is none. */
 function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
     let before = 0;
@@ -200,7 +222,10 @@ function findSameQuote(text: string, from: number, backslashes: string, quote: s
     const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
     if (isClosing) return at - (backslashes === '' ? 0 : before);
   }
-  return text.length;
+  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several lines.
+  if (text.startsWith('-----BEGIN', from)) return text.length;
+  LINE.lastIndex = from;
+  return from + (LINE.exec(text)?.[0].length ?? 0);
 }
 
 /** JSON Web Tokens, signed or encrypted: parts in Base64 of which the first is an object. */
