@@ -25,13 +25,17 @@ export interface RunningServer {
 /**
  * Builds the application and listens on the configured address.
  *
+ * @param hasCollector whether the process runs the collector as well, as the dashboard then says
  * @throws ConfigError, DataDirectoryInUse, errors of opening the store, and errors of `listen`
  */
-export async function startServer(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+export async function startServer(
+  logs: LogDestination = 'stdout',
+  hasCollector = false,
+): Promise<RunningServer> {
   const config = new Config();
   const logger = createServerLogger(config.logLevel, logs);
   const app = await createApp(AppModule, logger);
-  const drain = setUp(app, config, logger);
+  const drain = setUp(app, config, logger, hasCollector);
   try {
     warnOfSharedDirectory(config, logger);
     await app.init();

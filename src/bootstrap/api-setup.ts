@@ -15,13 +15,18 @@ import { setUpHttp } from './http-setup.js';
 const AT_ROOT = ['health/{*path}', '\\{\\*path\\}'];
 
 /** The global setup of the application, shared by `main` and the tests. */
-export function setUp(app: NestExpressApplication, config: Config, logger: Logger): Drain {
+export function setUp(
+  app: NestExpressApplication,
+  config: Config,
+  logger: Logger,
+  hasCollector = false,
+): Drain {
   const drain = setUpHttp(app, config, logger, config.publicPath);
   if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
   app.setGlobalPrefix(config.publicPath, { exclude: AT_ROOT });
   // Before the docs, whose `/` redirects to their page.
-  if (config.dashboard) serveDashboard(app, config, logger);
+  if (config.dashboard) serveDashboard(app, config, logger, hasCollector);
   if (config.docs) serveDocs(app, config);
   return drain;
 }

@@ -108,7 +108,7 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
   useCountryDatabase(config);
-  const server = await startServer(logs);
+  const server = await startServer(logs, true);
   try {
     const store = server.app.get(ClickHouse);
     const telemetry = server.app.get(Telemetry);

@@ -5,7 +5,7 @@ import { EmptyApp, NoApps } from './empty.js';
 import { Filters, RangePicker } from './filters.js';
 import { formatNumber } from './format.js';
 import { Overview, preloadSeries } from './overview.js';
-import { Popover, Text } from './parts.js';
+import { Popover, Text, readMeta } from './parts.js';
 import { Requests, useKeys } from './requests.js';
 import { type Session, SessionContext, linkTo, toFailure, useTeam, useWhileVisible } from './session.js';
 import { Countdown, SignIn, explainKey } from './sign-in.js';
@@ -329,7 +329,7 @@ const KEYS = [
 ] as const;
 
 function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
-  const hasDocs = document.querySelector<HTMLMetaElement>('meta[name=docs]')?.content === 'on';
+  const hasDocs = readMeta('docs') === 'on';
   return (
     <dialog ref={dialog} aria-labelledby="help-title">
       <form method="dialog">

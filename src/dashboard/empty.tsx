@@ -1,11 +1,12 @@
 import type { Api } from './api.js';
-import { CopyButton, Text } from './parts.js';
+import { CopyButton, Text, readMeta } from './parts.js';
 import { useSession, useTeam } from './session.js';
 
 /** An app that never got data: how it gets some. */
 export function EmptyApp() {
   const { app } = useSession();
-  const collector = `http://${location.hostname}:3001`;
+  const port = readMeta('collector-port');
+  const collector = port === '' ? 'COLLECTOR' : `http://${location.hostname}:${port}`;
   const library = `export APITALLY_HUB_BASE_URL=${collector}`;
   const code = `useApitally(app, { clientId: '${app.client_id}', env: 'prod', requestLogging: { enabled: true } });`;
   const token = `npm run -s cli -- write-token create --app ${app.id}`;
@@ -23,7 +24,10 @@ export function EmptyApp() {
       <h2>Monitor a running application</h2>
       <p>
         Install the client library (<code>npm install apitally</code>, or that of another language), give it
-        the address of your collector, and call it in your code:
+        the address of your collector, and call it in your code.{' '}
+        {port === ''
+          ? 'The process that serves this page runs no collector, so write the address of yours, such as http://collector.example:3001, in the place of COLLECTOR:'
+          : `The process that serves this page runs one on port ${port}; where a proxy or a container maps it, its address is another one:`}
       </p>
       <Command text={library} />
       <Command text={code} />

@@ -5,6 +5,11 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks';
 const HIDDEN = /((?![\n\t\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u;
 const INLINE_MAX = 300;
 
+/** What the service wrote into the page. */
+export function readMeta(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
+}
+
 /** Text of a monitored application: never markup, in its own direction, hidden characters made visible. */
 export function Text({ children, max = INLINE_MAX }: { children: string; max?: number }) {
   const shown = children.length > max ? `${children.slice(0, max)}…` : children;

@@ -29,7 +29,12 @@ const CONTENT_SECURITY = {
  * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and apart from the rate
  * limit. File names contain a hash of the content, so browsers keep files for ever and ask for the page each time.
  */
-export function serveDashboard(app: NestExpressApplication, { docs, publicPath }: Config, logger: Logger) {
+export function serveDashboard(
+  app: NestExpressApplication,
+  { docs, publicPath, collector }: Config,
+  logger: Logger,
+  hasCollector: boolean,
+) {
   if (!existsSync(INDEX)) {
     logger.warn('the dashboard is not built: npm run build');
     return;
@@ -50,10 +55,13 @@ export function serveDashboard(app: NestExpressApplication, { docs, publicPath }
     });
   server.get(`${publicPath}/`, secure, async (_: Request, response: Response) => {
     const page = await readFile(INDEX, 'utf8');
-    response
-      .set('Cache-Control', 'no-cache')
-      .type('html')
-      .send(docs ? page.replace('name="docs" content="off"', 'name="docs" content="on"') : page);
+    const told = page
+      .replace('name="docs" content="off"', `name="docs" content="${docs ? 'on' : 'off'}"`)
+      .replace(
+        'name="collector-port" content=""',
+        `name="collector-port" content="${hasCollector ? collector.port : ''}"`,
+      );
+    response.set('Cache-Control', 'no-cache').type('html').send(told);
   });
   server.get(
     `${publicPath}/assets/:file`,

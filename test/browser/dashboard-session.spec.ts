@@ -205,6 +205,8 @@ describeWithChromium('a session of the dashboard', () => {
         expect(text).toContain(`import access.log.gz --app ${appId}`);
         expect(text).toContain(`write-token create --app ${appId}`);
         expect(text).toContain(`clientId: '${body.data[0].client_id}'`);
+        expect(text).toMatch(/runs no collector.* in the place of COLLECTOR/);
+        expect(text).toContain('export APITALLY_HUB_BASE_URL=COLLECTOR\n');
         expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
       }
       await dashboard.inBothThemes('dashboard-empty');
@@ -213,6 +215,18 @@ describeWithChromium('a session of the dashboard', () => {
       await empty.write({});
       await page.clock.runFor(11_000);
       await page.locator('.log-table tbody a').waitFor();
+    });
+
+    it('with an empty app names the collector of its own process', async () => {
+      const { key } = await Tenant.create(app);
+      await dashboard.visit('', key);
+      // As the service writes it (test/e2e/dashboard.e2e-spec.ts); the next view reads it.
+      await dashboard.evaluate(`document.querySelector('meta[name=collector-port]').content = '3501'`);
+      await dashboard.page.getByRole('link', { name: 'Requests' }).click();
+      await dashboard.page.getByText('runs one on port 3501').waitFor();
+      const text = await dashboard.page.locator('main').innerText();
+      for (const name of ['APITALLY_HUB_BASE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
+        expect(text).toContain(`export ${name}=http://pages.test:3501\n`);
     });
 
     it('says that an app is not its own', async () => {

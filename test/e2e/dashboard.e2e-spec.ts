@@ -2,6 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { TestApp } from '../setup/app.js';
 import { REQUIRED_HEADERS, detail, seen } from '../setup/contract.js';
+import { dataDirectory } from '../setup/data-directory.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { BUNDLED } from '../supply-chain/packages.js';
 
@@ -110,10 +112,22 @@ describe('DASHBOARD and DOCS', () => {
     const response = await indexAt(app);
     expect([response.status, response.headers.location]).toEqual([status, leads]);
     expect(response.text.includes('name="docs" content="on"')).toBe(hasReference);
+    expect(response.text.includes('name="collector-port" content=""')).toBe(DASHBOARD === 'on');
     const file = await sendRaw(app.url, `/assets/${files[0]}`);
     expect(file.status).toBe(DASHBOARD === 'on' ? 200 : 404);
     await app.stop();
   });
+});
+
+it('tells the page the port of the collector that its process runs', async () => {
+  const place = dataDirectory();
+  const server = await ProductProcess.start(['serve', '--collector'], place.env);
+  const { text } = await sendRaw(server.apiUrl, '/');
+  const { port } = new URL(server.collectorUrl);
+  expect(text).toContain(`name="collector-port" content="${port}"`);
+  closeConnections();
+  await server.stop();
+  place.remove();
 });
 
 it('has at most 120 KiB of files, compressed with gzip', () => {
