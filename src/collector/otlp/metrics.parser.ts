@@ -81,10 +81,10 @@ function addMetric(message: Message, metric: Metric, source: Source): void {
   }
   const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
   for (const point of dataPoints)
-    addPoint(message, { ...source, point, measure, unit, isCumulative, name: metric.name });
+    addPoint(message, source, { point, measure, unit, isCumulative, name: metric.name });
 }
 
-interface Measured extends Source {
+interface Measured {
   point: HistogramPoint;
   measure: Measure;
   unit: number;
@@ -92,8 +92,9 @@ interface Measured extends Source {
   name: string;
 }
 
-function addPoint(message: Message, measured: Measured): void {
-  const { point, measure, unit, isCumulative, scope, scopeKey, name, now, retention } = measured;
+function addPoint(message: Message, source: Source, measured: Measured): void {
+  const { scope, scopeKey, now, retention } = source;
+  const { point, measure, unit, isCumulative, name } = measured;
   if (!hasValue(point)) return;
   const fault = findFault(point);
   if (fault !== undefined) {
