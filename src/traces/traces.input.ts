@@ -133,9 +133,8 @@ const attributeValues = {
   readValue: (value: unknown): FilterScalar | ConstraintViolation => {
     if (typeof value === 'string') return validateText(value, MAX_LENGTH) ?? value;
     if (typeof value === 'boolean' || typeof value === 'number') return value;
-    return isLosslessNumber(value)
-      ? Number(value.value)
-      : valueError('value must be a string, a number or a boolean');
+    if (!isLosslessNumber(value)) return valueError('value must be a string, a number or a boolean');
+    return /^-?\d+$/.test(value.value) ? BigInt(value.value) : Number(value.value);
   },
   checkValue: checkAttributeValue,
 } satisfies FilterField;
@@ -248,12 +247,10 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
         name === 'trace_id' && (op === 'eq' || (op === 'in' && Array.isArray(value) && value.length > 0)),
     );
     const start = this.since ? resolveTimestamp(this.since) : undefined;
-    const end = this.until ? resolveTimestamp(this.until) : undefined;
-    if (start !== undefined && start >= (end ?? Infinity)) check.addIssue('since', sinceNotBeforeUntil);
+    const end = this.until ? resolveTimestamp(this.until) : Date.now();
+    if (start !== undefined && start >= end) check.addIssue('since', sinceNotBeforeUntil);
     if (start === undefined && !namesTraces) check.addIssue('since', missing);
-    this.window = namesTraces
-      ? { start: -Infinity, end: Infinity }
-      : { start: start ?? -Infinity, end: end ?? Date.now() };
+    this.window = namesTraces ? { start: -Infinity, end: Infinity } : { start: start ?? -Infinity, end };
   }
 }
 
@@ -279,7 +276,7 @@ function checkAttributeValue(
   value: FilterScalar | readonly FilterScalar[],
 ): ConstraintViolation | undefined {
   const values: readonly FilterScalar[] = typeof value === 'object' ? value : [value];
-  const types = new Set(values.map((one) => typeof one));
+  const types = new Set(values.map((one) => (typeof one === 'bigint' ? 'number' : typeof one)));
   const [type] = types;
   if (type === undefined) return valueError('the list must not be empty');
   if (types.size > 1) return valueError('the values of a list must be of one type');

@@ -15,7 +15,7 @@ import { TracesRepository } from './traces.repository.js';
 import type { TracesQuery } from './traces.statement.js';
 
 const NANOSECONDS = 1_000_000n;
-/** Later than any accepted span. */
+/** Later than any accepted span; later nanoseconds exceed 64 bits. */
 const END_MS = Date.UTC(2100, 0, 1);
 /** Limit of the time of all queries of a request, in milliseconds (docs/contract.md#traces). */
 const MAX_QUERY_MS = 30_000;
@@ -37,14 +37,15 @@ export class TracesService {
     const { window, fields, filters } = input;
     const { hasBodies } = account.scopes;
     if (!hasBodies && filters.some(({ key = '' }) => isCapturedAttribute(key))) refuseBodies();
+    const retainedFrom = logsRetainedFrom(Date.now());
     const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
     const query: TracesQuery = {
       format: input.format ?? acceptedFormat,
       fields: [...new Set([...ALWAYS, ...fields])],
       filters,
       window: {
-        from: toNanoseconds(Math.max(window.start, logsRetainedFrom(Date.now()))),
-        to: toNanoseconds(Math.min(window.end, END_MS)),
+        from: toNanoseconds(clamp(window.start, retainedFrom, END_MS)),
+        to: toNanoseconds(clamp(window.end, retainedFrom, END_MS)),
       },
       consumerId: scope.consumerId,
       hasBodies,
@@ -70,4 +71,8 @@ export class TracesService {
       maxQueryMs: MAX_QUERY_MS,
     });
   }
+}
+
+function clamp(ms: number, from: number, to: number): number {
+  return Math.min(Math.max(ms, from), to);
 }

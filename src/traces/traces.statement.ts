@@ -32,6 +32,9 @@ interface SpanColumn extends FilterColumn {
   readonly isJson?: true;
 }
 
+/** Attributes have integers of 64 bits; a filter may have a larger one, which a double would round to one of them. */
+const INTEGERS_END = 2n ** 127n;
+
 const NO_SPAN = `toFixedString(unhex('0000000000000000'), 8)`;
 const nullIfEmpty = (column: string): SpanColumn => ({
   sql: `toString(${column})`,
@@ -238,18 +241,37 @@ function compareByType(
     };
   const symbols = { eq: '=', neq: '!=', gt: '>', gte: '>=', lt: '<', lte: '<=', in: 'IN', not_in: 'NOT IN' };
   const symbol = symbols[op as keyof typeof symbols];
-  const isBoolean = type === 'boolean';
-  const parse = isBoolean ? (text: string) => `(${text} = 'true')` : (text: string) => `toFloat64(${text})`;
-  const placeholder =
-    typeof value === 'object'
-      ? `arrayMap(one -> ${parse('one')}, {${param}:Array(String)})`
-      : parse(`{${param}:String}`);
-  const extract = isBoolean ? 'JSONExtractBool' : 'JSONExtractFloat';
+  const isList = typeof value === 'object';
+  const compareAs = (extracted: string, name: string, parse: (text: string) => string) =>
+    `${extracted} ${symbol} ${isList ? `arrayMap(one -> ${parse('one')}, {${name}:Array(String)})` : parse(`{${name}:String}`)}`;
+  const params = { [param]: isList ? value.map(String) : String(value) };
+  if (type === 'boolean')
+    return {
+      types: `'Bool'`,
+      sql: compareAs(`JSONExtractBool(${at})`, param, (text) => `(${text} = 'true')`),
+      params,
+    };
+  const types = `'Int64', 'UInt64', 'Double'`;
+  const asDouble = compareAs(`JSONExtractFloat(${at})`, param, (text) => `toFloat64(${text})`);
+  const integers = listOf(value).flatMap((one) => toInteger(one) ?? []);
+  if (!isList && integers.length === 0) return { types, sql: asDouble, params };
+  const asInteger = compareAs(
+    `toInt128OrZero(JSONExtractRaw(${at}))`,
+    `${param}_integers`,
+    (text) => `toInt128(${text})`,
+  );
   return {
-    types: isBoolean ? `'Bool'` : `'Int64', 'UInt64', 'Double'`,
-    sql: `${extract}(${at}) ${symbol} ${placeholder}`,
-    params: { [param]: typeof value === 'object' ? value.map(String) : String(value) },
+    types,
+    sql: `if(toString(JSONType(${at})) = 'Double', ${asDouble}, ${asInteger})`,
+    params: { ...params, [`${param}_integers`]: isList ? integers : integers.join() },
   };
+}
+
+/** The digits of a number that is an integer of up to 128 bits. */
+function toInteger(value: FilterScalar): string | undefined {
+  if (typeof value !== 'bigint' && !Number.isInteger(value)) return undefined;
+  const integer = BigInt(value);
+  return integer < INTEGERS_END && integer >= -INTEGERS_END ? String(integer) : undefined;
 }
 
 /** A filter on events: it matches if any event does, `not_exists` if none does. */

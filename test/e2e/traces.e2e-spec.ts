@@ -202,6 +202,51 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     ]);
   });
 
+  it('compares integers of attributes as integers, and others as doubles', async () => {
+    const [large, next] = ['9007199254740993', '9007199254740992'];
+    const numbers = [large, next, '-9007199254740993', '18446744073709551615', '5', '5.0', '5.5'];
+    await write(...numbers.map((n, index) => ({ at: BigInt(index), attributes: `{"n":${n}}` })));
+    for (const [op, value, found] of [
+      ['eq', large, [large]],
+      ['eq', next, [next]],
+      ['gt', next, [large, '18446744073709551615']],
+      ['lte', '-9007199254740993', ['-9007199254740993']],
+      ['lt', '-9007199254740992', ['-9007199254740993']],
+      ['eq', '18446744073709551615', ['18446744073709551615']],
+      ['eq', '18446744073709551616', []],
+      ['lt', '1'.repeat(400), numbers],
+      ['eq', '5', ['5', '5.0']],
+      ['eq', '5.0', ['5', '5.0']],
+      ['gte', '5.5', [large, next, '18446744073709551615', '5.5']],
+      ['in', `[${large},5.5,1e99]`, [large, '5.5']],
+      ['not_in', `[${large},5]`, [next, '-9007199254740993', '18446744073709551615', '5.5']],
+      ['in', '[0.5]', []],
+    ] as const) {
+      const filter = `{"field":"attributes","key":"n","op":"${op}","value":${value}}`;
+      const body = `${JSON.stringify({ ...window, fields: ['attributes'] }).slice(0, -1)},"filters":[${filter}]}`;
+      const { text } = await tenant.post('traces', body);
+      expect([op, value, [...text.matchAll(/"n":([-\d.]+)/g)].map(([, n]) => n)]).toEqual([op, value, found]);
+    }
+  });
+
+  it.each([
+    [{ since: '0001-01-01', until: '0001-01-02' }],
+    [{ since: '2500-01-01', until: '2600-01-01' }],
+    [{ since: '0001-01-01', until: '9999-12-31' }],
+  ])('has a window of any time: %j', async (times) => {
+    const { status, text } = await tenant.post('traces', times);
+    expect([status, text]).toEqual([200, '']);
+  });
+
+  it.each([['2100-01-01'], ['9841-09-16T16:59:27+20:19']])(
+    'rejects a window from %s until now',
+    async (since) => {
+      const { status, body } = await tenant.post('traces', { since });
+      expect([status, body.detail]).toMatchObject([422, [{ loc: ['body', 'since'] }]]);
+      expect(body.detail[0].msg).toBe((await tenant.post('request-logs', { since })).body.detail[0].msg);
+    },
+  );
+
   it('rejects operators, keys and values that a field does not support', async () => {
     const filters = [
       { field: 'kind', op: 'eq', value: 'server' },
