@@ -310,7 +310,7 @@ describe('Redactor', () => {
         'a://u:p@b',
         'a://u:p@q@b',
         "b'a'",
-        'Some("a b',
+        'Some("a b")',
         '(a) b',
         '******',
         'x,',
@@ -319,7 +319,7 @@ describe('Redactor', () => {
       fc.string(),
     );
     const assignment = fc
-      .tuple(name, fc.constantFrom('=', ': ', '%3D', ' => ', ' := ', ')='), value)
+      .tuple(name, fc.constantFrom('=', ': ', '%3D', ' => ', ' := '), value)
       .map((parts) => parts.join(''));
     const text = fc.tuple(
       fc.array(assignment, { maxLength: 5 }),

@@ -50,8 +50,8 @@ const ELEMENT =
   /(<(?:[\w-]{1,64}:)?([\w.-]{1,64})(?:\s[^<>]{0,256})?>(?:<!\[CDATA\[)?)([^<]+?)(?=(?:\]\]>)?<\/(?:[\w-]{1,64}:)?\2\s{0,4}>)/g;
 /** A field of a form with several parts. */
 const PART = /(\bname="([^"\r\n]{1,128})"[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n)([^\r\n]+)/g;
-/** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. */
-const TUPLE = /(\(([^()\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
+/** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. Names have no asterisks, as masks do. */
+const TUPLE = /(\(([^()*\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
 /** Values that say that there is none. */
 const NO_VALUES = new Set(['', MASK, 'null', 'undefined', 'None', 'nil', 'true', 'false']);
 
