@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { chunk } from '../common/chunk.js';
@@ -133,7 +133,7 @@ export class ConsumerEraser {
   async erase(appId: number, identifier: string): Promise<Erasure> {
     const params = { app_id: appId, identifier };
     await this.requireSupported(params);
-    const mark = `erasing-${createHash('sha256').update(identifier).digest('hex')}`;
+    const mark = `erasing-${hash('sha256', identifier)}`;
     const consumers = await this.store.rows<{ id: number }>('consumers.find', CONSUMERS, { ...params, mark });
     const ids = consumers.map(({ id }) => id);
     if (ids.length === 0) throw new AdminError(`App ${appId} has no consumer with this identifier`);

@@ -124,7 +124,7 @@ export class BackupService {
       throw new AdminError(`The disk ${disk} has ${free} bytes free, ${bytes} are needed`);
   }
 
-  /** Drops the tables and views of the schema, whatever there is of them. */
+  /** Drops those tables and views of the schema that exist. */
   async dropAll(): Promise<void> {
     for (const { name } of await this.listOwnTables()) await this.repository.dropTable(name);
   }

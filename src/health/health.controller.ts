@@ -13,7 +13,7 @@ const REDIS = { redis: 'ok', fallback: 'unavailable', memory: 'not configured' }
   string
 >;
 
-/** Counts nothing. */
+/** A key of the counter that nothing counts. */
 const PROBE_KEY = 'health';
 
 /**
@@ -43,7 +43,7 @@ export class HealthController {
   @Get('ready')
   @Header('Cache-Control', 'no-store')
   async ready() {
-    // Without the second, the counter would learn that Redis is away only from the next request.
+    // Without the peek, the counter would learn only from the next request that Redis is unavailable.
     const [isReady] = await Promise.all([this.store.ping(), this.counter.peek(PROBE_KEY)]);
     if (!isReady) throw serviceUnavailable();
     const redis = REDIS[this.counter.state];

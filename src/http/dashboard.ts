@@ -55,13 +55,13 @@ export function serveDashboard(
     });
   server.get(`${publicPath}/`, secure, async (_: Request, response: Response) => {
     const page = await readFile(INDEX, 'utf8');
-    const told = page
+    const filled = page
       .replace('name="docs" content="off"', `name="docs" content="${docs ? 'on' : 'off'}"`)
       .replace(
         'name="collector-port" content=""',
         `name="collector-port" content="${hasCollector ? collector.port : ''}"`,
       );
-    response.set('Cache-Control', 'no-cache').type('html').send(told);
+    response.set('Cache-Control', 'no-cache').type('html').send(filled);
   });
   server.get(
     `${publicPath}/assets/:file`,

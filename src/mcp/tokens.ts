@@ -53,7 +53,7 @@ function countRun(run: RegExpExecArray): number {
   return Math.ceil(text.length / (isWord ? LETTERS_OF_A_WORD : charactersFor(run)));
 }
 
-/** How many characters of a run have at most one token, whatever they are. */
+/** How many characters of a run always fit into one token. */
 function charactersFor([, word, digits, , blanks, lines, punctuation]: RegExpExecArray): number {
   if (word !== undefined) return RANDOM_LETTERS;
   if (digits !== undefined) return DIGITS;

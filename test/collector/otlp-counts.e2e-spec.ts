@@ -461,7 +461,7 @@ describe('requests that are in spans and in a metric', () => {
     },
   );
 
-  it('counts a process by its metric alone when its instance ID is a UUID, whatever the environments', async () => {
+  it('counts a process by its metric alone when its instance ID is a UUID, in any environments', async () => {
     const of = resource({ 'service.instance.id': randomUUID() });
     const headers = { 'Apitally-Env': 'v1' };
     await sender.send('metrics', metrics([duration([5n, 0n, 0n, 0n])], { of }), { headers });

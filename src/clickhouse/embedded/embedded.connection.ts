@@ -10,8 +10,15 @@ import { repairDeduplicationLogs } from './deduplication-log.js';
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
 
-/** Settings of the engine that only its first session can have: backups can be anywhere. */
-const ENGINE_ARGUMENTS = ['--backups.allowed_path=/'];
+/**
+ * Settings of the engine that only its first session can have. Backups can be anywhere. By default four merges and mutations
+ * have a place, and a mutation without one is tried again after up to a second: `app delete` has one for each table.
+ */
+const ENGINE_ARGUMENTS = [
+  '--backups.allowed_path=/',
+  '--background_merges_mutations_concurrency_ratio=4',
+  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1',
+];
 
 /** The engine reads this setting before it reads a statement, so it is one of the session. */
 const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;

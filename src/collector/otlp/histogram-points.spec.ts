@@ -41,7 +41,7 @@ describe('the difference of two points of a cumulative exponential histogram', (
     expect(findMiddleOfBin(bins[0]![0])).toBeCloseTo(0.1, 2);
   });
 
-  it('has the bins of exactly the values in between, whatever the scales and the unit', () => {
+  it('has the bins of exactly the values in between, for any scales and units', () => {
     const before = Array.from({ length: 500 }, (_, index) => 0.05 * 1.0093 ** index);
     const added = Array.from({ length: 40 }, (_, index) => 0.0493 * 1.131 ** index);
     for (const unit of [1, 1e-3])

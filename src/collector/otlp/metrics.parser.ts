@@ -40,7 +40,7 @@ export function parseMetrics(
   context: BodyContext,
 ): Message[] {
   const messages = new OriginMessages(context);
-  // Once for all points: the calendar took half of the time of parsing.
+  // Once for all points: subtracting the months for each one took half of the time of parsing.
   const retention = getTrafficRetention(context.now);
   for (const { resource, scopeMetrics } of resourceMetrics) {
     const message = messages.find(resource);
@@ -146,7 +146,7 @@ function toScopeKey(scope: InstrumentationScope | undefined, schemaUrl: string):
   return JSON.stringify([name, version, new Attributes(attributes).toKey(), schemaUrl]);
 }
 
-/** Whether a point has a value: one without only says that its stream pauses or has ended. */
+/** Whether a point has a value. A point without a value says that its stream pauses or has ended. */
 function hasValue({ flags }: { flags: number }): boolean {
   return (flags & DataPointFlags.NO_RECORDED_VALUE_MASK) === 0;
 }

@@ -86,7 +86,7 @@ export class LineParser {
   }
 }
 
-/** A request of NDJSON is one whatever other members it has. */
+/** A line that has what a request of NDJSON needs is one, also if it has members of another format. */
 function recognizeJson(line: string, options: ParseOptions): 'ndjson' | JsonLogFormat {
   if ('record' in parseNdjsonLine(line, options)) return 'ndjson';
   try {

@@ -11,7 +11,7 @@ export const SECRETS = 'secrets';
 const KEYS = /\b[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}\b/g;
 
 /**
- * Keeps what the product said, to be searched for secrets when the run is over: see `search-run.ts`. Whatever starts the
+ * Keeps what the product said, to be searched for secrets when the run is over: see `search-run.ts`. A test that starts the
  * product hands over all of its output here.
  *
  * @param source what said it: one word.
