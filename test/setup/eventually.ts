@@ -1,16 +1,23 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Calls every `everyMs` until the result is neither `undefined` nor `false`, and returns it; rejects after `withinMs`. */
+/**
+ * Calls until the result is neither `undefined` nor `false`, and returns it; rejects after `withinMs`.
+ *
+ * @param everyMs milliseconds between two calls; without it, more of them where a call takes long, because other suites need
+ *   the processor
+ */
 export async function eventually<T>(
   call: () => T | Promise<T>,
   withinMs = 30_000,
-  everyMs = 10,
+  everyMs?: number,
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
+    const startedAt = performance.now();
     const response = await call();
     if (response !== undefined && response !== false) return response as Exclude<T, undefined | false>;
-    if (performance.now() > deadline) throw new Error(`Not so within ${withinMs} ms: ${String(call)}`);
-    await pause(everyMs);
+    const now = performance.now();
+    if (now > deadline) throw new Error(`Not so within ${withinMs} ms: ${String(call)}`);
+    await pause(everyMs ?? Math.max(10, 3 * (now - startedAt)));
   }
 }
