@@ -72,6 +72,16 @@ function begin(body: string | Buffer, of = token, headers: Record<string, string
   return { outgoing, response };
 }
 
+/** Sends as slowly as a body may be sent; returns how to stop. */
+function trickle(bodies: readonly { outgoing: ClientRequest }[]): () => void {
+  const timer = setInterval(() => {
+    for (const { outgoing } of bodies) outgoing.write(`${lines(80).join('\n')}\n`);
+  }, 1_000);
+  return () => {
+    clearInterval(timer);
+  };
+}
+
 const readLogs = async () => (await client.tenant.logs({ limit: 1000 })).data;
 
 async function endAndRead({
@@ -270,27 +280,31 @@ describe('POST /v1/requests', () => {
   it('ends the later body of a team that sends two, if another team sends one', async () => {
     const sibling = await client.tenant.sibling();
     const { token: siblings } = await service.api.admin.createWriteToken(sibling.appId);
-    const [first, second] = [begin(`${line()}\n`), begin(`${line()}\n`, siblings)];
-    for (const one of [token, siblings])
-      await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
     const [, neighbour] = await createApp();
-    expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
-    const [ended] = await second.response;
-    expect([ended.statusCode, ended.headers['retry-after']]).toEqual([503, '1']);
-    expect(await endAndRead(first)).toBe(200);
-    expect((await sibling.logs()).data).toHaveLength(1);
+    const bodies = [begin(`${line()}\n`), begin(`${line()}\n`, siblings)];
+    const stop = trickle(bodies);
+    try {
+      for (const one of [token, siblings])
+        await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
+      expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
+      const [ended] = await bodies[1]!.response;
+      expect([ended.statusCode, ended.headers['retry-after']]).toEqual([503, '1']);
+      stop();
+      expect(await endAndRead(bodies[0]!)).toBe(200);
+      expect((await sibling.logs()).data.length).toBeGreaterThan(0);
+    } finally {
+      stop();
+    }
   });
 
   it('ends a body whose sender is slow, if there is no room for another', async () => {
     const [, slow] = await createApp();
+    const [, neighbour] = await createApp();
     const bodies = [begin(`${line()}\n`), begin(`${line()}\n`, slow)];
-    const trickle = setInterval(() => {
-      for (const { outgoing } of bodies) outgoing.write(`${lines(80).join('\n')}\n`);
-    }, 1_000);
+    const stop = trickle(bodies);
     try {
       for (const one of [token, slow])
         await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
-      const [, neighbour] = await createApp();
       const body = line();
       const sendAsNeighbour = async () => (await send(body, { authorization: `Bearer ${neighbour}` })).status;
       expect(await sendAsNeighbour()).toBe(503);
@@ -300,10 +314,10 @@ describe('POST /v1/requests', () => {
         bodies.map(async ({ response }, index) => [(await response)[0], bodies[1 - index]!] as const),
       );
       expect(ended.statusCode).toBe(503);
-      clearInterval(trickle);
+      stop();
       expect(await endAndRead(rest)).toBe(200);
     } finally {
-      clearInterval(trickle);
+      stop();
     }
   });
 

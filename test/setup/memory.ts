@@ -9,6 +9,8 @@ const collectGarbage = runInNewContext('gc') as () => void;
  * ran many suites.
  */
 export function measureMemory(): NodeJS.MemoryUsage {
+  // The memory of buffers is freed in another thread, for which the second collection waits.
+  collectGarbage();
   collectGarbage();
   return process.memoryUsage();
 }

@@ -70,7 +70,7 @@ export class RedisServer implements RedisAddress {
     const given = ['--port', this.port, '--bind', '127.0.0.1', '--save', '', '--dir', this.directory].map(
       String,
     );
-    const child = spawn(BINARY ?? '', given, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(BINARY ?? '', given, { stdio: ['ignore', 'pipe', 'ignore'] });
     this.child = child;
     goFirst(child.pid!);
     for await (const line of createInterface(child.stdout)) if (line.includes('Ready to accept')) break;
