@@ -12,6 +12,7 @@ import {
   nanosecondsAgo,
   readResponse,
   readStatus,
+  resource,
   serverSpan,
   traces,
 } from './setup/otlp.js';
@@ -292,6 +293,28 @@ describe('OTLP over HTTP', () => {
     const envs = (await client.tenant.logs()).data.map(({ env }) => env);
     expect(envs.sort()).toEqual(['Prod-EU-', 'default', 'dev', 'older'].sort());
   });
+
+  it.each([
+    ['traces', traces],
+    ['metrics', metrics],
+    ['logs', logs],
+  ] as const)(
+    'rejects %s of more than 10,000 instances with 400, and takes 10,000',
+    async (signal, build) => {
+      const instances = (count: number) =>
+        Buffer.concat(
+          Array.from({ length: count }, (_, n) =>
+            build([], { of: resource({ 'service.instance.id': String(n) }) }),
+          ),
+        );
+      const tooMany = await sender.send(signal, instances(10_001));
+      expect([tooMany.status, readStatus(tooMany.bytes)]).toEqual([
+        400,
+        'body: must have at most 10000 instances',
+      ]);
+      expect((await sender.send(signal, instances(10_000))).status).toBe(200);
+    },
+  );
 
   it('rejects a body of millions of empty messages, and one that is nested too deeply', async () => {
     const empty = await sender.send('traces', Buffer.from('0a00'.repeat(2 * MIB - 1), 'hex'));

@@ -1,4 +1,5 @@
 import { hashUuid } from '../../common/hash-uuid.js';
+import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { Message } from '../message.js';
@@ -9,6 +10,8 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 
 const DEFAULT_ENV = 'default';
 const MAX_ENV = 32;
+/** Largest number of environments and instances in a body: each is a message, which is stored and acknowledged by itself. */
+const MAX_MESSAGES = 10_000;
 
 /** Context of parsing a body. */
 export interface BodyContext {
@@ -28,7 +31,11 @@ export class OriginMessages {
 
   constructor(private readonly context: BodyContext) {}
 
-  /** The message of a resource's environment and instance. */
+  /**
+   * The message of a resource's environment and instance.
+   *
+   * @throws InvalidRecordError if there are too many of them
+   */
   find(resource: Resource | undefined): Message {
     const attributes = new Attributes(resource?.attributes ?? []);
     const env = this.context.env ?? findEnv(attributes);
@@ -36,6 +43,8 @@ export class OriginMessages {
     const key = `${env}/${instance}`;
     let message = this.messages.get(key);
     if (!message) {
+      if (this.messages.size === MAX_MESSAGES)
+        throw new InvalidRecordError(`body: must have at most ${MAX_MESSAGES} instances`);
       const { digest, now } = this.context;
       message = {
         ...createMessage(hashUuid(`${digest}\n${key}`), env),
