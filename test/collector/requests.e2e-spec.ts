@@ -72,6 +72,13 @@ function begin(body: string | Buffer, of = token, headers: Record<string, string
   return { outgoing, response };
 }
 
+/** Begins a body with a request, and resolves once the service reads it. */
+async function open(of: string) {
+  const body = begin(`${line()}\n`, of);
+  await eventually(async () => (await send('', { authorization: `Bearer ${of}` })).status === 429);
+  return body;
+}
+
 /** Sends as slowly as a body may be sent; returns how to stop. */
 function trickle(bodies: readonly { outgoing: ClientRequest }[]): () => void {
   const timer = setInterval(() => {
@@ -268,8 +275,7 @@ describe('POST /v1/requests', () => {
   });
 
   it('rejects a second body of an app at once with 429, and not that of another app', async () => {
-    const opened = begin(`${line()}\n`);
-    await eventually(async () => (await send('')).status === 429);
+    const opened = await open(token);
     const second = await send(line());
     expect([second.status, second.headers.get('retry-after')]).toEqual([429, '1']);
     const [, neighbour] = await createApp();
@@ -281,16 +287,15 @@ describe('POST /v1/requests', () => {
     const sibling = await client.tenant.sibling();
     const { token: siblings } = await service.api.admin.createWriteToken(sibling.appId);
     const [, neighbour] = await createApp();
-    const bodies = [begin(`${line()}\n`), begin(`${line()}\n`, siblings)];
-    const stop = trickle(bodies);
+    const first = await open(token);
+    const second = await open(siblings);
+    const stop = trickle([first, second]);
     try {
-      for (const one of [token, siblings])
-        await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
       expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
-      const [ended] = await bodies[1]!.response;
+      const [ended] = await second.response;
       expect([ended.statusCode, ended.headers['retry-after']]).toEqual([503, '1']);
       stop();
-      expect(await endAndRead(bodies[0]!)).toBe(200);
+      expect(await endAndRead(first)).toBe(200);
       expect((await sibling.logs()).data.length).toBeGreaterThan(0);
     } finally {
       stop();
@@ -300,11 +305,9 @@ describe('POST /v1/requests', () => {
   it('ends a body whose sender is slow, if there is no room for another', async () => {
     const [, slow] = await createApp();
     const [, neighbour] = await createApp();
-    const bodies = [begin(`${line()}\n`), begin(`${line()}\n`, slow)];
+    const bodies = [await open(token), await open(slow)];
     const stop = trickle(bodies);
     try {
-      for (const one of [token, slow])
-        await eventually(async () => (await send('', { authorization: `Bearer ${one}` })).status === 429);
       const body = line();
       const sendAsNeighbour = async () => (await send(body, { authorization: `Bearer ${neighbour}` })).status;
       expect(await sendAsNeighbour()).toBe(503);
