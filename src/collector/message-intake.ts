@@ -12,7 +12,7 @@ import { BatchCommitter } from './batches/batch-committer.js';
 import type { ClientApp } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { classifyOutcome } from './message-outcome.js';
-import { redactMessage } from './message-redaction.js';
+import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
 import { readBody } from './request-body.js';
@@ -36,6 +36,12 @@ export interface BodyKind {
   /** Largest body, compressed and decompressed, in bytes. */
   maxBytes: number;
   maxUnpackedBytes: number;
+  /**
+   * Decompresses a body in another thread.
+   *
+   * @throws ApiError when it is no such body, or too large
+   */
+  unpack?: ((body: Buffer) => Promise<Buffer>) | undefined;
   /**
    * Parses the messages of a body; `reserve` sets the memory that it holds, in bytes.
    *
@@ -153,7 +159,7 @@ export class MessageIntake {
   private async readMessages(
     app: ClientApp,
     request: Request,
-    { maxBytes, maxUnpackedBytes, parse }: BodyKind,
+    { maxBytes, maxUnpackedBytes, unpack, parse }: BodyKind,
     reservation: Reservation,
   ): Promise<readonly WeighedMessage[]> {
     const reserve = (bytes: number) => {
@@ -162,11 +168,9 @@ export class MessageIntake {
     const body = await readBody(request, maxBytes, reserve);
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
     if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
-    const messages = await this.parseInTurn(app, async () => {
-      const redacted: Message[] = [];
-      for (const message of await parse(body, reserve))
-        redacted.push(await redactMessage(message, this.redactor));
-      return redacted;
+    const messages = await this.parseInTurn(app, async (measure) => {
+      const unpacked = unpack ? await unpack(body) : body;
+      return redactMessages(await measure(() => parse(unpacked, reserve)), this.redactor);
     });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
     reserve(weighed.reduce((sum, { weight }) => sum + weight, 0));
@@ -179,18 +183,23 @@ export class MessageIntake {
    *
    * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do
    */
-  private async parseInTurn<T>(app: ClientApp, parse: () => Promise<T>): Promise<T> {
+  private async parseInTurn<T>(
+    app: ClientApp,
+    work: (measure: <R>(parse: () => R) => R) => Promise<T>,
+  ): Promise<T> {
     let blockedMs = 0;
-    const parseMeasured = () => {
+    const measure = <R>(parse: () => R): R => {
       const startedAt = performance.now();
-      const parsed = parse();
-      // Log files give the thread back while they are parsed.
-      blockedMs = performance.now() - startedAt;
-      return parsed;
+      try {
+        // Log files give the thread back while they are parsed.
+        return parse();
+      } finally {
+        blockedMs = performance.now() - startedAt;
+      }
     };
     const groupPauseMs = () => (blockedMs > EXPENSIVE_PARSE_MS ? PAUSE_FACTOR * blockedMs : 0);
     try {
-      return await this.parsing.run(new AbortController().signal, parseMeasured, {
+      return await this.parsing.run(new AbortController().signal, () => work(measure), {
         group: app.id,
         groupPauseMs,
       });

@@ -11,15 +11,19 @@ import {
   weighSpan,
 } from './message.js';
 
-/** Characters that are redacted before other work has its turn: a log file can have tens of millions. */
+/** Characters that are redacted before other work has its turn: a body can have tens of millions. */
 const CHARACTERS_AT_ONCE = 512 * 1024;
 
-/** The message with its texts redacted; names of environments and consumers are no secrets. */
-export async function redactMessage(message: Message, redactor: Redactor): Promise<Message> {
+/** The messages of a body with their texts redacted; names of environments and consumers are no secrets. */
+export async function redactMessages(
+  messages: readonly Message[],
+  redactor: Redactor,
+): Promise<readonly Message[]> {
   const redactPath = <R extends { path: string | null }>(record: R): R => {
     const path = redactor.redactPath(record.path);
     return path === record.path ? record : { ...record, path };
   };
+  // Of all messages: a body can have thousands of small ones.
   let characters = 0;
   const redactEach = async <R>(
     records: readonly R[],
@@ -37,19 +41,24 @@ export async function redactMessage(message: Message, redactor: Redactor): Promi
     }
     return redacted;
   };
-  return {
-    ...message,
-    names: message.names.map(redactPath),
-    counts: message.counts.map(redactPath),
-    spanCounts: message.spanCounts.map(redactPath),
-    points: message.points.map(redactPath),
-    logs: await redactEach(message.logs, weighRequest, (request) => redactor.redactRequest(request)),
-    spans: await redactEach(message.spans, weighSpan, (span) => redactSpan(span, redactor)),
-    logMessages: await redactEach(message.logMessages, weighLogMessage, (log) =>
-      redactLogMessage(log, redactor),
-    ),
-    errors: await redactEach(message.errors, weighError, (error) => redactError(redactPath(error), redactor)),
-  };
+  const redacted: Message[] = [];
+  for (const message of messages)
+    redacted.push({
+      ...message,
+      names: message.names.map(redactPath),
+      counts: message.counts.map(redactPath),
+      spanCounts: message.spanCounts.map(redactPath),
+      points: message.points.map(redactPath),
+      logs: await redactEach(message.logs, weighRequest, (request) => redactor.redactRequest(request)),
+      spans: await redactEach(message.spans, weighSpan, (span) => redactSpan(span, redactor)),
+      logMessages: await redactEach(message.logMessages, weighLogMessage, (log) =>
+        redactLogMessage(log, redactor),
+      ),
+      errors: await redactEach(message.errors, weighError, (error) =>
+        redactError(redactPath(error), redactor),
+      ),
+    });
+  return redacted;
 }
 
 function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {

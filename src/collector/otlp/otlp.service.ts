@@ -63,7 +63,6 @@ export class OtlpService {
       const encoding = findEncoding(request);
       if (!encoding)
         throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
-      const isCompressed = usesGzip(request);
       const env = toEnv(request.get('apitally-env'));
       let rejected = 0;
       const messages = await this.intake.receive(app, request, {
@@ -71,10 +70,10 @@ export class OtlpService {
         env: env ?? '-',
         maxBytes: this.maxBytes,
         maxUnpackedBytes: this.maxBytes,
-        parse: async (body, reserve) => {
-          const bytes = isCompressed && body.length > 0 ? await decompress(body, this.maxBytes) : body;
+        unpack: usesGzip(request) ? (body) => decompress(body, this.maxBytes) : undefined,
+        parse: (bytes, reserve) => {
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
-          reserve(Math.max(body.length, 2 * bytes.length));
+          reserve(2 * bytes.length);
           const digest = `${signal}\n${hash('sha256', bytes)}`;
           const context = { digest, env, now: Date.now(), expansion: { left: this.maxBytes } };
           const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, context));
@@ -90,6 +89,7 @@ export class OtlpService {
 }
 
 async function decompress(body: Buffer, maxBytes: number): Promise<Buffer> {
+  if (body.length === 0) return body;
   try {
     return await gunzipAsync(body, { maxOutputLength: maxBytes });
   } catch (error) {
