@@ -8,6 +8,10 @@ const SPACE = ' '.charCodeAt(0);
 /** A number or a word, which may be cut off at the end of the text. */
 const BARE = /-?\d[\d.eE+-]*|true|false|null|(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/y;
 
+/** Members of an object that is a pair, as HAR, forms and attributes of OTLP write them: `{"name": "password", "value": "x"}`. */
+const PAIR_NAME = /^(?:name|key)$/i;
+const PAIR_VALUE = /^value$/i;
+
 /** What to do with the scalars of a JSON text; each member and item has a state, made of the state that it is in. */
 export interface ScalarRewriter<State> {
   /** The state of a member, by its name, or of an item, by its index. */
@@ -16,6 +20,8 @@ export interface ScalarRewriter<State> {
   mayRewrite(raw: string, state: State): boolean;
   /** The text of a decoded string, or the same text. */
   rewriteString(text: string, state: State): string;
+  /** Whether the text is a name of which the value is rewritten, where both are members of a pair and the name comes first. */
+  isPairName(text: string): boolean;
   /** A number, `true`, `false` or `null` as JSON, or what replaces it. */
   rewriteBare(raw: string, state: State): string;
 }
@@ -26,6 +32,10 @@ interface Container<State> {
   /** The state of the current member or item. */
   inner: State;
   index: number;
+  /** Whether the current member is the name of a pair. */
+  isPairName: boolean;
+  /** The name of the pair, if its value is rewritten. */
+  pairName?: string;
 }
 
 /**
@@ -41,7 +51,13 @@ export function rewriteScalars<State>(
   rewriter: ScalarRewriter<State>,
 ): string | undefined {
   const containers: Container<State>[] = [];
-  const outermost: Container<State> = { isArray: false, state: root, inner: root, index: 0 };
+  const outermost: Container<State> = {
+    isArray: false,
+    state: root,
+    inner: root,
+    index: 0,
+    isPairName: false,
+  };
   let current = outermost;
   let rewritten = '';
   let done = 0;
@@ -54,7 +70,13 @@ export function rewriteScalars<State>(
     } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
       const state = current.inner;
       const isArray = code === OPENING_BRACKET;
-      current = { isArray, state, inner: isArray ? rewriter.enter(state, 0) : state, index: 0 };
+      current = {
+        isArray,
+        state,
+        inner: isArray ? rewriter.enter(state, 0) : state,
+        index: 0,
+        isPairName: false,
+      };
       containers.push(current);
     } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
       containers.pop();
@@ -68,9 +90,14 @@ export function rewriteScalars<State>(
         const name = decode(raw);
         if (name === undefined) return undefined;
         current.inner = rewriter.enter(current.state, name);
+        current.isPairName = PAIR_NAME.test(name);
+        if (current.pairName !== undefined && PAIR_VALUE.test(name))
+          current.inner = rewriter.enter(current.inner, current.pairName);
       } else if (rewriter.mayRewrite(raw, current.inner)) {
         const decoded = decode(raw);
         if (decoded === undefined) return undefined;
+        if (current.isPairName && current !== outermost && rewriter.isPairName(decoded))
+          current.pairName = decoded;
         const replacement = rewriter.rewriteString(decoded, current.inner);
         if (replacement !== decoded) {
           rewritten += text.slice(done, at) + JSON.stringify(replacement);

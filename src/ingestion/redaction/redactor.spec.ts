@@ -177,6 +177,18 @@ describe('Redactor', () => {
     );
   });
 
+  it('masks the values of pairs by their names, as forms, HAR and OTLP have them', () => {
+    expect(
+      redactBody(
+        '[{"name":"password","value":"s3cr"},{"name":"user","value":"ann"},{"Key":"API_KEY","Value":7},' +
+          '{"key":"token","value":{"stringValue":"s3crs3cr"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"}]',
+      ),
+    ).toBe(
+      '[{"name":"password","value":"******"},{"name":"user","value":"ann"},{"Key":"API_KEY","Value":"******"},' +
+        '{"key":"token","value":{"stringValue":"******"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"}]',
+    );
+  });
+
   it('masks members called tokens, but no counts and no parts of a text', () => {
     expect(
       redactBody(

@@ -178,6 +178,7 @@ export class Redactor {
       mayRewrite: (raw, { isSecret }) => isSecret || this.hints.test(raw),
       rewriteString: (text, state) =>
         isSecret(text, state) ? MASK : this.redactBody(text, PLAIN, depth + 1),
+      isPairName: (text) => this.names.has(text),
       rewriteBare: (raw, state) => this.redactBare(raw, state),
     };
   }
@@ -212,6 +213,7 @@ export class Redactor {
       if (state.kind !== 'attributes') return text;
       return isSecret(text, state.state) ? MASK : this.redactText(text);
     },
+    isPairName: (text) => this.attributes.has(text),
     // Numbers of the service's own members are times and lengths.
     rewriteBare: (raw, state) => (state.kind === 'attributes' ? this.redactBare(raw, state.state) : raw),
   };

@@ -6,8 +6,8 @@ const RECORDED = Symbol.for('request-analytics:learnt');
 type InterceptedHash = typeof crypto.createHash & { [RECORDED]?: Set<string> };
 
 /**
- * One of Jest's `setupFiles`: each creation and check of an API key hashes it, and there the run learns of every
- * key that must not appear. The module is one for all test files of a worker.
+ * One of Jest's `setupFiles`: each creation and check of an API key or a write token hashes it, and there the run learns of
+ * all that must not appear. The module is one for all test files of a worker.
  */
 const original = crypto.createHash as InterceptedHash;
 if (!original[RECORDED]) {
@@ -26,8 +26,11 @@ if (!original[RECORDED]) {
   Object.assign(crypto, { createHash: learning });
 }
 
+/** The lengths of a key and of a token. */
+const LENGTHS = new Set([40, 28]);
+
 function recordKey(data: unknown, recorded: Set<string>) {
-  if (typeof data !== 'string' || data.length !== 40 || recorded.has(data)) return;
+  if (typeof data !== 'string' || !LENGTHS.has(data.length) || recorded.has(data)) return;
   recorded.add(data);
   forbidInOutput(...findKeys(data));
 }

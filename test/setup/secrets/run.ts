@@ -8,7 +8,7 @@ import { RUN_VARIABLE } from './global-setup.js';
 export const OUTPUTS = 'outputs';
 export const SECRETS = 'secrets';
 
-const KEYS = /\b[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}\b/g;
+const KEYS = /\b(?:[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}|apt_[A-Za-z0-9]{24})\b/g;
 
 /**
  * Keeps what the product said, to be searched for secrets when the run is over: see `search-run.ts`. A test that starts the
@@ -45,7 +45,7 @@ export function forbidInOutput(...secrets: readonly string[]): void {
   append(SECRETS, String(process.pid), all.map((secret) => `${JSON.stringify(secret)}\n`).join(''));
 }
 
-/** The API keys in a text. */
+/** The API keys and write tokens in a text. */
 export function findKeys(text: string): string[] {
   return text.match(KEYS) ?? [];
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createApiKey } from '../../../src/auth/api-key.js';
+import { createWriteToken } from '../../../src/auth/write-token.js';
 import { SecretScanner } from './scanner.js';
 
 const key = createApiKey();
@@ -23,11 +24,15 @@ describe('the search for secrets', () => {
       expect(found[0]?.text).not.toContain(forbidden);
   });
 
-  it('finds all text in the form of a key', () => {
-    expect(scanner.find(`Api-Key: ${createApiKey()}`)).toMatchObject([
-      { what: 'what has the form of a key' },
-    ]);
-  });
+  it.each([createApiKey, createWriteToken])(
+    'finds all text in the form of a key or a token: %p',
+    (create) => {
+      const secret = create();
+      const [found] = scanner.find(`authorization: ${secret}`);
+      expect(found).toMatchObject({ what: 'what has the form of a key' });
+      expect(found!.text).not.toContain(secret);
+    },
+  );
 
   it.each([
     ['the public part of a key', `{"key":"${identifier}"}`],

@@ -7,7 +7,8 @@ export interface Finding {
 }
 
 const KEY = /^[A-Za-z0-9]{7}\.([A-Za-z0-9]{32})$/;
-const KEYS = /(?<![A-Za-z0-9])[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}(?![A-Za-z0-9])/;
+const TOKEN = /^apt_[A-Za-z0-9]{24}$/;
+const KEYS = /(?<![A-Za-z0-9])(?:[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}|apt_[A-Za-z0-9]{24})(?![A-Za-z0-9])/;
 /** The secret part of a key, and the first half of a hash in hexadecimal, have this length. */
 const LENGTH = 32;
 const LONG_WORDS = new RegExp(`[A-Za-z0-9]{${LENGTH},}`, 'g');
@@ -45,6 +46,8 @@ export class SecretScanner {
   }
 
   private add(secret: string) {
+    // Found by its form; looking for thousands of texts would take long.
+    if (TOKEN.test(secret)) return;
     const word = KEY.exec(secret)?.[1] ?? (LONG_WORD.test(secret) ? secret.slice(0, LENGTH) : undefined);
     if (word !== undefined) {
       if (new Set(word).size >= FEWEST_DIFFERENT) this.words.add(word);
