@@ -155,8 +155,10 @@ interface List {
   id: string;
   logs: RequestLog[];
   /** What the request for the next page has besides: the token, or the end where the tail pushed rows out. */
-  next: Pick<RequestLogsQuery, 'next_token' | 'end'> | undefined;
+  next: Pick<RequestLogsQuery, 'next_token' | 'end' | 'limit'> | undefined;
   isLoading: boolean;
+  /** Whether the last page could not be loaded: scrolling would ask for it again at once. */
+  hasFailed: boolean;
   curl: string | undefined;
 }
 
@@ -171,6 +173,7 @@ function useRequestLogs(session: Session) {
     logs: [],
     next: undefined,
     isLoading: true,
+    hasFailed: false,
     curl: undefined,
   });
   const current = useRef(id);
@@ -194,11 +197,12 @@ function useRequestLogs(session: Session) {
           logs: next ? merge(old.logs, page.data) : page.data,
           next: page.next_token === undefined ? undefined : { next_token: page.next_token },
           isLoading: false,
+          hasFailed: false,
           curl: next ? old.curl : curl,
         }));
       } catch (error) {
         if (current.current !== id) return;
-        setList((old) => ({ ...old, isLoading: false }));
+        setList((old) => ({ ...old, isLoading: false, hasFailed: true }));
         fail(toFailure(error));
       }
     },
@@ -252,10 +256,15 @@ function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
   return { ...list, logs, next: nextBehind(logs) };
 }
 
-/** Requests of the last millisecond come again: `merge` leaves them out. */
+/** Requests of the last millisecond come again, beside a page of others: `merge` leaves them out. */
 function nextBehind(logs: RequestLog[]): List['next'] {
   const oldest = logs.at(-1);
-  return oldest && { end: new Date(Date.parse(oldest.timestamp) + 1).toISOString() };
+  if (!oldest) return undefined;
+  const again = logs.filter(({ timestamp }) => timestamp === oldest.timestamp).length;
+  return {
+    end: new Date(Date.parse(oldest.timestamp) + 1).toISOString(),
+    limit: Math.min(TAIL_ROWS, again + PAGE),
+  };
 }
 
 export function Requests() {
@@ -371,7 +380,7 @@ export function Requests() {
           )}
           <More
             isOn={isCurrent && next !== undefined && !list.isLoading}
-            isScrolled={logs.length < SCROLL_ROWS}
+            isScrolled={logs.length < SCROLL_ROWS && !list.hasFailed}
             load={() => {
               void load(next);
             }}

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { seedDemo } from '../../src/demo/seed.js';
 import { Config } from '../../src/config/config.js';
@@ -399,17 +400,43 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.clock.install();
     const path = '/burst/{id}';
     await dashboard.visit(`?view=requests&range=1h&tail=on&path=${path}`, key);
-    const burst = Array.from({ length: TAIL_ROWS + 200 }, () =>
-      buildRequest({ path, timestamp: Date.now() }),
+    // A log file has times in whole seconds: many requests share one.
+    const at = Date.now();
+    const burst = Array.from({ length: TAIL_ROWS + 200 }, (_, index) =>
+      buildRequest({ path, timestamp: index < 500 ? at : at - 1000 }),
     );
     await app.writer.write(appId, burst);
     await page.clock.runFor(TAIL_MS);
     const rows = page.locator('.log-table tbody tr');
     await eventually(async () => (await rows.count()) === TAIL_ROWS);
+    // Over a slow network the tail comes between any two pages.
+    await page.route('**/request-logs?*', async (route) => {
+      await pause(300);
+      await route.continue();
+    });
     await eventually(async () => {
       await rows.last().scrollIntoViewIfNeeded();
+      await page.clock.runFor(TAIL_MS);
       return (await rows.count()) === burst.length;
     });
+  });
+
+  it('asks once for a page that fails, until the next try', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const nextPages = '**/request-logs?*next_token=*';
+    await page.route(nextPages, (route) => route.fulfill({ status: 503, json: { detail: 'away' } }));
+    const before = dashboard.calls.length;
+    const rows = page.locator('.log-table tbody tr');
+    await rows.last().scrollIntoViewIfNeeded();
+    await page.getByRole('alert').filter({ hasText: 'temporarily unavailable' }).waitFor();
+    // Without an end it asked 25 times a second.
+    await pause(500);
+    expect(dashboard.calls).toHaveLength(before + 1);
+    await page.unroute(nextPages);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await eventually(async () => (await rows.count()) > 100);
+    dashboard.complaints.splice(0);
   });
 
   it('keeps the live tail to a length, and loads what it pushed out again', async () => {
