@@ -132,6 +132,14 @@ describe('docs/helm', () => {
     expect(listRejected([wrong])).toEqual([expect.stringContaining('/spec/replicas')]);
   });
 
+  it('gives pods the time of SHUTDOWN_DELAY_MS to stop', () => {
+    if (obstacle !== undefined) return;
+    const pods = render(URL, 'config.SHUTDOWN_DELAY_MS=60000')
+      .filter(({ kind }) => kind === 'Deployment')
+      .map(({ spec }) => spec?.template?.spec);
+    expect(pods).toMatchObject(Array(2).fill({ terminationGracePeriodSeconds: 78 }));
+  });
+
   it('renders what docs/kubernetes.yaml has: the same kinds, variables, secrets and limits of containers', () => {
     if (obstacle !== undefined) return;
     const all = render(URL, ...ALL);

@@ -65,8 +65,8 @@ spec:
       labels: {{- include "ra.labels" . | nindent 8 }}
     spec:
       automountServiceAccountToken: false
-      # SHUTDOWN_DELAY_MS until no new requests come, at most 9.5 s for those under way.
-      terminationGracePeriodSeconds: 30
+      # SHUTDOWN_DELAY_MS until no new requests come, at most 9.5 s for those under way, and some to spare.
+      terminationGracePeriodSeconds: {{ add 18 (div (int .root.Values.config.SHUTDOWN_DELAY_MS) 1000) }}
       topologySpreadConstraints:
         - maxSkew: 1
           topologyKey: kubernetes.io/hostname
