@@ -43,6 +43,7 @@ export class AppMetricsService {
       metrics,
       groupBy: group_by,
       apdexThresholdMs: apdex_threshold_ms,
+      expectedErrors: scope.expectedErrors,
       now: window.now,
     };
     const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));

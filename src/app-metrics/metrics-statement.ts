@@ -1,3 +1,4 @@
+import type { ExpectedError } from '../apps/apps.repository.js';
 import type { Predicate } from '../clickhouse/predicates.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
@@ -12,6 +13,8 @@ export interface MetricsQuery extends MetricPeriods {
   readonly metrics: readonly Metric[];
   readonly groupBy: readonly GroupField[];
   readonly apdexThresholdMs: number;
+  /** IDs of endpoints with a status each (docs/contract.md#expected-errors). */
+  readonly expectedErrors: readonly ExpectedError[];
   /** The request's one "now", in milliseconds since the epoch. */
   readonly now: number;
 }
@@ -25,23 +28,28 @@ export interface MetricsStatement extends Predicate {
 const SUM_BYTES = (column: string) =>
   `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
 
-const ERRORS_FROM = (status: number) => `toInt64(sumIf(
-      f.requests,
-      f.status_code >= ${status} AND f.status_code < ${status + 100} AND (f.endpoint_id, f.status_code) NOT IN (
-        SELECT endpoint_id, status_code FROM endpoint_expected_errors_v1 FINAL
-        WHERE app_id = {app_id:UInt32} AND marked
-      )
-    ))`;
+/** Leaves out expected errors (docs/contract.md#expected-errors). */
+const NOT_EXPECTED =
+  ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
 
-/** Sums of `counts_*` for the metrics. */
-const SUMS = {
-  requests: 'toInt64(sum(f.requests))',
-  known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
-  bytes_received: SUM_BYTES('f.bytes_received'),
-  bytes_sent: SUM_BYTES('f.bytes_sent'),
-  client_errors: ERRORS_FROM(400),
-  server_errors: ERRORS_FROM(500),
-} as const;
+/**
+ * Sums of `counts_*` for the metrics.
+ *
+ * @param hasExpected whether the app has expected errors. Most have none, and their condition is a tenth of the time of a short window
+ */
+const buildSums = (hasExpected: boolean) => {
+  const countErrors = (from: number) =>
+    `toInt64(sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''}))`;
+  return {
+    requests: 'toInt64(sum(f.requests))',
+    known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
+    bytes_received: SUM_BYTES('f.bytes_received'),
+    bytes_sent: SUM_BYTES('f.bytes_sent'),
+    client_errors: countErrors(400),
+    server_errors: countErrors(500),
+  };
+};
+type Sum = keyof ReturnType<typeof buildSums>;
 
 /** Sums of `bins_*` for apdex. */
 const APDEX_SUMS = [
@@ -61,12 +69,12 @@ const RANKS: Partial<Readonly<Record<Metric, number>>> = {
   response_time_p99: 0.99,
 };
 
-/** The middle of a bin of seconds, in whole milliseconds. */
-const MILLISECONDS = (k: string) =>
-  `toInt32(least(round(if(${k} = ${ZERO_BIN}, 0, 1000 * exp2(${k} / ${BINS_PER_OCTAVE}))), 2147483647))`;
+/** The middle of each bin of seconds, in whole milliseconds. */
+const MILLISECONDS = (ks: string) =>
+  `arrayMap(k -> toInt32(least(round(if(k = ${ZERO_BIN}, 0, 1000 * exp2(k / ${BINS_PER_OCTAVE}))), 2147483647)), ${ks})`;
 
 /** For each metric except percentiles: its column, and the sums of counts that it needs besides the requests. */
-const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: (keyof typeof SUMS)[]]>>> = {
+const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: Sum[]]>>> = {
   requests: ['c.requests'],
   requests_per_minute: [
     'c.requests / greatest(1, (least(toInt64(c.end), {now:Int64}) - toInt64(c.start)) / 60)',
@@ -127,7 +135,7 @@ const NO_BUCKETS: readonly Source[] = [{ grain: '15m_by_consumer', only: [] }];
  * @param conditions on columns of both kinds of tables, each behind an AND
  */
 export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
-  const { format, bounds, apdexThresholdMs, now } = query;
+  const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
   const metrics = METRICS.filter((metric) => query.metrics.includes(metric));
   const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
   const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
@@ -149,15 +157,17 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const percentiles = metrics.filter((metric) => metric in RANKS);
   const ranks = percentiles.map((metric) => RANKS[metric]).join(', ');
   const fromBins = [
-    ...(percentiles.length > 0 ? [`quantilesExactWeighted(${ranks})(f.k, f.n) AS ranked_k`] : []),
+    ...(percentiles.length > 0
+      ? [`${MILLISECONDS(`quantilesExactWeighted(${ranks})(f.k, f.n)`)} AS percentiles`]
+      : []),
     ...(metrics.includes('apdex') ? APDEX_SUMS : []),
   ];
-  const needed = new Set([
-    'requests' as const,
+  const needed = new Set<string>([
+    'requests',
     ...metrics.flatMap((metric) => COUNTED[metric]?.slice(1) ?? []),
   ]);
-  const fromCounts = Object.entries(SUMS).flatMap(([name, sum]) =>
-    needed.has(name as keyof typeof SUMS) ? [`${sum} AS ${name}`] : [],
+  const fromCounts = Object.entries(buildSums(expectedErrors.length > 0)).flatMap(([name, sum]) =>
+    needed.has(name) ? [`${sum} AS ${name}`] : [],
   );
   const values = [
     ...['start', 'end'].map((edge) => `${timeOf(`c.${edge}`, format)} AS period_${edge}`),
@@ -175,9 +185,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const sql = `
 ${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
   ${values.join(',\n  ')}
-FROM (
-  SELECT *, ${period.end} AS end
-  FROM (${summed('counts', fromCounts, '\n  HAVING requests > 0')})
+FROM (${summed('counts', [`${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
 ) AS c${joinedBins}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 
@@ -186,6 +194,8 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
     ...conditions.params,
     ...period.params,
     ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(paramsOf(source, index)))),
+    expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
+    expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
     satisfying_k,
     tolerable_k: satisfying_k + TOLERABLE_BINS,
     now: Math.floor(now / 1000),
@@ -196,8 +206,7 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 function columnOf(metric: Metric, percentiles: readonly Metric[]): string {
   const counted = COUNTED[metric];
   if (counted) return counted[0];
-  const k = `b.ranked_k[${percentiles.indexOf(metric) + 1}]`;
-  return `if(empty(b.ranked_k), NULL, ${MILLISECONDS(k)})`;
+  return `if(empty(b.percentiles), NULL, b.percentiles[${percentiles.indexOf(metric) + 1}])`;
 }
 
 /** Whole seconds in texts, the clients' milliseconds where columns have types. */
@@ -246,7 +255,7 @@ function readSources(
 
 function conditionOf(source: Source, index: number): string {
   if ('only' in source) return `bucket IN {only_${index}:Array(UInt32)}`;
-  const window = `bucket >= toDateTime({from_${index}:UInt32}, 'UTC') AND bucket < toDateTime({to_${index}:UInt32}, 'UTC')`;
+  const window = `bucket >= {from_${index}:UInt32} AND bucket < {to_${index}:UInt32}`;
   return source.except.length === 0 ? window : `${window} AND bucket NOT IN {except_${index}:Array(UInt32)}`;
 }
 

@@ -35,7 +35,8 @@ ORDER BY id`;
 const FIND_SCOPE = `
 SELECT
   (SELECT count() FROM apps_v1 FINAL WHERE team_id = {team_id:UInt32} AND id = {app_id:Int64}) AS owned,
-  (SELECT groupArray(id) FROM endpoints_v1 FINAL WHERE app_id = {app_id:Int64} AND excluded) AS excluded_endpoint_ids`;
+  (SELECT groupArray(id) FROM endpoints_v1 FINAL WHERE app_id = {app_id:Int64} AND excluded) AS excluded_endpoint_ids,
+  (SELECT groupArray((endpoint_id, status_code)) FROM endpoint_expected_errors_v1 FINAL WHERE app_id = {app_id:Int64} AND marked) AS expected_errors`;
 
 const FIND_CONSUMER = `
 SELECT max(id) AS id FROM consumers_v1 FINAL WHERE app_id = {app_id:Int64} AND identifier = {identifier:String}`;
@@ -45,6 +46,15 @@ const HIDDEN_CLIENT_ID = '00000000-0000-0000-0000-000000000000';
 
 /** An ID that no consumer has; 0 is that of requests without a consumer. */
 const NO_CONSUMER = -1;
+
+/** The ID of an endpoint, and a status of it that is no error. */
+export type ExpectedError = readonly [endpointId: number, statusCode: number];
+
+/** What an operator marked for an app's endpoints. */
+export interface EndpointMarks {
+  excluded_endpoint_ids: number[];
+  expected_errors: ExpectedError[];
+}
 
 type AppRow = Omit<App, 'envs'>;
 type EnvRow = Env & { app_id: number };
@@ -79,15 +89,15 @@ export class AppsRepository {
     } while (after_id !== undefined);
   }
 
-  /** Endpoints excluded from an app's data, or null when the team has no such app. */
-  async findExcluded(teamId: number, appId: number): Promise<number[] | null> {
-    const [row] = await this.store.rows<{ owned: number; excluded_endpoint_ids: number[] }>(
+  /** Marks of an app's endpoints, or null when the team has no such app. */
+  async findMarks(teamId: number, appId: number): Promise<EndpointMarks | null> {
+    const [row] = await this.store.rows<EndpointMarks & { owned: number }>(
       'apps.find_scope',
       FIND_SCOPE,
       { team_id: teamId, app_id: appId },
       { shared: true },
     );
-    return row && row.owned > 0 ? row.excluded_endpoint_ids : null;
+    return row && row.owned > 0 ? row : null;
   }
 
   /** The ID of a consumer; without such a consumer an ID that none has. */

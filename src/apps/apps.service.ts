@@ -7,7 +7,7 @@ import { Config } from '../config/config.js';
 import { appNotFound } from '../http/api-error.js';
 import { streamList } from '../http/streamed-list.js';
 import type { App, AppList } from './apps.dto.js';
-import { APPS_PER_READ, AppsRepository } from './apps.repository.js';
+import { APPS_PER_READ, AppsRepository, type EndpointMarks, type ExpectedError } from './apps.repository.js';
 
 /**
  * Proof that an app belongs to the requesting team. The class is not exported: only `AppsService.require` creates
@@ -20,6 +20,8 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
+    /** Statuses of endpoints that are no errors (docs/contract.md#expected-errors). */
+    readonly expectedErrors: readonly ExpectedError[],
     /** The only consumer whose data is shown (docs/contract.md#key-scopes); undefined: all data. */
     readonly consumerId: number | undefined,
     /** Its identifier; null: all data. */
@@ -38,10 +40,10 @@ export type Match = 'exact' | 'contains' | 'similar';
 @Injectable()
 export class AppsService {
   /**
-   * Endpoints excluded by app; null: not the team's. Changes take effect within 10 s
-   * (docs/contract.md#excluded-endpoints).
+   * Marks of endpoints by app; null: not the team's. Changes take effect within 10 s
+   * (docs/contract.md#excluded-endpoints, docs/contract.md#expected-errors).
    */
-  private readonly scopes: CachedLookup<number[] | null>;
+  private readonly marks: CachedLookup<EndpointMarks | null>;
   /** IDs of consumers by app and identifier, for keys of one consumer. */
   private readonly consumerIds: CachedLookup<number>;
 
@@ -49,7 +51,7 @@ export class AppsService {
     private readonly repository: AppsRepository,
     { cacheTtlMs }: Config,
   ) {
-    this.scopes = new CachedLookup(cacheTtlMs);
+    this.marks = new CachedLookup(cacheTtlMs);
     this.consumerIds = new CachedLookup(cacheTtlMs);
   }
 
@@ -76,7 +78,7 @@ export class AppsService {
   ): Promise<AppScope> {
     if (appIds.length > 0 && !appIds.includes(appId)) throw appNotFound();
     const lookup = Promise.all([
-      this.scopes.find(`${teamId}/${appId}`, () => this.repository.findExcluded(teamId, appId)),
+      this.marks.find(`${teamId}/${appId}`, () => this.repository.findMarks(teamId, appId)),
       consumer === null
         ? undefined
         : this.consumerIds.find(`${appId}/${consumer}`, () =>
@@ -85,9 +87,16 @@ export class AppsService {
     ]);
     // Others may wait for the same lookup: it goes on when this caller leaves.
     const context = RequestContext.current;
-    const [excluded, consumerId] = await raceAbort(context?.signal, lookup);
-    if (!excluded) throw appNotFound();
+    const [marks, consumerId] = await raceAbort(context?.signal, lookup);
+    if (!marks) throw appNotFound();
     if (context) Object.assign(context.logFields, { app_id: appId, ...read });
-    return new CheckedAppScope(teamId, appId, excluded, consumerId, consumer);
+    return new CheckedAppScope(
+      teamId,
+      appId,
+      marks.excluded_endpoint_ids,
+      marks.expected_errors,
+      consumerId,
+      consumer,
+    );
   }
 }

@@ -1,3 +1,4 @@
+import { AdminService } from '../../src/admin/admin.service.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
@@ -167,5 +168,18 @@ describe('with the cache that servers use', () => {
     await eventually(async () => (await count()) === 0);
     await tenant.exclude('GET', '/secret', false);
     await eventually(async () => (await count()) === 1);
+  });
+
+  it('so does an expected error', async () => {
+    const tenant = await Tenant.create(app);
+    const [log] = await tenant.write({ path: '/gone', status_code: 404 });
+    const since = new Date(log!.timestamp).toISOString();
+    const admin = new AdminService(app.store);
+    const count = async () => (await tenant.metrics({ since, metrics: ['client_errors'] }))[0]!.client_errors;
+    expect(await count()).toBe(1);
+    for (const isExpected of [true, false]) {
+      await admin.setExpectedError(tenant.appId, 'GET', '/gone', 404, isExpected);
+      await eventually(async () => (await count()) === (isExpected ? 0 : 1));
+    }
   });
 });
