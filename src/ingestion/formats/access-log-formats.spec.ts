@@ -429,8 +429,8 @@ describe('access logs of common servers', () => {
     );
   });
 
-  it.each(REQUEST_FORMATS)('reads lines of a million characters as %s in good time', (format) => {
-    const started = performance.now();
+  // In quadratic time, one of them takes longer than a test may.
+  it.each(REQUEST_FORMATS)('reads lines of a million characters as %s in linear time', (format) => {
     const alb = readFixture('access-logs/alb.log')[0]!;
     for (const piece of ['"', ' ', ' "', '\\', '\\x41', '%41', '""', 'a', '\t', '1h']) {
       const text = piece.repeat(1_000_000 / piece.length);
@@ -441,6 +441,5 @@ describe('access logs of common servers', () => {
       );
       readLines([alb.replace('"GET', `"GET ${text}`)], format);
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
