@@ -22,7 +22,7 @@ function documented(field: Field): MethodDecorator {
 function documentedBody(members: readonly Field[]): MethodDecorator {
   const properties = members.map((member) => [
     member.name,
-    { ...schemaOf(member), description: member.description },
+    { ...memberSchemaOf(member), description: member.description },
   ]);
   const required = members.filter((member) => member.required).map(({ name }) => name);
   return ApiBody({
@@ -42,4 +42,14 @@ function schemaOf({ schema, examples, ...field }: Field) {
     ...(field.default !== undefined && { default: field.default }),
     ...(examples && { examples }),
   };
+}
+
+/** What may be absent may be null as well. */
+function memberSchemaOf(member: Field) {
+  const schema = schemaOf(member);
+  if (member.required) return schema;
+  const nullableType = { type: [schema.type, 'null'] };
+  return schema.enum
+    ? { ...schema, ...nullableType, enum: [...schema.enum, null] }
+    : { ...schema, ...nullableType };
 }

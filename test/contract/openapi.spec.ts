@@ -44,6 +44,21 @@ describe('the committed document', () => {
     expect(all.filter(([, node]) => '$ref' in node && Object.keys(node).length > 1)).toEqual([]);
   });
 
+  it('allows null for each member of a request body that may be absent, and for no other', () => {
+    const members = [...nodes(document.paths)].flatMap(([path, { requestBody }]) => {
+      const body = requestBody as RequestBodyObject | undefined;
+      const schema = body?.content['application/json']?.schema as SchemaObject | undefined;
+      return Object.entries(schema?.properties ?? {}).map(([name, member]) => ({
+        member: `${path} ${name}`,
+        isRequired: schema!.required!.includes(name),
+        allowsNull: findSchemaErrors(member as SchemaObject, null).length === 0,
+      }));
+    });
+    expect(members.length).toBeGreaterThan(20);
+    for (const { member, isRequired, allowsNull } of members)
+      expect([member, allowsNull]).toEqual([member, !isRequired]);
+  });
+
   it('has only examples that are what they show', () => {
     const schemas = [...nodes(document.components?.schemas)].filter(
       ([, { examples }]) => examples !== undefined,

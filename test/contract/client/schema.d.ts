@@ -1599,9 +1599,9 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
-                     * @enum {string}
+                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
                     /**
                      * @description Start of the window, inclusive (ISO 8601; UTC without an offset)
                      * @example 2026-11-19T00:00:00Z
@@ -1611,7 +1611,7 @@ export interface operations {
                      * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.
                      * @example 2026-11-20T00:00:00Z
                      */
-                    until?: string;
+                    until?: string | null;
                     /**
                      * @description Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has
                      * @default [
@@ -1631,7 +1631,7 @@ export interface operations {
                      *       "response_time_ms"
                      *     ]
                      */
-                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[];
+                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[] | null;
                     /**
                      * @description Filters that a request must all match. They may use fields that are not returned.
                      * @default []
@@ -1701,17 +1701,17 @@ export interface operations {
                         op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
                         /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: string | string[];
-                    })[];
+                    })[] | null;
                     /**
                      * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
                      */
-                    sample?: number;
+                    sample?: number | null;
                     /**
                      * @description Maximum number of rows. Default: all rows.
                      * @example 100000
                      */
-                    limit?: number;
+                    limit?: number | null;
                     /**
                      * @description Only rows after this one. The last complete row of a truncated response continues it.
                      * @example {
@@ -1724,7 +1724,7 @@ export interface operations {
                         timestamp: string;
                         /** Format: uuid */
                         request_uuid: string;
-                    };
+                    } | null;
                 };
             };
         };
@@ -1903,9 +1903,9 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
-                     * @enum {string}
+                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
                     /**
                      * @description Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period
                      * @example 2026-11-01T00:00:00Z
@@ -1915,7 +1915,7 @@ export interface operations {
                      * @description End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.
                      * @example 2026-11-20T00:00:00Z
                      */
-                    until?: string;
+                    until?: string | null;
                     /**
                      * @description Metrics of each row
                      * @example [
@@ -1928,9 +1928,9 @@ export interface operations {
                     /**
                      * @description Calendar unit of the periods. Without one, the window is one period.
                      * @example day
-                     * @enum {string}
+                     * @enum {string|null}
                      */
-                    interval?: "month" | "day" | "hour" | "minute";
+                    interval?: "month" | "day" | "hour" | "minute" | null;
                     /**
                      * @description Fields to group by, in addition to the period
                      * @default []
@@ -1939,7 +1939,7 @@ export interface operations {
                      *       "path"
                      *     ]
                      */
-                    group_by?: ("env" | "consumer_id" | "method" | "path" | "status_code")[];
+                    group_by?: ("env" | "consumer_id" | "method" | "path" | "status_code")[] | null;
                     /**
                      * @description Only requests that match all of these filters
                      * @default []
@@ -1965,19 +1965,19 @@ export interface operations {
                         op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
                         /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: number | number[];
-                    })[];
+                    })[] | null;
                     /**
                      * @description IANA timezone of the periods, and of `since` and `until` when given without an offset
                      * @default UTC
                      * @example Europe/Berlin
                      */
-                    timezone?: string;
+                    timezone?: string | null;
                     /**
                      * @description Response time in milliseconds up to which `apdex` counts a request as satisfying
                      * @default 500
                      * @example 500
                      */
-                    apdex_threshold_ms?: number;
+                    apdex_threshold_ms?: number | null;
                 };
             };
         };
@@ -2029,19 +2029,19 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: what the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
-                     * @enum {string}
+                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet";
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
                     /**
                      * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`; then the window has no bounds.
                      * @example 2026-11-19T00:00:00Z
                      */
-                    since?: string;
+                    since?: string | null;
                     /**
                      * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.
                      * @example 2026-11-20T00:00:00Z
                      */
-                    until?: string;
+                    until?: string | null;
                     /**
                      * @description Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has
                      * @default [
@@ -2059,7 +2059,7 @@ export interface operations {
                      *       "attributes"
                      *     ]
                      */
-                    fields?: ("trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version")[];
+                    fields?: ("trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version")[] | null;
                     /**
                      * @description Filters that a span must all match. They may use fields that are not returned.
                      * @default []
@@ -2148,17 +2148,17 @@ export interface operations {
                         event_name?: string;
                         /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
                         value?: (string | number | boolean) | (string | number | boolean)[];
-                    })[];
+                    })[] | null;
                     /**
                      * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
                      */
-                    sample?: number;
+                    sample?: number | null;
                     /**
                      * @description Maximum number of rows. Default: all rows.
                      * @example 100000
                      */
-                    limit?: number;
+                    limit?: number | null;
                     /**
                      * @description Only rows after this one. The last complete row of a truncated response continues it.
                      * @example {
@@ -2172,7 +2172,7 @@ export interface operations {
                         start_time_ns: number;
                         trace_id: string;
                         span_id: string;
-                    };
+                    } | null;
                 };
             };
         };
