@@ -1,5 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
-import { raceAbort } from '../clickhouse/deadline.js';
+import { raceAbort } from '../common/async/race-abort.js';
 import type { Account } from '../common/account.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { RequestContext, type RequestLogFields } from '../common/request-context.js';

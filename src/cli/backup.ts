@@ -8,7 +8,7 @@ import { type BackupPlace, BackupRepository } from '../backup/backup.repository.
 import { BackupService, type Contents } from '../backup/backup.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
-import { raceAbort } from '../clickhouse/deadline.js';
+import { raceAbort } from '../common/async/race-abort.js';
 import { findLockOwner, prepareDataDirectory } from '../clickhouse/embedded/data-directory.js';
 import {
   discardRestore,

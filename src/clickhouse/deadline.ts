@@ -1,23 +1,5 @@
+import { raceAbort } from '../common/async/race-abort.js';
 import { QueryTimedOut } from './clickhouse.errors.js';
-
-/** Settles as `work` does, or rejects with the signal's reason when it aborts; the work itself continues. */
-export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
-  if (!signal) return work;
-  return new Promise((resolve, reject) => {
-    const abort = () => {
-      reject(signal.reason as Error);
-    };
-    const settled = <V>(settle: (value: V) => void) => {
-      return (value: V) => {
-        signal.removeEventListener('abort', abort);
-        settle(value);
-      };
-    };
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(settled(resolve), settled(reject));
-  });
-}
 
 /**
  * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its

@@ -13,7 +13,7 @@ import type { Message, MessageContext } from './message.js';
 import { LogFileTooLarge, parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
-import { payloadTooLarge } from './request-body.js';
+import { payloadTooLarge } from '../http/request-body.js';
 
 /** The origin of a message, from its path. */
 export interface MessageOrigin {

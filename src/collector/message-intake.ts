@@ -15,7 +15,7 @@ import { classifyOutcome } from './message-outcome.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
-import { readBody } from './request-body.js';
+import { readBody } from '../http/request-body.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;

@@ -17,7 +17,7 @@ interface ClientError extends NodeJS.ErrnoException {
 
 /** The last response that was begun on each connection. */
 const lastResponses = new WeakMap<Duplex, ServerResponse>();
-const truncatedRequests = new WeakSet<IncomingMessage>();
+const truncations = new WeakMap<IncomingMessage, 400 | 408>();
 
 /** Tracks responses, so that an error response does not overtake an earlier one on the connection. */
 export function trackResponse({ socket }: IncomingMessage, response: ServerResponse) {
@@ -33,7 +33,8 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     return;
   }
   const before = lastResponses.get(socket);
-  if (before && !before.req.complete) markTruncated(before.req);
+  if (before && !before.req.complete)
+    markTruncated(before.req, error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400);
   if (before && !before.writableFinished) {
     before.once('close', () => {
       handleClientError(error, socket);
@@ -50,14 +51,14 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     );
 }
 
-/** Whether the body of the request is truncated, or became invalid HTTP. */
-export function isTruncated(request: IncomingMessage): boolean {
-  return request.destroyed || truncatedRequests.has(request);
+/** The status of a request whose body is truncated, or became invalid HTTP (400), or took too long (408); else undefined. */
+export function findTruncation(request: IncomingMessage): 400 | 408 | undefined {
+  return truncations.get(request) ?? (request.destroyed ? 400 : undefined);
 }
 
 /** Ends a reader of the body, which would otherwise wait forever. */
-function markTruncated(request: IncomingMessage) {
-  truncatedRequests.add(request);
+function markTruncated(request: IncomingMessage, status: 400 | 408) {
+  truncations.set(request, status);
   request.emit('aborted');
 }
 

@@ -9,7 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Request as HttpRequest, Response as HttpResponse } from 'express';
 import { CurrentAccount } from '../auth/account.decorator.js';
-import { readBody } from '../collector/request-body.js';
+import { readBody } from '../http/request-body.js';
 import { AcceptsBearer } from '../common/accepts-bearer.decorator.js';
 import type { Account } from '../common/account.js';
 import { parseJson } from '../common/json/parse-json.js';

@@ -1,5 +1,5 @@
 import { type ReferenceObject, type ResponseObject, getSchemaPath } from '@nestjs/swagger';
-import { payloadTooLarge } from '../collector/request-body.js';
+import { payloadTooLarge } from '../http/request-body.js';
 import {
   type ApiError,
   appNotFound,

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { parse, stringify } from 'lossless-json';
-import { readBody } from '../collector/request-body.js';
+import { readBody } from '../http/request-body.js';
 import { parseJson } from '../common/json/parse-json.js';
 import {
   type ConstraintViolation,

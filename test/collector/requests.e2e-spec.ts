@@ -126,6 +126,10 @@ describe('POST /v1/requests', () => {
     });
     expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { imported: 2 } });
     expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { duplicates: 2 } });
+    // A question mark is a character of a query, and the last value of a repeated name counts (RFC 3986, section 3.4).
+    expect(await send(body, gzip, '?a?&env=prod&env=staging&source=node-2')).toMatchObject({
+      body: { duplicates: 2 },
+    });
     expect(new Set((await readLogs()).map(({ env }) => env))).toEqual(new Set(['staging']));
   });
 
@@ -186,6 +190,7 @@ describe('POST /v1/requests', () => {
       'line: must be a JSON object (line 1; all 2 lines are rejected)',
     ],
     ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
+    ['an environment that is not UTF-8', 422, line(), {}, '?env=%ff', /^env: must be percent-encoded UTF-8/],
     ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
     ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
     ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],

@@ -9,7 +9,7 @@ import { isTooLarge } from '../../ingestion/files/gunzip.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { MessageIntake } from '../message-intake.js';
 import type { Message } from '../message.js';
-import { payloadTooLarge, usesGzip } from '../request-body.js';
+import { payloadTooLarge, usesGzip } from '../../http/request-body.js';
 import { TokenAuthentication } from '../token-authentication.js';
 import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
 import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';

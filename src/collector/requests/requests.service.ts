@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Config } from '../../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
+import { decodeQueryText, parseRawQuery } from '../../http/raw-query.js';
 import { gunzip } from '../../ingestion/files/gunzip.js';
 import { type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
@@ -14,7 +15,7 @@ import { RequestsWriter } from '../../ingestion/requests.writer.js';
 import type { ClientApp } from '../client-apps.js';
 import { MessageIntake } from '../message-intake.js';
 import { liftReceiveLimit } from '../receive-timeout.middleware.js';
-import { payloadTooLarge, streamBody, usesGzip } from '../request-body.js';
+import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.js';
 import { TokenAuthentication } from '../token-authentication.js';
 
 const KIND = 'requests';
@@ -23,7 +24,7 @@ const DEFAULT_FORMAT = 'ndjson';
 /** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
 const MAX_BODIES = 2;
 /** A body that has waited for its sender for longer makes room for one of another app. */
-const PATIENCE_MS = 10_000;
+const MAX_SENDER_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
 /** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
@@ -101,11 +102,14 @@ export class RequestsService {
   private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
     const [first] = open;
     const ofOneTeam = open.every(({ app }) => app.team_id === first?.app.team_id && app.team_id !== team_id);
-    const body = ofOneTeam ? open.at(-1) : open.find(({ waitedMs }) => waitedMs > PATIENCE_MS);
+    const body = ofOneTeam ? open.at(-1) : open.find(({ waitedMs }) => waitedMs > MAX_SENDER_WAIT_MS);
     if (!body) throw serviceUnavailable();
     this.open.delete(body);
     body.abort.abort(
-      new ApiError(503, 'Others send as well: send it again', { 'Retry-After': '1', Connection: 'close' }),
+      new ApiError(503, 'Too many bodies are being sent at once: send this one again', {
+        'Retry-After': '1',
+        Connection: 'close',
+      }),
     );
   }
 
@@ -163,12 +167,17 @@ async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 
 /** @throws ApiError 422 for an invalid parameter */
 function readQuery(url: string): { env: string; source: string; format: RequestFormat } {
-  const query = new URLSearchParams(url.split('?')[1]);
-  const env = query.get('env') ?? DEFAULT_ENV;
+  const query = parseRawQuery(url);
+  const read = (name: string, otherwise: string): string => {
+    const text = decodeQueryText(query.get(name) ?? otherwise);
+    if (text === undefined) throw new ApiError(422, `${name}: must be percent-encoded UTF-8`);
+    return text;
+  };
+  const env = read('env', DEFAULT_ENV);
   if (envDecoder.decode(env) === undefined) throw new ApiError(422, `env: ${envDecoder.ruleFor(env)}`);
-  const source = query.get('source') ?? '';
+  const source = read('source', '');
   if (!isSource(source)) throw new ApiError(422, `source: ${SOURCE_RULE}`);
-  const named = query.get('format') ?? DEFAULT_FORMAT;
+  const named = read('format', DEFAULT_FORMAT);
   const format = REQUEST_FORMATS.find((one) => one === named);
   if (format === undefined) throw new ApiError(422, `format: must be one of ${REQUEST_FORMATS.join(', ')}`);
   return { env, source, format };

@@ -4,6 +4,7 @@ import { type AddressInfo, type Socket, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { measureMemory } from '../../test/setup/memory.js';
 import { withResolvers } from '../common/async/with-resolvers.js';
+import { handleClientError, trackResponse } from './client-error.js';
 import { readBody, streamBody } from './request-body.js';
 
 const MAX_BYTES = 100_000;
@@ -14,7 +15,10 @@ let server: Server;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  server = createServer().listen(0, '127.0.0.1');
+  server = createServer()
+    .on('request', trackResponse)
+    .on('clientError', handleClientError)
+    .listen(0, '127.0.0.1');
   await once(server, 'listening');
 });
 
@@ -49,7 +53,40 @@ describe('readBody', () => {
   });
 });
 
+describe('streamBody', () => {
+  it('keeps nothing of what was consumed', async () => {
+    const MEGABYTE = 1_000_000;
+    const { request, socket } = await beginRequest();
+    const chunk = `${MEGABYTE.toString(16)}\r\n${'x'.repeat(MEGABYTE)}\r\n`;
+    const { arrayBuffers } = measureMemory();
+    let received = 0;
+    socket.write(chunk);
+    for await (const { length } of streamBody(request, Infinity)) {
+      received += length;
+      if (received === 40 * MEGABYTE) break;
+      if (received % MEGABYTE === 0) socket.write(chunk);
+    }
+    expect(measureMemory().arrayBuffers - arrayBuffers).toBeLessThan(10 * MEGABYTE);
+  });
+});
+
 describe('readBody and streamBody', () => {
+  it.each([
+    ['takes too long', 'ERR_HTTP_REQUEST_TIMEOUT', 408],
+    ['becomes invalid HTTP', 'HPE_INVALID_CHUNK_SIZE', 400],
+  ])('reject a body that %s (%s) with %i', async (_, code, status) => {
+    for (const read of [
+      (request: IncomingMessage) => readBody(request, MAX_BYTES, () => undefined),
+      (request: IncomingMessage) => buffer(streamBody(request, MAX_BYTES)),
+    ]) {
+      const { request, socket } = await beginRequest();
+      const body = read(request);
+      socket.write('2\r\nab\r\n');
+      server.emit('clientError', Object.assign(new Error(code), { code }), request.socket);
+      await expect(body).rejects.toMatchObject({ status });
+    }
+  });
+
   it('do not blame the sender for a pause of this process', async () => {
     const [one, other] = [await beginRequest(), await beginRequest()];
     const bodies = Promise.all([

@@ -1,9 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from '../http/api-error.js';
-import { isTruncated } from '../http/client-error.js';
+import { ApiError } from './api-error.js';
+import { raceAbort } from '../common/async/race-abort.js';
+import { findTruncation } from './client-error.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
+/** The error of a body that breaks off. */
+const truncated = (request: IncomingMessage) =>
+  findTruncation(request) === 408 ? requestTimeout() : new ApiError(400, 'Bad Request');
 
 /**
  * Whether a body is compressed.
@@ -27,8 +31,8 @@ const JOINED_CHUNKS = 1_000;
 /**
  * The bytes of a body, at most `max` of them.
  * @param reserve called with the bytes so far, before they are kept; may throw
- * @throws ApiError 413 when there are more, 408 when they arrive too slowly, 400 when the client left, or what `reserve`
- *   throws
+ * @throws ApiError 413 when there are more, 408 when they arrive too slowly or for too long, 400 when the client left, or what
+ *   `reserve` throws
  */
 export async function readBody(
   request: IncomingMessage,
@@ -62,7 +66,7 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
   let check: NodeJS.Timeout | undefined;
   const read = new Promise<void>((resolve, reject) => {
     const breakOff = () => {
-      reject(new ApiError(400, 'Bad Request'));
+      reject(truncated(request));
     };
     for (const event of ['aborted', 'error', 'close']) request.once(event, breakOff);
     request.once('end', resolve);
@@ -82,7 +86,7 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
     };
     // What arrived while this process stood still is read after its timers, and before `setImmediate`.
     check = setInterval(() => setImmediate(rejectIfSlow), CHECK_MS);
-    if (isTruncated(request)) breakOff();
+    if (findTruncation(request)) breakOff();
   });
   return read.finally(() => {
     clearInterval(check);
@@ -104,23 +108,20 @@ export async function* streamBody(
 ): AsyncGenerator<Buffer, void, undefined> {
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
-  const brokenOff = new Promise<never>((_, reject) => {
-    const breakOff = () => {
-      reject(new ApiError(400, 'Bad Request'));
-    };
-    for (const event of ['aborted', 'error']) request.once(event, breakOff);
-    if (isTruncated(request)) breakOff();
-    signal?.addEventListener('abort', () => {
-      reject(signal.reason as ApiError);
-    });
-  });
+  const truncation = new AbortController();
+  const breakOff = () => {
+    truncation.abort(truncated(request));
+  };
+  for (const event of ['aborted', 'error']) request.once(event, breakOff);
+  if (findTruncation(request)) breakOff();
+  const end = signal ? AbortSignal.any([signal, truncation.signal]) : truncation.signal;
   let [received, waitedMs] = [0, 0];
   try {
     for (;;) {
-      signal?.throwIfAborted();
+      end.throwIfAborted();
       const leftMs = GRACE_MS + (received / LEAST_BYTES_PER_SECOND) * 1_000 - waitedMs;
       const startedAt = performance.now();
-      const next = await raceTimeout(Promise.race([chunks.next(), brokenOff]), Math.min(GRACE_MS, leftMs));
+      const next = await raceTimeout(raceAbort(end, chunks.next()), Math.min(GRACE_MS, leftMs));
       const ms = performance.now() - startedAt;
       waitedMs += ms;
       onWaited(ms);
@@ -130,7 +131,6 @@ export async function* streamBody(
       yield next.value;
     }
   } finally {
-    brokenOff.catch(() => undefined);
     // See `readBody`. The iterator's own listener would keep the rest from being dropped.
     request.removeAllListeners('readable').resume();
   }

@@ -1,0 +1,22 @@
+/**
+ * Settles as `work` does, or rejects with the signal's reason when it aborts; the work itself continues.
+ *
+ * Unlike `Promise.race`, nothing of the work stays with a signal that lives longer.
+ */
+export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
+  if (!signal) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      reject(signal.reason as Error);
+    };
+    const settled = <V>(settle: (value: V) => void) => {
+      return (value: V) => {
+        signal.removeEventListener('abort', abort);
+        settle(value);
+      };
+    };
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(settled(resolve), settled(reject));
+  });
+}
