@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
+import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { WriteGate } from './write-gate.js';
@@ -48,6 +48,8 @@ export interface Batch {
   /** The messages that the rows come from; none for an import. */
   messages: readonly LoggedMessage[];
   pieces: readonly Piece[];
+  /** Identities of the requests that the rows have; see `requestKey`. */
+  requests?: readonly string[];
 }
 
 /** Messages by their state in the log; applied ones are in neither list. */
@@ -98,6 +100,8 @@ const COLUMNS =
  * 10,000 blocks: at ten batches a second in two partitions, 500 seconds for one collector.
  */
 export const ABANDONED_AFTER_SECONDS = 20;
+/** Longer than the store needs to finish an insert whose outcome is unknown. */
+const IN_DOUBT_MS = 60_000;
 /** Stands for an unknown UUID. */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 /** Characters of one INSERT into the log. */
@@ -115,6 +119,9 @@ const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 export class BatchLog {
   /** Applied batches that are not marked yet. */
   private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
+
+  /** By ID, the requests of batches that are being written, or whose write failed after they may have been appended. */
+  private readonly unfinished = new Map<string, { requests: readonly string[]; since: number }>();
 
   private readonly gate: WriteGate;
 
@@ -166,13 +173,48 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @throws StoreUnavailable if writes are paused for too long
+   * @throws StoreUnavailable if writes are paused for too long, or another batch with some of its requests is in doubt
    */
   write(batch: Batch): Promise<void> {
     return this.gate.run(async () => {
-      await this.append(batch);
+      const { id, requests = [] } = batch;
+      if (this.findUnfinished(requests).some((one) => one !== id))
+        throw new StoreUnavailable('an earlier write of the same requests may not have ended');
+      this.unfinished.set(id, { requests, since: performance.now() });
+      try {
+        await this.append(batch);
+      } catch (error) {
+        if (!isOutcomeUnknown(error)) this.unfinished.delete(id);
+        throw error;
+      }
       await this.apply(batch);
+      this.unfinished.delete(id);
     });
+  }
+
+  /**
+   * Applies those batches with some of the requests that this process could not finish. Until then the store does not have all of
+   * their requests, so call it before they are looked up.
+   *
+   * @throws why the engine rejects such a batch
+   */
+  async finish(requests: readonly string[]): Promise<void> {
+    const batch_ids = this.findUnfinished(requests);
+    if (batch_ids.length === 0) return;
+    const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
+    for (const error of (await this.applyAgain(states)).values()) throw error;
+    for (const { batch_id } of states) this.unfinished.delete(batch_id);
+  }
+
+  private findUnfinished(requests: readonly string[]): string[] {
+    // What the log does not have by then was never appended, and `recover` applies the rest.
+    const endedBefore = performance.now() - IN_DOUBT_MS;
+    for (const [id, { since }] of this.unfinished) if (since < endedBefore) this.unfinished.delete(id);
+    if (this.unfinished.size === 0) return [];
+    const wanted = new Set(requests);
+    return [...this.unfinished].flatMap(([id, one]) =>
+      one.requests.some((key) => wanted.has(key)) ? [id] : [],
+    );
   }
 
   /** Appends the batch and the marks of earlier ones. */

@@ -69,7 +69,9 @@ export class RequestsWriter {
     inTurn: RunCommit = (commit) => commit(),
   ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
-    return this.claims.run(requests.map(requestKey), WAIT_FOR_CLAIMS_MS, async () => {
+    const keys = requests.map(requestKey);
+    return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+      await this.log.finish(keys);
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
         this.redactor.redactRequest(record),
       );
@@ -128,6 +130,7 @@ export class RequestsWriter {
       createdAt: dateTime64(Date.now()).slice(0, 19),
       messages: [],
       pieces: [...pieces],
+      requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),
     };
     await inTurn(() => this.log.write(batch));
     return resolved;

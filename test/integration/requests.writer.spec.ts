@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AdminService } from '../../src/admin/admin.service.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { QueryTimedOut, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
 import { type Measure, findBin } from '../../src/ingestion/bins.js';
 import { KnownRequests } from '../../src/ingestion/known-requests.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
@@ -160,6 +161,40 @@ describe('RequestsWriter', () => {
       await restart();
       expect(await write(appId, [...records, ...some(5)])).toHaveLength(5);
       await expectCounted(15);
+    });
+
+    it.each([
+      ['was refused', new Error('Memory limit exceeded'), false],
+      ['failed, with an unknown outcome', new QueryTimedOut('no response'), false],
+      ['has no response but was done', new QueryTimedOut('no response'), true],
+    ])(
+      'are counted once where their insert %s, and they come again at once in other batches',
+      async (_, error, isDone) => {
+        const records = some(20);
+        const insert = store.insert.bind(store);
+        const failing = jest.spyOn(store, 'insert').mockImplementation(async (table, ...rest) => {
+          if (isDone || table !== 'requests') await insert(table, ...rest);
+          if (table === 'requests') throw error;
+        });
+        await expect(writer.write(appId, records)).rejects.toBe(error);
+        failing.mockRestore();
+        expect(await write(appId, [...records.slice(10), ...some(5)])).toHaveLength(5);
+        await writer.recover(0);
+        expect(await write(appId, records)).toEqual([]);
+        await expectCounted(25);
+      },
+    );
+
+    it('wait in other batches for a write whose place in the log is unknown, and are written in the same one', async () => {
+      const records = some(20);
+      const lost = jest.spyOn(store, 'insertRaw').mockRejectedValueOnce(new QueryTimedOut('no response'));
+      await expect(writer.write(appId, records)).rejects.toThrow('no response');
+      lost.mockRestore();
+      await expect(writer.write(appId, records.slice(10))).rejects.toThrow(StoreUnavailable);
+      expect(await write(appId, some(5))).toHaveLength(5);
+      expect(await write(appId, records)).toEqual(records);
+      expect(await write(appId, records.slice(10))).toEqual([]);
+      await expectCounted(25);
     });
 
     it('are counted once where two writers have them at the same time', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Batch, type MessageKey, NIL_UUID, type Piece } from '../../ingestion/batch-log.js';
-import type { KnownRequests, RequestKey } from '../../ingestion/known-requests.js';
+import { type KnownRequests, type RequestKey, requestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type {
   DimensionNames,
@@ -54,7 +54,8 @@ export class BatchBuilder {
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
-    const unknown = groupByApp(await this.known.filterUnknown(requestsIn(messages)));
+    const requests = requestsIn(messages);
+    const unknown = groupByApp(await this.known.filterUnknown(requests));
     const rows = noRows();
     for (const [appId, own] of groupByApp(messages)) {
       await this.updateFramework(own);
@@ -69,6 +70,7 @@ export class BatchBuilder {
         instance_uuid: message.instanceUuid,
       })),
       pieces: [...encode(rows)],
+      requests: requests.map(requestKey),
     };
   }
 

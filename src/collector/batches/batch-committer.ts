@@ -127,8 +127,10 @@ export class BatchCommitter {
     await this.resolveInDoubt();
     const { unseen, refused } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
-      const keys = [...new Set([...requestsIn(unseen).map(requestKey), ...instanceKeysIn(unseen)])];
+      const requests = requestsIn(unseen).map(requestKey);
+      const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+        await this.batchLog.finish(requests);
         await this.write(await this.builder.build(unseen));
       });
     }
