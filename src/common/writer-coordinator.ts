@@ -82,6 +82,7 @@ export class LocalCoordinator implements WriterCoordinator {
 
   beginWrite(owner: string, ms: number): Promise<boolean> {
     const now = performance.now();
+    this.sweep(now);
     if (!this.writes.has(owner) && this.pause && this.pause.expiresAt > now) return Promise.resolve(false);
     this.writes.set(owner, now + ms);
     return Promise.resolve(true);
@@ -96,7 +97,7 @@ export class LocalCoordinator implements WriterCoordinator {
     const now = performance.now();
     if (this.pause && this.pause.owner !== owner && this.pause.expiresAt > now) return Promise.resolve(-1);
     this.pause = { owner, expiresAt: now + ms };
-    for (const [writer, expiresAt] of this.writes) if (expiresAt <= now) this.writes.delete(writer);
+    this.removeExpiredWrites(now);
     return Promise.resolve(this.writes.size);
   }
 
@@ -128,10 +129,15 @@ export class LocalCoordinator implements WriterCoordinator {
     return id;
   }
 
-  /** Removes expired locks: those of a writer that died are never released. */
+  /** Removes expired locks and writes: those of a writer that died, and writes in doubt, are never ended. */
   private sweep(now: number): void {
     if (now - this.sweptAt < SWEEP_EVERY_MS) return;
     this.sweptAt = now;
     for (const [key, { expiresAt }] of this.locks) if (expiresAt <= now) this.locks.delete(key);
+    this.removeExpiredWrites(now);
+  }
+
+  private removeExpiredWrites(now: number): void {
+    for (const [owner, expiresAt] of this.writes) if (expiresAt <= now) this.writes.delete(owner);
   }
 }

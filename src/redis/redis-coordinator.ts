@@ -87,6 +87,7 @@ const BEGIN_WRITE = `${NOW}
 if redis.call('EXISTS', KEYS[2]) == 1 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) then
   return 0
 end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 return 1`;
 

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
 import { withResolvers } from '../../src/common/async/with-resolvers.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../src/common/writer-coordinator.js';
@@ -98,6 +100,20 @@ describeWithRedis('WriteGate', () => {
       expect(await backup.pauseWrites('backup', 60_000)).toBe(1);
       expect(await writer.beginWrite('alive', 60_000)).toBe(true);
     });
+  });
+
+  it('keeps no writes in Redis that have expired', async () => {
+    const database = randomUUID();
+    const coordinator = RedisCoordinator.create(
+      new Config({ REDIS_URL: redis.url, CLICKHOUSE_DATABASE: database }),
+    )!;
+    const client = new Redis(redis.url);
+    for (let n = 0; n < 20; n++) await coordinator.beginWrite(`in doubt ${n}`, 1);
+    await pause(10);
+    await coordinator.beginWrite('last', 60_000);
+    expect(await client.zrange(`ra:${database}:writes`, '0', '-1')).toEqual(['last']);
+    client.disconnect();
+    coordinator.close();
   });
 
   it('rejects a pause that the coordinator forgot while something was written', async () => {
