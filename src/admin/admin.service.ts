@@ -7,6 +7,7 @@ import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES, type KeyScopes, type Plan } from '../common/account.js';
 import { deleteAppData } from './app-data.js';
+import type { BatchLog } from '../ingestion/batch-log.js';
 import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
 
 /** The command cannot be executed; `message` is one line for its user. */
@@ -435,12 +436,17 @@ export class AdminService {
   /**
    * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated after an interruption.
    *
+   * @param batches those that are not applied would come back later
    * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the app's data
    */
-  async deleteApp(appId: number, isOpenElsewhere: boolean): Promise<{ id: number; deleted: true }> {
+  async deleteApp(
+    appId: number,
+    batches: BatchLog,
+    isOpenElsewhere: boolean,
+  ): Promise<{ id: number; deleted: true }> {
     await this.setDisabled(appId, true);
     if (isOpenElsewhere) await pause(COLLECTORS_STOP_WITHIN_MS);
-    await deleteAppData(this.store, appId, isOpenElsewhere);
+    await deleteAppData(this.store, appId, batches, isOpenElsewhere);
     await this.store.command(DELETE_APP, { app_id: appId }, { name: 'apps.delete' });
     return { id: appId, deleted: true };
   }

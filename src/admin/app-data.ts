@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { chunkForLookup } from '../common/chunk.js';
-import { BatchLog } from '../ingestion/batch-log.js';
+import type { BatchLog } from '../ingestion/batch-log.js';
 
 interface StoredTable {
   name: string;
@@ -59,15 +59,16 @@ const TIMEOUT_MS = 6 * 3_600_000;
 export async function deleteAppData(
   store: ClickHouse,
   app_id: number,
+  batches: BatchLog,
   isOpenElsewhere: boolean,
 ): Promise<void> {
   const run = (name: string, sql: string, params: Parameters) =>
     store.command(sql, params, { name, timeoutMs: TIMEOUT_MS });
   const tables = await store.rows<StoredTable>('tables.of_apps', TABLES);
   // What a process that died has not applied would come back later.
-  await new BatchLog(store).recover(isOpenElsewhere ? APPLIED_WITHIN_SECONDS : 0);
-  const batches = await store.rows<{ batch_id: string }>('batches.of_app', APPLIED_BATCHES, { app_id });
-  const batch_ids = batches.map(({ batch_id }) => batch_id);
+  await batches.recover(isOpenElsewhere ? APPLIED_WITHIN_SECONDS : 0);
+  const applied = await store.rows<{ batch_id: string }>('batches.of_app', APPLIED_BATCHES, { app_id });
+  const batch_ids = applied.map(({ batch_id }) => batch_id);
   const log = tables.find(({ name }) => name === LOG);
   if (log)
     for (const some of chunkForLookup(batch_ids))

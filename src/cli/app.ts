@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
-import { Config } from '../config/config.js';
+import { BatchLog } from '../ingestion/batch-log.js';
 import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { count, examples, id } from './options.js';
@@ -114,10 +114,9 @@ export function appCommand(program: Command): void {
     .action(({ app: appId, yes }: { app: number; yes: boolean }) =>
       runAudited('app.delete', { app_id: appId }, async () => {
         await confirm(`Delete app ${appId} and all its data?`, yes);
-        const deleted = await withStore((store, { isShared }) => {
-          const isOpenElsewhere = isShared || new Config().clickhouse.url !== undefined;
-          if (isOpenElsewhere) printMessage('Waiting 15 seconds until no collector writes data of the app.');
-          return new AdminService(store).deleteApp(appId, isOpenElsewhere);
+        const deleted = await withStore((store, { coordinator, isShared }) => {
+          if (isShared) printMessage('Waiting 15 seconds until no collector writes data of the app.');
+          return new AdminService(store).deleteApp(appId, new BatchLog(store, coordinator), isShared);
         });
         printResult(deleted);
         return {};

@@ -143,7 +143,7 @@ async function backUpDirectory(
 async function backUpServer(
   to: string,
   { base, writersStopped }: BackupOptions,
-  { clickhouse }: Config,
+  { clickhouse, redisUrl }: Config,
 ): Promise<AuditTarget> {
   const place = parsePlace(to);
   const request = {
@@ -151,8 +151,8 @@ async function backUpServer(
     place,
     ...(base !== undefined && { base: parsePlace(base) }),
   };
-  const contents = await withStore(async (store, { coordinator, isShared }) => {
-    if (!isShared && !writersStopped)
+  const contents = await withStore(async (store, { coordinator }) => {
+    if (redisUrl === undefined && !writersStopped)
       throw new AdminError(
         'Without REDIS_URL the collectors cannot be made to wait: stop them and say so with --writers-stopped',
       );

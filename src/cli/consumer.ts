@@ -32,10 +32,10 @@ export function consumerCommand(program: Command): void {
       // The audit line names the ID alone: it outlives the consumer.
       runAudited('consumer.erase', { app_id: app }, async () => {
         await confirm(`Erase consumer ${identifier} of app ${app}?`, yes);
-        const erasure = await withStore(async (store, { isShared }) => {
+        const erasure = await withStore(async (store, { coordinator, isShared }) => {
           await new AdminService(store).requireApp(app);
-          const hasOtherWriters = isShared || store.kind === 'server';
-          return new ConsumerEraser(store, new BatchLog(store), hasOtherWriters).erase(app, identifier);
+          const batches = new BatchLog(store, coordinator);
+          return new ConsumerEraser(store, batches, isShared).erase(app, identifier);
         });
         printResult(erasure);
         const { consumer_ids, endpoints_with_identifier: endpoints } = erasure;

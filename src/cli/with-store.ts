@@ -15,7 +15,7 @@ const RETRY_MS = 250;
 interface CommandStore {
   store: ClickHouse;
   coordinator: WriterCoordinator;
-  /** Whether other processes may write to the store. */
+  /** Whether other processes may write to the store; `coordinator` is theirs too, but for a server without Redis. */
   isShared: boolean;
 }
 
@@ -45,7 +45,7 @@ async function open(config: Config): Promise<CommandStore> {
     const { RedisCoordinator } = await import('../redis/redis-coordinator.js');
     const redis = RedisCoordinator.create(config);
     const store = await ClickHouse.open(config);
-    return { store, coordinator: redis ?? new LocalCoordinator(), isShared: redis !== null };
+    return { store, coordinator: redis ?? new LocalCoordinator(), isShared: true };
   }
   const giveUpAt = performance.now() + WAIT_MS;
   for (;;) {

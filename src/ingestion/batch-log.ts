@@ -125,7 +125,7 @@ export class BatchLog {
 
   private readonly gate: WriteGate;
 
-  /** @param coordinator shared with the other writers of the store; left out if there are none */
+  /** @param coordinator of all writers of the store; left out where nothing else can write */
   constructor(
     private readonly store: ClickHouse,
     coordinator: WriterCoordinator = new LocalCoordinator(),

@@ -1,7 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { AdminError, AdminService } from '../../src/admin/admin.service.js';
 import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
 import { ALL_SCOPES } from '../../src/common/account.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { BatchLog } from '../../src/ingestion/batch-log.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -392,6 +397,9 @@ describe('AdminService', () => {
         captured_json: '{"request_headers":[["x","the-mark"]]}',
       });
 
+    const deleteApp = (appId: number, coordinator = new LocalCoordinator()) =>
+      admin.deleteApp(appId, new BatchLog(open.store, coordinator), false);
+
     it('leaves nothing of it in any table, and everything of other apps', async () => {
       const teamId = await createTeamId();
       const [deleted, kept] = [
@@ -407,19 +415,19 @@ describe('AdminService', () => {
       expect(Object.entries(before).filter(([, rows]) => rows === 0)).toEqual([]);
       expect(Object.keys(before).length).toBeGreaterThan(25);
 
-      expect(await admin.deleteApp(deleted.id, false)).toEqual({ id: deleted.id, deleted: true });
+      expect(await deleteApp(deleted.id)).toEqual({ id: deleted.id, deleted: true });
       expect(Object.values(await countRows(deleted.id)).every((rows) => rows === 0)).toBe(true);
       expect(await countRows(kept.id)).toEqual(before);
       expect((await admin.listApps(teamId)).map(({ id }) => id)).toEqual([kept.id]);
       expect(await dump('apps_v1')).not.toContain(deleted.client_id);
       const log = await dump('ingest_batches_v1');
       expect(log).not.toMatch(new RegExp(`"app_id\\W+${deleted.id}\\D`));
-      await expect(admin.deleteApp(deleted.id, false)).rejects.toThrow(AdminError);
+      await expect(deleteApp(deleted.id)).rejects.toThrow(AdminError);
       // What is replayed from the log brings nothing back.
       await RequestsWriter.create(open.store).recover(0);
       expect(await countRows(kept.id)).toEqual(before);
       expect(Object.values(await countRows(deleted.id)).every((rows) => rows === 0)).toBe(true);
-      await admin.deleteApp(kept.id, false);
+      await deleteApp(kept.id);
     });
 
     it('does not use its ID or those of its names again', async () => {
@@ -428,7 +436,7 @@ describe('AdminService', () => {
       const write = (appId: number, n: number) =>
         RequestsWriter.create(open.store).write(appId, [request(n)]);
       const [first] = await write(id, 7);
-      await admin.deleteApp(id, false);
+      await deleteApp(id);
       const next = await admin.createApp(teamId, 'Shop', 'express');
       expect(next.id).toBeGreaterThan(id);
       const [second] = await write(next.id, 8);
@@ -444,8 +452,26 @@ describe('AdminService', () => {
             'requests', if(number % 2 = 0, '', '{"app_id":${appId}}'), number % 2 = 0
           FROM numbers(16000)`,
       );
-      expect(await admin.deleteApp(appId, false)).toEqual({ id: appId, deleted: true });
+      expect(await deleteApp(appId)).toEqual({ id: appId, deleted: true });
       expect(await dump('ingest_batches_v1')).not.toMatch(new RegExp(`"app_id\\W+${appId}\\D`));
+    });
+
+    it('applies no batch while a backup pauses writes', async () => {
+      const appId = await createAppId();
+      const id = randomUUID();
+      const createdAt = dateTime64(Date.now()).slice(0, 19);
+      const pieces = [{ table: 'requests' as const, rows: JSON.stringify({ app_id: appId }) }];
+      await new BatchLog(open.store, new LocalCoordinator()).append({ id, createdAt, messages: [], pieces });
+      const coordinator = new LocalCoordinator();
+      const insert = jest.spyOn(open.store, 'insert');
+      await coordinator.pauseWrites('backup', 60_000);
+      const deletion = deleteApp(appId, coordinator);
+      await pause(500);
+      expect(insert).not.toHaveBeenCalled();
+      await coordinator.resumeWrites('backup');
+      await deletion;
+      expect(insert).toHaveBeenCalledTimes(1);
+      insert.mockRestore();
     });
 
     it('continues where an interruption ended it', async () => {
@@ -457,10 +483,10 @@ describe('AdminService', () => {
         .mockImplementation((sql, ...rest) =>
           sql.includes('request_details_v1') ? Promise.reject(new Error('killed')) : run(sql, ...rest),
         );
-      await expect(admin.deleteApp(appId, false)).rejects.toThrow('killed');
+      await expect(deleteApp(appId)).rejects.toThrow('killed');
       command.mockRestore();
       expect((await countRows(appId)).request_details_v1).toBe(1);
-      expect(await admin.deleteApp(appId, false)).toEqual({ id: appId, deleted: true });
+      expect(await deleteApp(appId)).toEqual({ id: appId, deleted: true });
       expect(Object.values(await countRows(appId)).every((rows) => rows === 0)).toBe(true);
     });
   });
