@@ -63,7 +63,7 @@ export class RequestLogsService {
       include_consumer_id,
     );
     if (row === null) throw requestLogNotFound();
-    this.audit.write('getRequestDetails', account, { app_id, request_uuid });
+    if (account.scopes.hasBodies) this.audit.write('getRequestDetails', account, { app_id, request_uuid });
     return new JsonResponse(hideBodies(account, await this.withTrace(scope, request_uuid, row)), true);
   }
 
@@ -75,8 +75,10 @@ export class RequestLogsService {
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const ownSpan = findOwnSpan({ requestUuid, traceId }, spans);
     // Without a span of its own the whole trace counts as the request's, and clients choose the IDs of their traces.
-    if (!ownSpan && (await this.traces.isShared(scope, traceId))) return row;
-    return addTrace(row, ownSpan, spans, await this.traces.findLogs(scope, traceId));
+    const isShared = await this.traces.isShared(scope, traceId, timestamp);
+    if (isShared && !ownSpan) return row;
+    const logs = await this.traces.findLogs(scope, traceId, timestamp);
+    return addTrace(row, { ownSpan, isShared }, spans, logs);
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

@@ -30,7 +30,7 @@ export interface TraceLog {
 /** Enough for details; the trace of a batch job can have many more. */
 const MAX_SPANS = 10_000;
 const MAX_LOGS = 10_000;
-/** How long before the start of a request spans below it can begin (clocks differ), and how long after it. */
+/** How long before the start of a request its spans and log records can begin (clocks differ), and how long after it. */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 24 * 3_600_000;
 
@@ -51,12 +51,15 @@ SELECT lower(hex(span_id)) AS span_id, lower(hex(server_span_id)) AS server_span
   toString(l.timestamp_ns) AS timestamp_ns, level, message, logger, file, line
 FROM application_logs_v1 AS l
 WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:String}), 16)
+  AND l.timestamp_ns >= {from:Int64} * 1000000 AND l.timestamp_ns < {to:Int64} * 1000000
 ORDER BY l.timestamp_ns
 LIMIT {limit:UInt32}`;
 
+/** Requests whose spans or log records may be in the same time. */
 const OTHERS = `
 SELECT 1 AS found FROM request_logs_v1
 WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64}
+  AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND timestamp < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
   AND trace_id = toFixedString(unhex({trace_id:String}), 16)
 LIMIT 1`;
 
@@ -67,20 +70,24 @@ export class RequestTraceRepository {
 
   /** @param timestamp of the request, in milliseconds since the epoch */
   findSpans(scope: AppScope, trace_id: string, timestamp: number): Promise<TraceSpan[]> {
-    const window = { from: timestamp - BEFORE_MS, to: timestamp + AFTER_MS };
-    const params = { trace_id, ...window, limit: MAX_SPANS };
+    const params = { trace_id, ...findWindow(timestamp), limit: MAX_SPANS };
     return this.store.rows<TraceSpan>(scope, 'request_logs.spans', SPANS, params);
   }
 
   /** Whether a trace has requests outside of the scope's only consumer; a scope of all consumers shares none. */
-  async isShared(scope: AppScope, trace_id: string): Promise<boolean> {
+  async isShared(scope: AppScope, trace_id: string, timestamp: number): Promise<boolean> {
     if (scope.consumerId === undefined) return false;
-    const params = { trace_id, scope_consumer_id: scope.consumerId };
+    const window = { from: timestamp - AFTER_MS, to: timestamp + AFTER_MS };
+    const params = { trace_id, scope_consumer_id: scope.consumerId, ...window };
     return (await this.store.rows(scope, 'request_logs.trace_others', OTHERS, params)).length > 0;
   }
 
-  findLogs(scope: AppScope, trace_id: string): Promise<TraceLog[]> {
-    const params = { trace_id, limit: MAX_LOGS };
+  findLogs(scope: AppScope, trace_id: string, timestamp: number): Promise<TraceLog[]> {
+    const params = { trace_id, ...findWindow(timestamp), limit: MAX_LOGS };
     return this.store.rows<TraceLog>(scope, 'request_logs.trace_logs', LOGS, params);
   }
+}
+
+function findWindow(timestamp: number): { from: number; to: number } {
+  return { from: timestamp - BEFORE_MS, to: timestamp + AFTER_MS };
 }

@@ -35,17 +35,20 @@ export function findOwnSpan(
 
 /**
  * Adds the spans and log records of the request's trace that belong to the request: those below its span, without other requests
- * to the same app. If the request has no span, the whole trace belongs to it.
+ * to the same app. If the request has no span, the whole trace belongs to it. Log records of unknown spans belong to it if it is
+ * alone in its trace.
+ *
+ * @param isShared whether another consumer, whose data must not be shown, has requests in the trace
  */
 export function addTrace(
   details: Buffer,
-  own: TraceSpan | undefined,
+  { ownSpan: own, isShared }: { ownSpan: TraceSpan | undefined; isShared: boolean },
   spans: readonly TraceSpan[],
   logs: readonly TraceLog[],
 ): Buffer {
   const belonging = own ? findBelow(own, spans) : spans;
   const ids = new Set(belonging.map(({ span_id }) => span_id));
-  const isAlone = spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
+  const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
   const ofRequest = logs.filter(({ span_id, server_span_id }) =>
     server_span_id !== NO_SPAN
       ? server_span_id === own?.span_id

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AppsModule } from '../apps/apps.module.js';
 import { ExportsModule } from '../exports/exports.module.js';
+import { ReadAudit } from '../observability/read-audit.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { TracesController } from './traces.controller.js';
 import { TracesRepository } from './traces.repository.js';
@@ -9,6 +10,6 @@ import { TracesService } from './traces.service.js';
 @Module({
   imports: [AppsModule, ExportsModule, RateLimitModule],
   controllers: [TracesController],
-  providers: [TracesService, TracesRepository],
+  providers: [TracesService, TracesRepository, ReadAudit],
 })
 export class TracesModule {}

@@ -7,6 +7,7 @@ import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
 import { type FilePart, FileStreams } from '../exports/file-streams.js';
 import { findHashBound, readPages } from '../exports/row-pages.js';
+import { ReadAudit } from '../observability/read-audit.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
 import { isCapturedAttribute, refuseBodies } from '../request-logs/captured-fields.js';
 import { createSpanSource } from './span-source.js';
@@ -20,6 +21,9 @@ const END_MS = Date.UTC(2100, 0, 1);
 /** Limit of the time of all queries of a request, in milliseconds (docs/contract.md#traces). */
 const MAX_QUERY_MS = 30_000;
 
+/** Fields with headers and bodies of requests. */
+const CAPTURING_FIELDS = ['attributes', 'events'] as const;
+
 @Injectable()
 export class TracesService {
   constructor(
@@ -28,6 +32,7 @@ export class TracesService {
     private readonly streams: FileStreams,
     private readonly limiter: OperationLimiter,
     private readonly config: Config,
+    private readonly audit: ReadAudit,
   ) {}
 
   /** The spans of an app as one file, read and sent page by page. */
@@ -36,7 +41,16 @@ export class TracesService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters } = input;
     const { hasBodies } = account.scopes;
-    if (!hasBodies && filters.some(({ key = '' }) => isCapturedAttribute(key))) refuseBodies();
+    const filtered = filters.filter(({ key = '' }) => isCapturedAttribute(key)).map(({ field }) => field);
+    if (filtered.length > 0 && !hasBodies) refuseBodies();
+    const captured = CAPTURING_FIELDS.filter((field) => fields.includes(field) || filtered.includes(field));
+    if (captured.length > 0 && hasBodies)
+      this.audit.write('queryTraces', account, {
+        app_id: scope.appId,
+        ...(window.start > -Infinity && { since: new Date(window.start).toISOString() }),
+        ...(window.end < Infinity && { until: new Date(window.end).toISOString() }),
+        fields: captured.join(),
+      });
     const retainedFrom = logsRetainedFrom(Date.now());
     const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
     const query: TracesQuery = {

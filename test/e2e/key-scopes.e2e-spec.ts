@@ -7,6 +7,7 @@ import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../../
 import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
 import { TestApp } from '../setup/app.js';
 import { AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
+import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { callTool, connectClient, readRows } from '../setup/mcp.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type LogBody, Tenant } from '../setup/tenant.js';
@@ -376,6 +377,42 @@ describe('a key of one consumer', () => {
     expect((await app.get(at(`request-logs/${shared}`), key)).body.spans).toEqual([]);
   });
 
+  it('returns no log records that may be of a request of another consumer in the same trace', async () => {
+    const [traceId, spanId] = [hex(77, 32), hex(78, 16)];
+    const timestamp = Date.now() - HOUR;
+    const consumer = (identifier: string) => ({ identifier, name: identifier, group: 'customers' });
+    const request_uuid = findRequestUuid(traceId, spanId);
+    const captured_json = capture(77);
+    await sibling.write(
+      { timestamp, request_uuid, consumer: consumer('acme'), captured_json },
+      { timestamp, consumer: consumer('globex'), captured_json },
+    );
+    const place = { app_id: sibling.appId, app_env_id: await sibling.envId('prod'), trace_id: traceId };
+    const start_time_ns = String(BigInt(timestamp) * 1_000_000n);
+    const span = {
+      start_time_ns,
+      duration_ns: '1',
+      span_id: spanId,
+      kind: 'SERVER',
+      status: 'OK',
+      attributes: '{}',
+      events: '[]',
+    };
+    const log = { timestamp_ns: start_time_ns, level: 'INFO' };
+    await app.store.insert('logged_spans', [JSON.stringify({ ...place, ...span })]);
+    await app.store.insert('logged_messages', [
+      JSON.stringify({ ...place, ...log, span_id: spanId, message: 'of its span' }),
+      JSON.stringify({ ...place, ...log, span_id: hex(79, 16), message: 'of an unknown span' }),
+    ]);
+    const read = async (with_key: string) => {
+      const response = await app.get(`/v1/apps/${sibling.appId}/request-logs/${request_uuid}`, with_key);
+      return (response.body as { logs: { message: string }[] }).logs.map(({ message }) => message);
+    };
+    expect(await read(full)).toEqual(['of its span', 'of an unknown span']);
+    const scopes = { appIds: [sibling.appId], consumer: 'acme' };
+    expect(await read(await keyWith(scopes))).toEqual(['of its span']);
+  });
+
   it('rejects page tokens of other keys, and others reject its tokens', async () => {
     const next = async (with_key: string, resource: string, parameters: object) =>
       body((await app.get(at(resource), with_key, { ...parameters, limit: 1 })).text).next_token!;
@@ -606,6 +643,11 @@ describe('the audit of reads', () => {
       filters: [{ field: 'response_body', op: 'contains', value: SECRET }],
     });
     await callTool(client, 'get_request', { app: String(tenant.appId), request_uuid: uuid });
+    const named = { filters: [{ field: 'trace_id', op: 'eq', value: hex(1, 32) }], fields: ['events'] };
+    await app.post(at('traces'), key, { since, until: exported.until, fields: ['name', 'attributes'] });
+    await app.post(at('traces'), key, named);
+    await app.post(at('traces'), key, { since });
+    await app.get(at(`request-logs/${uuid}`), await keyWith({ hasBodies: false }));
     await app.get(at('request-logs'), key);
     await app.post(at('request-logs'), key, { since });
     await app.get(at('request-logs/00000000-0000-4000-8000-000000000000'), key);
@@ -636,6 +678,14 @@ describe('the audit of reads', () => {
         request_id: file.headers['x-request-id'],
       },
       { ...common, audit: 'read.getRequestDetails', request_uuid: uuid, tool: 'get_request' },
+      {
+        ...common,
+        audit: 'read.queryTraces',
+        since: exported.since,
+        until: exported.until,
+        fields: 'attributes',
+      },
+      { ...common, audit: 'read.queryTraces', fields: 'events' },
     ]);
     expect(readFileSync(auditFile, 'utf8')).not.toContain(SECRET);
   });
