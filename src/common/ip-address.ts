@@ -5,6 +5,14 @@ const MAX_ADDRESS = 64;
 /** An address in brackets or IPv4, with the port that some proxies append. */
 const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
 
+/** A server on a socket of both versions has IPv4 clients as IPv6 (RFC 4291, section 2.5.5.2). */
+const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
+
+/** An IPv4 address that is written as IPv6 in its own form; other texts unchanged. */
+export function unmapIpv4(address: string): string {
+  return address.replace(MAPPED_IPV4, '');
+}
+
 /**
  * The IPv4 or IPv6 address in a text such as `203.0.113.7`, `203.0.113.7:443` or `[2001:db8::7]:443`; null for any other
  * text, such as a host name or `-`.
@@ -12,5 +20,5 @@ const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
 export function parseAddress(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
-  return address.length <= MAX_ADDRESS && isIP(address) !== 0 ? address : null;
+  return address.length <= MAX_ADDRESS && isIP(address) !== 0 ? unmapIpv4(address) : null;
 }

