@@ -17,21 +17,26 @@ const EXAMPLE: Head = {
 /** Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same request. */
 export const KEY_LENGTH = JSON.stringify(EXAMPLE).length - 1;
 
-/** A row of `request_logs_v1` as a record's JSON text. */
-export const RECORD_SQL = `concat(${HEAD}, record_json)`;
+/** Replaces null of numbers by 0. No JSON string contains such a member. */
+const replaceNulls = (sql: string, names: readonly (keyof RequestLog)[]) =>
+  names.reduce((text, name) => `replaceOne(${text}, '"${name}":null', '"${name}":0')`, sql);
 
-/** Details have 0 for an unknown size, because public clients do not accept null. No JSON string contains such a member. */
-const WITH_SIZES = (['request_size_bytes', 'response_size_bytes'] satisfies (keyof RequestLog)[]).reduce(
-  (sql, name) => `replaceOne(${sql}, '"${name}":null', '"${name}":0')`,
-  'substring(record_json, 1, length(record_json) - 1)',
-);
+/** A row of `request_logs_v1` as a record's JSON text, which has 0 for an unknown time. */
+export const RECORD_SQL = `concat(${HEAD}, ${replaceNulls('record_json', ['response_time_ms'])})`;
+
+/** Details have 0 for an unknown size as well, because public clients do not accept null. */
+const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json) - 1)', [
+  'response_time_ms',
+  'request_size_bytes',
+  'response_size_bytes',
+]);
 
 /** The same up to the closing brace, as Request Details has it. */
-export const OPEN_RECORD_SQL = `${HEAD}, ${WITH_SIZES}`;
+export const OPEN_RECORD_SQL = `${HEAD}, ${OPEN_MEMBERS}`;
 
-/** The stored text: the members after the head in the order of the contract, and the closing brace. */
+/** The stored text: the members after the head in the order of the contract, and the closing brace; null for an unknown time. */
 export function toRecordJson(record: RequestRecord): string {
-  const members: Omit<RequestLog, keyof Head> = {
+  const members: Omit<RequestLog, keyof Head | 'response_time_ms'> & { response_time_ms: number | null } = {
     env: record.env,
     consumer: record.consumer?.identifier ?? null,
     method: record.method,
@@ -40,7 +45,7 @@ export function toRecordJson(record: RequestRecord): string {
     status_code: record.status_code,
     request_size_bytes: record.request_size_bytes,
     response_size_bytes: record.response_size_bytes,
-    response_time_ms: record.response_time_ms ?? 0,
+    response_time_ms: record.response_time_ms,
     client_ip: record.client_ip,
     client_country_iso_code: record.client_country_iso_code,
   };

@@ -85,10 +85,15 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       );
     });
 
-    it('has null for each member of the record that is absent, and 0 for a size', async () => {
-      const [record] = await tenant.write(ABSENT);
+    it('has null for each member of the record that is absent, and 0 for a size and the time', async () => {
+      const [record] = await tenant.write({ ...ABSENT, response_time_ms: null });
       const { body } = await details(record!.request_uuid);
-      expect(body).toMatchObject({ ...ABSENT, request_size_bytes: 0, response_size_bytes: 0 });
+      expect(body).toMatchObject({
+        ...ABSENT,
+        request_size_bytes: 0,
+        response_size_bytes: 0,
+        response_time_ms: 0,
+      });
     });
 
     it('keeps a text that looks like an absent size', async () => {
