@@ -1,20 +1,12 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { AdminService } from '../admin/admin.service.js';
 import { ConsumerEraser } from '../admin/consumer-eraser.js';
 import { BatchLog } from '../ingestion/batch-log.js';
-import { identifierDecoder } from '../ingestion/formats/request-decoders.js';
 import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
-import { examples, id } from './options.js';
+import { consumerIdentifier, examples, id } from './options.js';
 import { printMessage, printResult } from './output.js';
 import { withStore } from './with-store.js';
-
-/** As it is stored: without white space around it, and at most as long as a client library sends it. */
-function identifier(value: string): string {
-  const stored = identifierDecoder.decode(value);
-  if (stored === undefined) throw new InvalidArgumentError('It must be the identifier of a consumer.');
-  return stored;
-}
 
 export function consumerCommand(program: Command): void {
   const consumer = program
@@ -25,7 +17,7 @@ export function consumerCommand(program: Command): void {
     .command('erase')
     .description('erase a consumer from everything that is stored; counts stay without a name')
     .requiredOption('--app <id>', 'app ID', id)
-    .requiredOption('--identifier <identifier>', 'its identifier, as the app names it', identifier)
+    .requiredOption('--identifier <identifier>', 'its identifier, as the app names it', consumerIdentifier)
     .option('--yes', 'do not ask', false)
     .addHelpText('after', examples('consumer erase --app 1 --identifier ann@example.com --yes'))
     .action(({ app, identifier, yes }: { app: number; identifier: string; yes: boolean }) =>

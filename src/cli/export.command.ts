@@ -7,7 +7,7 @@ import { withStore } from './with-store.js';
 
 /** Options as `export.js` has them; filters and fields are still text. */
 interface ExportCommandOptions extends Omit<ExportOptions, 'filter' | 'fields'> {
-  filter: string[];
+  filter?: string[];
   fields?: string;
 }
 
@@ -31,7 +31,7 @@ export function exportCommand(program: Command): void {
     .addOption(new Option('--format <format>', 'format of the file').choices(FILE_FORMATS).default('ndjson'))
     .option('--since <iso>', 'start of the window; all that is kept when not given', time)
     .option('--until <iso>', 'end of the window, exclusive; now when not given', time)
-    .option(FILTER, 'only requests for which it holds; can be repeated', append, [])
+    .option(FILTER, 'only requests for which it holds; can be repeated', append)
     .option(FIELDS, 'fields of a row, separated by commas')
     .option('--output <file>', 'where to write; standard output when not given')
     .addOption(
@@ -41,7 +41,7 @@ export function exportCommand(program: Command): void {
       ).conflicts('output'),
     )
     .addHelpText('after', EXAMPLES)
-    .action(async ({ filter, fields, ...options }: ExportCommandOptions, command: Command) => {
+    .action(async ({ filter = [], fields, ...options }: ExportCommandOptions, command: Command) => {
       // Loaded here: no other command needs the fields, their validation and the formats.
       const { exportRequestLogs, parseFields, parseFilter } = await import('./export.js');
       const parsed = {
@@ -55,7 +55,7 @@ export function exportCommand(program: Command): void {
     });
 }
 
-const append = (text: string, texts: readonly string[]) => [...texts, text];
+const append = (text: string, texts: readonly string[] = []) => [...texts, text];
 
 /** Parses the text of an option; an invalid one ends the command as commander's own parsing does. */
 function parse<Value>(command: Command, flags: string, text: string, parser: (text: string) => Value): Value {

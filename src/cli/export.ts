@@ -32,6 +32,8 @@ import type { AuditTarget } from './audit.js';
 import { ImportProgress } from './import-progress.js';
 import { printResult } from './output.js';
 
+const BINARY_FORMATS: readonly FileFormat[] = ['arrow', 'parquet'];
+
 export interface ExportOptions {
   app: number;
   format: FileFormat;
@@ -47,6 +49,13 @@ export interface ExportOptions {
 /** Writes the request logs of an app, as the options say. */
 export async function exportRequestLogs(store: ClickHouse, options: ExportOptions): Promise<AuditTarget> {
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
+  const now = Date.now();
+  const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
+  if (since !== undefined && since >= window.end)
+    throw new AdminError('--since must be before --until, or before now');
+  const file = resume ?? output;
+  if (file === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format))
+    throw new AdminError(`${format} is binary: name a file with --output`);
   const wanted = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
   const broken = resume === undefined ? undefined : await openBroken(resume, format, wanted);
   const { team_id } = await new AdminService(store).requireApp(app);
@@ -58,15 +67,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     scopes: ALL_SCOPES,
   } as const;
   const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
-  const now = Date.now();
-  const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
-  const query: ExportQuery = {
-    format,
-    fields: wanted,
-    filters,
-    window,
-    scope,
-  };
+  const query: ExportQuery = { format, fields: wanted, filters, window, scope };
   const joiner = createJoiner(format);
   const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
   const progress = new ImportProgress(window.end - window.start, 'written');
@@ -74,7 +75,6 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     progress.update(timestamp - window.start, joiner.rows);
   };
   const bytes = readPages(source, joiner, { after: broken?.last, onPage });
-  const file = resume ?? output;
   try {
     await pipeline(
       Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
@@ -83,7 +83,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
       }),
       file === undefined
         ? process.stdout
-        : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : {}),
+        : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : { mode: 0o600 }),
       { end: file !== undefined },
     );
   } finally {

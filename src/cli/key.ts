@@ -4,7 +4,7 @@ import { AdminError, AdminService } from '../admin/admin.service.js';
 import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../common/account.js';
 import { type AuditTarget, keyIdentifier, runAudited } from './audit.js';
 import { confirm } from './confirm.js';
-import { examples, futureTime, id, ids } from './options.js';
+import { consumerIdentifier, examples, futureTime, id, ids } from './options.js';
 import { printMessage, printResult, printResults } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -154,7 +154,7 @@ function addScopeOptions(command: Command): Command {
       operations,
     )
     .option('--no-bodies', 'without headers and bodies of requests')
-    .option('--consumer <identifier>', 'only the data of this consumer; needs --apps')
+    .option('--consumer <identifier>', 'only the data of this consumer; needs --apps', consumerIdentifier)
     .option('--requests-per-minute <n>', 'its rate limit; RATE_LIMIT_PER_MINUTE when not given', id);
 }
 
@@ -174,7 +174,6 @@ function isOperation(name: string): name is OperationId {
 
 /** @throws AdminError for a consumer without apps: another app may know another consumer by the same identifier */
 function readScopes({ apps, operations, bodies, consumer, requestsPerMinute }: ScopeOptions): KeyScopes {
-  if (consumer?.trim() === '') throw new AdminError('The identifier of the consumer must not be empty');
   if (consumer !== undefined && apps === undefined)
     throw new AdminError('--consumer needs --apps: the apps in which the identifier is that consumer');
   return {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { identifierDecoder } from '../ingestion/formats/request-decoders.js';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
 
 /** As IDs are limited (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
@@ -21,6 +22,13 @@ export function count(value: string): number {
 /** Such numbers separated by commas, each once. */
 export function ids(value: string): number[] {
   return [...new Set(value.split(',').map((item) => id(item.trim())))];
+}
+
+/** An identifier as it is stored: without white space around it, and at most as long as a client library sends it. */
+export function consumerIdentifier(value: string): string {
+  const stored = identifierDecoder.decode(value);
+  if (stored === undefined) throw new InvalidArgumentError('It must be the identifier of a consumer.');
+  return stored;
 }
 
 /** Text for the end of a command's help. */

@@ -209,7 +209,7 @@ describeEmbedded('consumer erase', () => {
   it('needs --yes off a terminal, a consumer, and no key that is limited to it', async () => {
     await importLines(carl, 1);
     const { key: limited } = (await run(
-      ...['key', 'create', '--team', '1', '--apps', '1', '--consumer', carl.identifier],
+      ...['key', 'create', '--team', '1', '--apps', '1', '--consumer', ` ${carl.identifier} `],
     )) as { key: string };
     const args = ['consumer', 'erase', '--app', '1', '--identifier'];
     for (const [more, message] of [

@@ -30,6 +30,7 @@ describeEmbedded('request-analytics export', () => {
       buildRequest({
         timestamp: start + Math.floor(index / 2),
         status_code: index % 10 === 0 ? 500 : 200,
+        response_time_ms: index % 6 === 0 ? null : index,
         consumer: index % 3 === 0 ? { identifier: `anna ${index % 7}` } : null,
         path: index % 4 === 0 ? null : '/users/{id}',
         url: `https://x/${index}"\r\n"2026-`,
@@ -71,6 +72,8 @@ describeEmbedded('request-analytics export', () => {
     const first = at('first.ndjson');
     const { code, out } = await run(['--output', first]);
     expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: ROWS, file: first }]);
+    // It has headers and bodies.
+    expect((statSync(first).mode & 0o777).toString(8)).toBe('600');
 
     const copy = dataDirectory();
     const team = await ProductProcess.run(
@@ -91,6 +94,9 @@ describeEmbedded('request-analytics export', () => {
     });
     await ProductProcess.run(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
     expect(readFileSync(at('second.ndjson')).equals(readFileSync(first))).toBe(true);
+    // An unknown time is no time of 0.
+    const unknown = readFileSync(first, 'utf8').match(/"response_time_ms":null/g);
+    expect(unknown).toHaveLength(Math.ceil(ROWS / 6));
     copy.remove();
   });
 
@@ -146,6 +152,14 @@ describeEmbedded('request-analytics export', () => {
     expect(await refused('--filter', 'status_code like 5')).toEqual([
       1,
       expect.stringContaining("operator 'like' is not supported for field 'status_code'"),
+    ]);
+    expect(await refused('--since', '2026-11-24', '--until', '2026-11-20')).toEqual([
+      1,
+      'error: --since must be before --until, or before now',
+    ]);
+    expect(await refused('--since', new Date(Date.now() + 60_000).toISOString())).toEqual([
+      1,
+      'error: --since must be before --until, or before now',
     ]);
     writeFileSync(at('x.parquet'), '');
     expect(await refused('--format', 'parquet', '--resume', at('x.parquet'))).toEqual([
