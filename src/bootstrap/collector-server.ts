@@ -42,9 +42,14 @@ export async function startCollectorOn(
   config: Config,
   logger: Logger,
   port = config.collector.port,
-  telemetry = Telemetry.none,
+  shared = Telemetry.none,
   { monitor: sharedMonitor, coordinator: localCoordinator }: SharedParts = {},
 ): Promise<RunningServer> {
+  // Each export of spans would make spans, without end.
+  const sendsToItself = shared.tracing !== null && config.tracing?.localPort === port;
+  if (sendsToItself)
+    logger.warn('the collector is not traced: OTEL_EXPORTER_OTLP_ENDPOINT is its own address');
+  const telemetry = sendsToItself ? shared.withoutTracing() : shared;
   // Only this process opens the embedded engine, so it needs no Redis to coordinate its writers.
   const local = store.kind === 'embedded' ? localCoordinator : undefined;
   const coordinator = local ?? RedisCoordinator.create(config) ?? new LocalCoordinator();

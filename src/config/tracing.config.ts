@@ -1,10 +1,15 @@
+import { hostname as getHostName } from 'node:os';
+
 /** Variables that decide whether and how traces are sent; OpenTelemetry's packages read the other standard variables. */
 export interface TracingConfig {
   protocol: (typeof PROTOCOLS)[number];
+  /** Port of a receiver of this machine, which may be the collector of the process itself. */
+  localPort?: number;
 }
 
 const PROTOCOLS = ['http/protobuf', 'http/json'] as const;
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
+const LOCAL_HOST = /^(?:localhost|127\.[\d.]+|0\.0\.0\.0|\[::1?\])$/;
 const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]);
 
 /**
@@ -30,7 +35,16 @@ export function parseTracing(env: NodeJS.ProcessEnv): { config: TracingConfig | 
     issues.push(`OTEL_TRACES_SAMPLER: must be one of ${SAMPLERS.join(', ')}`);
   if (samplingRate !== undefined && !isRate(samplingRate))
     issues.push('OTEL_TRACES_SAMPLER_ARG: must be a number from 0 to 1');
-  return { config: protocol ? { protocol } : null, issues };
+  if (!protocol || issues.length > 0) return { config: null, issues };
+  const localPort = findLocalPort(env[ENDPOINTS[0]] ?? env[ENDPOINTS[1]]);
+  return { config: { protocol, ...(localPort !== undefined && { localPort }) }, issues };
+}
+
+function findLocalPort(endpoint: string | undefined): number | undefined {
+  if (endpoint === undefined) return undefined;
+  const { protocol, hostname, port } = new URL(endpoint);
+  if (!LOCAL_HOST.test(hostname) && hostname !== getHostName().toLowerCase()) return undefined;
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
 function isHttpUrl(value: string | undefined): boolean {

@@ -23,6 +23,11 @@ export class Telemetry {
     return new Telemetry(served?.metrics ?? null, tracing && (await startTracing(tracing)), served?.server);
   }
 
+  /** The same without traces. */
+  withoutTracing(): Telemetry {
+    return new Telemetry(this.metrics, null);
+  }
+
   /** Call after everything else has stopped: exports the last spans. */
   async close(): Promise<void> {
     await Promise.all([this.tracing?.close(), this.server?.close()]);

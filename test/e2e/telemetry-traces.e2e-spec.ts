@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';
 import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
+import { freePort } from '../setup/free-port.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
@@ -185,6 +187,23 @@ describeEmbedded('traces', () => {
     expect(await call(away, '/v1/team', {})).toBe(200);
     expect(await away.stop()).toBe(0);
     expect(away.written).not.toContain(silent.url.slice('http://'.length));
+  });
+
+  it('are not made by a collector that they are sent to, whose exports would never end', async () => {
+    const port = await freePort();
+    const service = await ProductProcess.start(
+      ['serve', '--collector'],
+      variables(receiver, {
+        COLLECTOR_PORT: String(port),
+        OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+      }),
+    );
+    const exports = () => service.log.filter(({ route }) => route === '/v1/traces').length;
+    await call(service, '/v1/team', {});
+    await eventually(() => exports() > 0);
+    await pause(500);
+    expect(exports()).toBe(1);
+    await service.stop();
   });
 
   // `src/config/tracing.config.spec.ts` has all variables that turn them off.
