@@ -2,6 +2,7 @@ import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { openMigrated } from '../../test/setup/schema.js';
 import { AdminService } from '../admin/admin.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Config } from '../config/config.js';
 import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { EXCLUDED } from './endpoints.js';
@@ -169,5 +170,25 @@ describe('seedDemo', () => {
     await admin.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, false);
     await start(NOW);
     expect(await excluded()).toEqual([]);
+  });
+
+  it('has a write token that stays as long as the key stays, else one that lasts until the next start', async () => {
+    const isValid = async (token: string) =>
+      (await admin.listWriteTokens(appId)).some(
+        ({ identifier, revoked_at }) => token.startsWith(`apt_${identifier}`) && revoked_at === null,
+      );
+    const [{ writeToken: first }, { writeToken: second }] = [await start(NOW), await start(NOW)];
+    expect([await isValid(first), await isValid(second)]).toEqual([false, true]);
+    const config = new Config({ DATA_DIR: test.config.dataDir, DEMO_API_KEY: `Given04.${'a'.repeat(32)}` });
+    const startWithKey = async () => (await seedDemo(store, config, NOW)).writeToken;
+    const token = await startWithKey();
+    await start(NOW);
+    expect([await startWithKey(), await isValid(token)]).toEqual([token, true]);
+  });
+
+  it('does not load its sample into a store with other teams', async () => {
+    await admin.renameTeam(teamId, 'Acme');
+    await expect(start(NOW)).rejects.toThrow('The store has teams of its own');
+    expect(await admin.listTeams()).toHaveLength(1);
   });
 });

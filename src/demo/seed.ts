@@ -1,8 +1,10 @@
-import { AdminService } from '../admin/admin.service.js';
+import { hash } from 'node:crypto';
+import { AdminError, AdminService } from '../admin/admin.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import type { Config } from '../config/config.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
+import { findTokenIdentifier } from '../auth/write-token.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED } from './endpoints.js';
 import { Loader, type Sample, getSteps, listBlocks } from './loader.js';
@@ -12,6 +14,7 @@ import { DAY_MS } from './traffic-curve.js';
 const TEAM = 'Demo';
 const APP = { name: 'Shop API', framework: 'express' };
 const TOKEN = 'demo';
+const TOKEN_OF_KEY = 'DEMO_API_KEY';
 const EXCLUSION = 'endpoint excluded';
 const BLOCKS_PER_LINE = 10;
 
@@ -21,8 +24,9 @@ const BLOCKS_PER_LINE = 10;
  * endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
  * @param report called with lines about the progress
- * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token that lasts until the next start
- * @throws AdminError when `DEMO_API_KEY` cannot be used
+ * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token: that of `DEMO_API_KEY`, or one that lasts
+ *   until the next start
+ * @throws AdminError when `DEMO_API_KEY` cannot be used, or the store has data of other teams
  */
 export async function seedDemo(
   store: ClickHouse,
@@ -35,12 +39,21 @@ export async function seedDemo(
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
   const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
   await load(store, { appId, origin, now }, report);
-  return { key, appId, clientId, writeToken: await createToken(admin, appId) };
+  return { key, appId, clientId, writeToken: await createToken(admin, appId, config.demoApiKey) };
 }
 
-/** The store has only hashes of tokens, so each start creates one and revokes the last one. */
-async function createToken(admin: AdminService, appId: number): Promise<string> {
+/**
+ * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes the last one, because the
+ * store has only their hashes.
+ */
+async function createToken(admin: AdminService, appId: number, key: string | undefined): Promise<string> {
   const tokens = await admin.listWriteTokens(appId);
+  if (key !== undefined) {
+    const token = `apt_${hash('sha256', `write token of ${key}`).slice(0, 24)}`;
+    const known = tokens.find(({ identifier }) => identifier === findTokenIdentifier(token));
+    if (!known) await admin.createWriteToken(appId, { name: TOKEN_OF_KEY, token });
+    if ((known?.revoked_at ?? null) === null) return token;
+  }
   const { token } = await admin.createWriteToken(appId, { name: TOKEN });
   for (const { identifier, name, revoked_at } of tokens)
     if (name === TOKEN && revoked_at === null) await admin.revokeWriteToken(appId, identifier);
@@ -71,7 +84,12 @@ async function exclude(store: ClickHouse, appId: number, progress: SeedProgress)
 }
 
 async function ensureTeam(admin: AdminService, now: number): Promise<number> {
-  const known = (await admin.listTeams()).find(({ name }) => name === TEAM);
+  const teams = await admin.listTeams();
+  const known = teams.find(({ name }) => name === TEAM);
+  if (!known && teams.length > 0)
+    throw new AdminError(
+      'The store has teams of its own, and the demo would add its sample to them: use another DATA_DIR',
+    );
   return (known ?? (await admin.createTeam(TEAM, 'premium', computeOrigin(now)))).id;
 }
 
