@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, lstatSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -44,6 +44,20 @@ describeEmbedded('EmbeddedConnection', () => {
 
   afterAll(() => {
     rmSync(directory, { recursive: true });
+  });
+
+  const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+  itAsRoot('leaves no file of root in a directory of another account', async () => {
+    const owner = 65_534;
+    chownSync(directory, owner, owner);
+    await open(1);
+    await client.command({ query: 'CREATE TABLE owned (n Int8) ENGINE = MergeTree ORDER BY n' });
+    await client.command({ query: 'INSERT INTO owned VALUES (1)' });
+    await client.close();
+    const entries = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    expect(entries.length).toBeGreaterThan(10);
+    expect(entries.filter((entry) => lstatSync(join(directory, entry)).uid !== owner)).toEqual([]);
+    chownSync(directory, 0, 0);
   });
 
   it('returns a fast query while a slow one runs, beyond the sessions that it keeps', async () => {

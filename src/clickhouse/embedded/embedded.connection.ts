@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
 import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../query-parameters.js';
+import { giveToOwner } from './owner.js';
 import { loadChdb } from './chdb.js';
 import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
 import { finishRestore } from './restored-data.js';
@@ -47,6 +48,7 @@ export class EmbeddedConnection implements Connection {
     /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
     private readonly anchor: { close(): void },
     private readonly drainEngine: () => Promise<void>,
+    private readonly directory: string,
   ) {}
 
   /**
@@ -68,7 +70,7 @@ export class EmbeddedConnection implements Connection {
     const openSession = () => createChdbConnection({ path: directory }) as unknown as Connection;
     try {
       const anchor = new Session(directory, { connectionArgs: ENGINE_ARGUMENTS });
-      return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending);
+      return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending, directory);
     } catch (error) {
       // Another process may have opened it since the check above.
       const isHeld = findLockOwner(directory) !== undefined;
@@ -174,5 +176,11 @@ export class EmbeddedConnection implements Connection {
     await Promise.all(this.idle.map((session) => session.close()));
     this.anchor.close();
     await this.drainEngine();
+    try {
+      // After a command of root the service of another account could not link or remove root's files.
+      giveToOwner(this.directory, this.directory);
+    } catch {
+      // Root of a container may not be allowed to.
+    }
   }
 }

@@ -2,12 +2,13 @@ import { lchownSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Gives a directory that root wrote, with everything in it, to the account that owns another one: a service of that account could
- * not open it otherwise.
+ * Gives a directory that root wrote to, with everything in it, to the account that owns another one, or the directory itself: a
+ * service of that account could not use it otherwise.
  */
 export function giveToOwner(path: string, owned: string): void {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = statSync(owned);
+  if (uid === 0) return;
   give(path, uid, gid);
 }
 
