@@ -87,12 +87,13 @@ export async function searchRequests(
     const last = rows[shown - 1] ?? rows[0];
     if (!last || (shown === rows.length && !hasMore)) return undefined;
     const fetched = rows.length - shown;
+    const cursor = shown > 0 ? `${last.timestamp}/${last.request_uuid}` : args.cursor;
     return {
       leftOut: `${hasMore ? 'more requests' : `${fetched} requests`}; repeat the call with next${fetched > 0 ? ', with fewer fields, or raise max_tokens' : ''}`,
       next: {
         since: formatTime(window.start, clock),
         until: formatTime(window.end, clock),
-        ...(shown > 0 && { cursor: `${last.timestamp}/${last.request_uuid}` }),
+        ...(cursor !== undefined && { cursor }),
       },
     };
   });

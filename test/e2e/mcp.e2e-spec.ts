@@ -1,5 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type ToolResponse, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
@@ -416,6 +417,14 @@ describe('a server', () => {
           [...times].sort((one, other) => (order === 'newest' ? -1 : 1) * one.localeCompare(other)),
         );
       }
+    });
+
+    it('search_requests stays behind the last row when not one more fits', async () => {
+      const fields = EXPORT_FIELDS.filter((field) => field !== 'consumer_id');
+      const { next } = (await call('search_requests', { order: 'oldest', limit: 4 })).structured;
+      const cramped = await call('search_requests', { ...next, order: 'oldest', fields, max_tokens: 1_000 });
+      expect(readRows(cramped)).toEqual([]);
+      expect(cramped.structured.next).toEqual(next);
     });
 
     it('search_requests finds by any field, oldest first', async () => {
