@@ -8,7 +8,7 @@ import {
 } from '../validation/field.decorator.js';
 import {
   ConstraintViolation,
-  PartRefusals,
+  InvalidParts,
   aboveMaximum,
   belowMinimum,
   missing,
@@ -77,8 +77,8 @@ export function KeyField<Key extends object>(
         const key = types.map(
           ([name, { read }]) => [name, (exact[name] ?? null) === null ? missing : read(exact[name])] as const,
         );
-        const refused = key.flatMap(([name, member]) => refusedParts(member, [name], sent[name] ?? sent));
-        return refused.length > 0 ? new PartRefusals(refused) : (Object.fromEntries(key) as Key);
+        const invalid = key.flatMap(([name, member]) => refusedParts(member, [name], sent[name] ?? sent));
+        return invalid.length > 0 ? new InvalidParts(invalid) : (Object.fromEntries(key) as Key);
       },
     },
     options,

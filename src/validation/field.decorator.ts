@@ -3,7 +3,7 @@ import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import { parseJson } from '../common/json/parse-json.js';
 import { decodePathText, decodeQueryText } from '../http/raw-query.js';
-import { ConstraintViolation, PartRefusals, type Place, invalidUtf8, missing } from './issues.js';
+import { ConstraintViolation, InvalidParts, type Place, invalidUtf8, missing } from './issues.js';
 
 /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
 export interface FieldSchema {
@@ -41,7 +41,7 @@ export interface FieldType<Value> {
   /** Parses a text; `undefined` if it is the same as an absent value. */
   read(text: string): Value | ConstraintViolation | undefined;
   /** Parses a member of a JSON body. @param json its text, in which `1.0` differs from `1` */
-  readonly readJson: (value: unknown, json: string) => Value | ConstraintViolation | PartRefusals | undefined;
+  readonly readJson: (value: unknown, json: string) => Value | ConstraintViolation | InvalidParts | undefined;
 }
 
 /** One declared parameter of an input class. */
@@ -122,8 +122,8 @@ export function decodeFor(place: Exclude<Place, 'body'>, raw: string): string | 
 const accepted = ValidateBy({
   name: 'accepted',
   validator: {
-    validate: (value) => !(value instanceof ConstraintViolation || value instanceof PartRefusals),
-    defaultMessage: () => '$property was refused',
+    validate: (value) => !(value instanceof ConstraintViolation || value instanceof InvalidParts),
+    defaultMessage: () => '$property is invalid',
   },
 });
 

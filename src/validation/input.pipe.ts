@@ -3,7 +3,7 @@ import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
 import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
-import type { ConstraintViolation, PartRefusals } from './issues.js';
+import type { ConstraintViolation, InvalidParts } from './issues.js';
 import { ValidationException } from './validation.exception.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
 import {
@@ -63,7 +63,7 @@ function selectRawFields(fields: readonly Field[], raw: RawValues): RawFields {
 
 function addFieldIssues(input: Instance, context: ValidationContext): void {
   for (const { property, value } of validateSync(input, { validationError: { target: false } })) {
-    context.addIssue(property, value as ConstraintViolation | PartRefusals);
+    context.addIssue(property, value as ConstraintViolation | InvalidParts);
     input[property] = undefined;
   }
 }

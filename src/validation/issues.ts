@@ -11,7 +11,7 @@ export class ConstraintViolation {
 export type JsonPath = readonly (string | number)[];
 
 /** An invalid part of a JSON value. */
-export interface RefusedPart {
+export interface InvalidPart {
   readonly path: JsonPath;
   /** The part as it was sent. */
   readonly input: unknown;
@@ -19,8 +19,8 @@ export interface RefusedPart {
 }
 
 /** Why a JSON value is invalid: its invalid parts. */
-export class PartRefusals {
-  constructor(readonly parts: readonly RefusedPart[]) {}
+export class InvalidParts {
+  constructor(readonly parts: readonly InvalidPart[]) {}
 }
 
 /** The place of a parameter in a request. */

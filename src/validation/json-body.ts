@@ -37,7 +37,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
 
 /** The same of the bytes of a body. */
 export function parseJsonBody(bytes: Buffer): JsonBody {
-  if (bytes.length === 0) return refused([], null, missing);
+  if (bytes.length === 0) return createInvalidBody([], null, missing);
   const text = decodeText(bytes);
   if (text === undefined) return notJson(0, 'Body is not UTF-8');
   const tooDeepAt = findTooDeep(text);
@@ -45,7 +45,7 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
   try {
     const body = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
     if (typeof body !== 'object' || body === null || Array.isArray(body) || !text.trimStart().startsWith('{'))
-      return refused([], parseJson(text), notAnObject);
+      return createInvalidBody([], parseJson(text), notAnObject);
     return {
       members: new Map(Object.entries(body).map(([name, value]) => [name, stringify(value) ?? 'null'])),
     };
@@ -57,11 +57,11 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
 }
 
 function notJson(offset: number, why: string): JsonBody {
-  return refused([offset], {}, invalidJson(why));
+  return createInvalidBody([offset], {}, invalidJson(why));
 }
 
-function refused(path: JsonPath, input: unknown, refusal: ConstraintViolation): JsonBody {
-  return { ...NO_BODY, issue: createIssue('body', path, input, refusal) };
+function createInvalidBody(path: JsonPath, input: unknown, violation: ConstraintViolation): JsonBody {
+  return { ...NO_BODY, issue: createIssue('body', path, input, violation) };
 }
 
 function decodeText(bytes: Buffer): string | undefined {

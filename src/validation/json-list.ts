@@ -1,8 +1,8 @@
 import {
   ConstraintViolation,
   type JsonPath,
-  PartRefusals,
-  type RefusedPart,
+  InvalidParts,
+  type InvalidPart,
   notAList,
   tooFewItems,
   tooManyItems,
@@ -17,19 +17,19 @@ export interface ListBounds {
 export function readList<Item>(
   value: unknown,
   { minItems = 0, maxItems }: ListBounds,
-  readItem: (item: unknown) => Item | ConstraintViolation | PartRefusals,
-): Item[] | ConstraintViolation | PartRefusals {
+  readItem: (item: unknown) => Item | ConstraintViolation | InvalidParts,
+): Item[] | ConstraintViolation | InvalidParts {
   if (!Array.isArray(value)) return notAList;
   if (value.length < minItems) return tooFewItems(minItems, value.length);
   if (value.length > maxItems) return tooManyItems(maxItems, value.length);
   const read = value.map(readItem);
-  const refused = read.flatMap((item, index) => refusedParts(item, [index], value[index]));
-  return refused.length > 0 ? new PartRefusals(refused) : (read as Item[]);
+  const invalid = read.flatMap((item, index) => refusedParts(item, [index], value[index]));
+  return invalid.length > 0 ? new InvalidParts(invalid) : (read as Item[]);
 }
 
 /** The invalid parts of a value, relative to its parent; none if it is valid. */
-export function refusedParts(read: unknown, path: JsonPath, input: unknown): RefusedPart[] {
+export function refusedParts(read: unknown, path: JsonPath, input: unknown): InvalidPart[] {
   if (read instanceof ConstraintViolation) return [{ path, input, refusal: read }];
-  if (!(read instanceof PartRefusals)) return [];
+  if (!(read instanceof InvalidParts)) return [];
   return read.parts.map((part) => ({ ...part, path: [...path, ...part.path] }));
 }

@@ -3,7 +3,7 @@ import { parseJson } from '../common/json/parse-json.js';
 import { type Field, decodeFor, findSent } from './field.decorator.js';
 import {
   type ConstraintViolation,
-  type PartRefusals,
+  type InvalidParts,
   type Place,
   type ValidationIssue,
   createIssue,
@@ -30,7 +30,7 @@ export abstract class InputValidator {
 
 /** The context of a request during validation; collects issues. */
 export class ValidationContext<Input = Record<string, unknown>> {
-  private readonly violations = new Map<string, ConstraintViolation | PartRefusals>();
+  private readonly violations = new Map<string, ConstraintViolation | InvalidParts>();
 
   constructor(
     private readonly fields: readonly Field[],
@@ -39,7 +39,7 @@ export class ValidationContext<Input = Record<string, unknown>> {
   ) {}
 
   /** Adds issues for a field, unless it already has one. */
-  addIssue(name: keyof Input & string, violation: ConstraintViolation | PartRefusals): void {
+  addIssue(name: keyof Input & string, violation: ConstraintViolation | InvalidParts): void {
     if (!this.violations.has(name)) this.violations.set(name, violation);
   }
 

@@ -9,8 +9,8 @@ import {
 } from '../../validation/field.decorator.js';
 import {
   ConstraintViolation,
-  PartRefusals,
-  type RefusedPart,
+  InvalidParts,
+  type InvalidPart,
   missing,
   notAString,
   notAnObject,
@@ -194,7 +194,7 @@ export function FiltersField<
         const read = readList(options.isExact ? parseExact(json) : value, { maxItems: MAX_FILTERS }, (item) =>
           readFilter(fields, item, options.aliases),
         );
-        return read instanceof PartRefusals ? new PartRefusals(read.parts.map(toPlainInput)) : read;
+        return read instanceof InvalidParts ? new InvalidParts(read.parts.map(toPlainInput)) : read;
       },
     },
     options,
@@ -202,16 +202,16 @@ export function FiltersField<
 }
 
 /** With numbers instead of each `LosslessNumber`, which is an object in a response. */
-function toPlainInput(part: RefusedPart): RefusedPart {
+function toPlainInput(part: InvalidPart): InvalidPart {
   return { ...part, input: parseJson(stringifyExact(part.input)) };
 }
 
-/** One condition as a client sent it, or why it was refused. */
+/** One condition as a client sent it, or why it is invalid. */
 export function readFilter<Name extends string>(
   fields: FilterFields<Name>,
   item: unknown,
   aliases: Readonly<Record<string, Name>> = {},
-): Filter<Name> | ConstraintViolation | PartRefusals {
+): Filter<Name> | ConstraintViolation | InvalidParts {
   if (typeof item !== 'object' || item === null || Array.isArray(item) || isLosslessNumber(item))
     return notAnObject;
   const members = item as Readonly<Record<string, unknown>>;
@@ -229,14 +229,14 @@ export function readFilter<Name extends string>(
     isOptional:
       typeof eventName === 'string' && !(op instanceof ConstraintViolation) && WITHOUT_VALUE.has(op),
   });
-  const refused: RefusedPart[] = [
+  const invalid: InvalidPart[] = [
     ...refusedParts(name, ['field'], findMember(members, 'field') ?? item),
     ...refusedParts(op, ['op'], findMember(members, 'op') ?? item),
     ...refusedParts(key, ['key'], members.key ?? item),
     ...refusedParts(eventName, ['event_name'], members.event_name),
     ...refusedParts(value, ['value'], sent === undefined ? item : sent),
   ];
-  if (refused.length > 0) return new PartRefusals(refused);
+  if (invalid.length > 0) return new InvalidParts(invalid);
   return {
     field: name,
     op,
@@ -306,9 +306,9 @@ function readValue(
   filterField: FilterField,
   op: FilterOperator,
   value: unknown,
-): FilterScalar | FilterScalar[] | ConstraintViolation | PartRefusals {
+): FilterScalar | FilterScalar[] | ConstraintViolation | InvalidParts {
   const read = readAnyValue(filterField, op, value);
-  if (read instanceof ConstraintViolation || read instanceof PartRefusals) return read;
+  if (read instanceof ConstraintViolation || read instanceof InvalidParts) return read;
   return filterField.checkValue?.(op, read) ?? read;
 }
 
@@ -316,7 +316,7 @@ function readAnyValue(
   { readValue: readOne }: FilterField,
   op: FilterOperator,
   value: unknown,
-): FilterScalar | FilterScalar[] | ConstraintViolation | PartRefusals {
+): FilterScalar | FilterScalar[] | ConstraintViolation | InvalidParts {
   if (value === undefined) return valueError(`operator '${op}' needs a value`);
   if (LISTS.has(op))
     return Array.isArray(value)
