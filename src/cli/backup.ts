@@ -21,10 +21,10 @@ import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { migrate } from '../clickhouse/migrations/migrate.js';
 import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
-import { ImportProgress } from './import-progress.js';
 import { createDatabase } from './migrate.js';
 import { examples } from './options.js';
 import { printMessage, printResult } from './output.js';
+import { Progress } from './progress.js';
 import { StopSignal } from './stop-signal.js';
 import { withStore } from './with-store.js';
 
@@ -313,7 +313,7 @@ async function withProgress<T>(
   done: string,
   work: (onProgress: (bytes: number) => void) => Promise<T>,
 ): Promise<T> {
-  const progress = new ImportProgress(totalBytes, done, 'MB');
+  const progress = new Progress(totalBytes, done, 'MB');
   try {
     return await work((bytes) => {
       progress.update(bytes, Math.round(bytes / 1024 / 1024));

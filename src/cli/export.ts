@@ -29,8 +29,8 @@ import {
 import { ExportRepository } from '../request-logs/export/export.repository.js';
 import { refusedParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
-import { ImportProgress } from './import-progress.js';
 import { printResult } from './output.js';
+import { Progress } from './progress.js';
 
 const BINARY_FORMATS: readonly FileFormat[] = ['arrow', 'parquet'];
 
@@ -70,7 +70,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const query: ExportQuery = { format, fields: wanted, filters, window, scope };
   const joiner = createJoiner(format);
   const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
-  const progress = new ImportProgress(window.end - window.start, 'written');
+  const progress = new Progress(window.end - window.start, 'written');
   const onPage = ({ timestamp }: RowKey) => {
     progress.update(timestamp - window.start, joiner.rows);
   };

@@ -23,9 +23,9 @@ import { REQUEST_FORMATS, type RequestFormat } from '../ingestion/formats/reques
 import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import { type AuditTarget, runAudited } from './audit.js';
-import { ImportProgress } from './import-progress.js';
 import { id, time } from './options.js';
 import { printMessage, printResult } from './output.js';
+import { Progress } from './progress.js';
 import { RejectsFile } from './rejects-file.js';
 import { StopSignal } from './stop-signal.js';
 import { withStore } from './with-store.js';
@@ -200,7 +200,7 @@ async function importFiles(
   const rejects = options.rejects === undefined ? undefined : new RejectsFile(options.rejects, imported);
   if (rejects?.earlier !== undefined)
     printMessage(`there was a file ${options.rejects} already: it is ${rejects.earlier} now`);
-  const progress = new ImportProgress(sumBytes(files));
+  const progress = new Progress(sumBytes(files));
   const results: FileResult[] = [];
   try {
     for (const file of files) {
@@ -225,11 +225,7 @@ async function importFile(
   { path, error, isForeign, isFinished }: SourceFile,
   label: string | undefined,
   importer: Importer,
-  {
-    rejects,
-    progress,
-    stop,
-  }: { rejects: RejectsFile | undefined; progress: ImportProgress; stop: StopSignal },
+  { rejects, progress, stop }: { rejects: RejectsFile | undefined; progress: Progress; stop: StopSignal },
 ): Promise<FileResult> {
   if (error) return { path, error };
   if (isForeign) return { path, note: 'left out, because none of its first lines is a request' };

@@ -1,0 +1,53 @@
+import { Presets, SingleBar } from 'cli-progress';
+import { printMessage } from './output.js';
+
+const LINE_EVERY_MS = 5_000;
+
+/** Progress of an import, an export, a backup or a restore on standard error: a bar on a terminal, otherwise a line at intervals. */
+export class Progress {
+  private readonly bar?: SingleBar;
+  private lastPrintedAt = Date.now();
+  /** Total of the files before. */
+  private before = 0;
+
+  /**
+   * @param total of what is read, in the unit of `update`; null if it is not known.
+   * @param done participle of the printed lines
+   * @param unit of the printed count
+   */
+  constructor(
+    private readonly total: number | null,
+    private readonly done = 'read',
+    private readonly unit = 'lines',
+  ) {
+    if (total === null || !process.stderr.isTTY) return;
+    this.bar = new SingleBar(
+      {
+        stream: process.stderr,
+        format: `{bar} {percentage}% | {count} ${unit} | {eta_formatted} left`,
+        hideCursor: true,
+      },
+      Presets.shades_classic,
+    );
+    this.bar.start(total, 0, { count: 0 });
+  }
+
+  /** @param position in the file, in the unit of the total */
+  update(position: number, count: number): void {
+    const reached = this.before + position;
+    this.bar?.update(reached, { count });
+    if (this.bar || Date.now() - this.lastPrintedAt < LINE_EVERY_MS) return;
+    this.lastPrintedAt = Date.now();
+    const share = this.total ? ` (${Math.floor((100 * reached) / this.total)}%)` : '';
+    printMessage(`${count} ${this.unit} ${this.done}${share}`);
+  }
+
+  /** What follows is progress of another file. */
+  endFile(position: number): void {
+    this.before += position;
+  }
+
+  stop(): void {
+    this.bar?.stop();
+  }
+}
