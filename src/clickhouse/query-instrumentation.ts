@@ -18,7 +18,7 @@ export class QueryInstrumentation {
     private readonly onDamage: (error: StoredDataDamaged) => void,
   ) {}
 
-  /** Runs the work, which sets its read statistics in `reads`. */
+  /** Runs the work, which sets its read statistics in `stats`, and records its duration and outcome. */
   async observe<T>(statement: QueryMeta, work: (stats: ReadStats) => Promise<T>): Promise<T> {
     const { tracing } = this.telemetry;
     if (!tracing) return this.measure(statement, work);

@@ -51,7 +51,7 @@ export class PageTokens implements OnModuleInit {
     private readonly config: Config,
   ) {}
 
-  /** Not awaited: the service starts without its store, and `ready` retries. */
+  /** Not awaited: the service starts without its store, and `ensureSecret` retries. */
   onModuleInit() {
     this.loadSecret().catch(() => undefined);
   }
