@@ -1,4 +1,4 @@
-/** UUIDs per lookup: the engine accepts statements up to 256 KiB, and a server parameters up to 128 KiB. */
+/** UUIDs of one lookup: a server accepts parameters of 128 KiB. */
 export const LOOKUP_SIZE = 3_000;
 
 /** Splits values into parts that each fit into one statement. */

@@ -39,7 +39,7 @@ interface NameTableSpec {
  * or a consumer's group, has a newer version and wins.
  */
 const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
-/** Characters of the names of one lookup: the engine accepts statements of 256 KiB, and a server parameters of 128 KiB. */
+/** Characters of the names of one lookup: a server accepts parameters of 128 KiB, and a character has up to 4 bytes. */
 const LOOKUP_CHARACTERS = 24_000;
 
 /** One kind of names, of all apps. */
