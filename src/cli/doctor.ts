@@ -3,7 +3,14 @@ import type { Command } from 'commander';
 import { findLockOwner, findMissingTables } from '../clickhouse/embedded/data-directory.js';
 import { hasStore, isExchanging } from '../clickhouse/embedded/restored-data.js';
 import { Config, ConfigError } from '../config/config.js';
-import { type CheckResult, type Finding, checkProcess, checkStore, toResults } from '../doctor/doctor.js';
+import {
+  type CheckResult,
+  FIX_FIRST,
+  type Finding,
+  checkProcess,
+  checkStore,
+  toResults,
+} from '../doctor/doctor.js';
 import { DoctorRepository } from '../doctor/doctor.repository.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { examples } from './options.js';
@@ -88,6 +95,6 @@ async function checkOpened(config: Config): Promise<CheckResult[]> {
     );
   } catch (error) {
     const finding = `the store cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
-    return [...toResults('store', [{ finding, cure: 'Mend this first, and run doctor again.' }])];
+    return [...toResults('store', [{ finding, cure: FIX_FIRST }])];
   }
 }

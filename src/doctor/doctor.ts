@@ -7,7 +7,10 @@ import { TimeoutError, withTimeout } from '../common/async/timeout.js';
 import type { Config } from '../config/config.js';
 import { DoctorRepository, type RollupDifference } from './doctor.repository.js';
 
-/** A fault, and how it is mended. */
+/** The cure of a finding that keeps a check from being made. */
+export const FIX_FIRST = 'Fix this first, and run doctor again.';
+
+/** A fault, and how it is fixed. */
 export interface Finding {
   finding: string;
   /** One sentence. */
@@ -102,9 +105,7 @@ function toFinding(error: unknown): Finding {
   const isLate = error instanceof TimeoutError;
   return {
     finding: `could not be checked: ${reason}`,
-    cure: isLate
-      ? 'Look for what keeps the store busy, and run doctor again.'
-      : 'Mend this first, and run doctor again.',
+    cure: isLate ? 'Look for what keeps the store busy, and run doctor again.' : FIX_FIRST,
   };
 }
 
@@ -287,7 +288,7 @@ async function checkMutations(repository: DoctorRepository): Promise<Finding[]> 
   return [
     ...mutations.map(({ table, id, reason }) => ({
       finding: `the mutation ${id} of ${table} does not end${reason === '' ? '' : `: ${reason.replace(/\s+/g, ' ')}`}`,
-      cure: `Mend its cause, or run KILL MUTATION WHERE table = '${table}' AND mutation_id = '${id}'.`,
+      cure: `Fix its cause, or run KILL MUTATION WHERE table = '${table}' AND mutation_id = '${id}'.`,
     })),
     ...merges.map(({ table, part, seconds }) => ({
       finding: `the merge of ${part} in ${table} has run for ${seconds} s`,

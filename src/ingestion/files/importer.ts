@@ -59,7 +59,7 @@ const LONG_ROWS_CHARACTERS = 3 * 1024 * 1024;
 /** A batch with fewer rows has long ones. */
 const FEW_ROWS = 1_000;
 
-/** Of W3C extended. Without it, rejected lines could not be imported once they are mended. */
+/** Of W3C extended. Without it, rejected lines could not be imported once they are fixed. */
 const FIELDS_LINE = /^#fields:/i;
 const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
 
