@@ -5,6 +5,7 @@ import type { Request } from 'express';
 import { isLosslessNumber } from 'lossless-json';
 import { parseExact } from '../../common/json/exact-json.js';
 import { InvalidRecordError, explainFailure } from '../../ingestion/formats/decoders.js';
+import { MAX_VALUES, tooManyValues } from '../limits.js';
 import { hasMoreValues } from '../protocol/json-message.js';
 
 /** The two encodings of OTLP/HTTP. */
@@ -12,11 +13,6 @@ export const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'applicat
 
 export type Encoding = keyof typeof MEDIA_TYPES;
 
-/**
- * Largest number of values in a body: messages, nested ones included, and items of lists. An empty message has 2 bytes, and 200
- * when it is decoded; a count of a bucket has 1, and 70.
- */
-const MAX_VALUES = 1_500_000;
 /** Deepest nesting of messages. */
 const MAX_DEPTH = 100;
 /** Longest text of a 64-bit integer: to convert 60 million digits took 25 seconds. */
@@ -62,7 +58,8 @@ export function decode<Desc extends DescMessage>(
   try {
     if (encoding === 'json') return decodeJson(schema, bytes);
     // A value has at least a byte.
-    if (bytes.length > MAX_VALUES && new ValueCounter(bytes).count(schema) > MAX_VALUES) throw tooMany();
+    if (bytes.length > MAX_VALUES && new ValueCounter(bytes).count(schema) > MAX_VALUES)
+      throw tooManyValues();
     return fromBinary(schema, bytes, { readUnknownFields: false, recursionLimit: MAX_DEPTH });
   } catch (error) {
     if (error instanceof InvalidRecordError || encoding === 'json') throw error;
@@ -82,7 +79,7 @@ export function encode<Desc extends DescMessage>(
 function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): MessageShape<Desc> {
   if (bytes.length === 0) return fromBinary(schema, bytes);
   const text = bytes.toString();
-  if (hasMoreValues(text, MAX_VALUES)) throw tooMany();
+  if (hasMoreValues(text, MAX_VALUES)) throw tooManyValues();
   let json: JsonValue;
   try {
     json = toProtobufJson(parseExact(text), listLongNames(schema));
@@ -204,8 +201,4 @@ function countVarints(bytes: Buffer): number {
   let varints = 0;
   for (let at = 0; at < bytes.length && varints <= MAX_VALUES; at++) if ((bytes[at] ?? 0) < 128) varints += 1;
   return varints;
-}
-
-function tooMany(): InvalidRecordError {
-  return new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
 }

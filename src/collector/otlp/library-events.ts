@@ -13,6 +13,7 @@ import {
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { decodeMethod, methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
+import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../limits.js';
 import type { ErrorKind, Message } from '../message.js';
 import { parseList } from '../protocol/lists.js';
 import { createEnvName } from '../protocol/startup.parser.js';
@@ -23,11 +24,6 @@ import type { BodyContext } from './origin.js';
 const SCOPE = 'apitally';
 const MAX_TEXT = 128;
 const MAX_VERSIONS = 100;
-/** Longest texts of an error, as in the hub protocol; longer ones are truncated. */
-const MAX_TYPE = 256;
-const MAX_MESSAGE = 2_048;
-const MAX_STACKTRACE = 65_536;
-const MAX_EVENT_ID = 64;
 /** Of a record of an error without its texts, estimated. */
 const ERROR_CHARACTERS = 300;
 

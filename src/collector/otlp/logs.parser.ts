@@ -1,5 +1,6 @@
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
+import { MAX_MESSAGE } from '../limits.js';
 import type { Message } from '../message.js';
 import { Attributes, valueText } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
@@ -9,7 +10,6 @@ import { addLibraryEvent, isLibraryEvent } from './library-events.js';
 import { type BodyContext, OriginMessages } from './origin.js';
 
 /** Longest texts of a record in characters; longer ones are truncated. */
-const MAX_MESSAGE = 2_048;
 const MAX_NAME = 256;
 const MAX_LEVEL = 16;
 const MAX_LINE = 2 ** 31 - 1;

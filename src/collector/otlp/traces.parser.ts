@@ -23,6 +23,7 @@ import { checkRetention, getLogsRetention } from '../../ingestion/formats/timest
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
+import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
 import type { Message, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import { Attributes, attributesJson, findConsumer, findMethod, findStatusCode } from './attributes.js';
@@ -43,11 +44,6 @@ type Expansion = BodyContext['expansion'];
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
-/** Longest texts of an exception, which are truncated, and longest body, which is left out; as in the hub protocol. */
-const MAX_MESSAGE = 2_048;
-const MAX_STACKTRACE = 65_536;
-const MAX_BODY = 100_000;
-const BODY_TOO_LARGE = '<body too large>';
 
 const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 const STATUSES = ['UNSET', 'OK', 'ERROR'];

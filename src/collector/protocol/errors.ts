@@ -10,15 +10,11 @@ import {
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { truncate } from '../../ingestion/formats/text.js';
+import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../limits.js';
 import type { ErrorKind, ErrorRecord } from '../message.js';
 import { getField } from './hub-fields.js';
 import { MAX_ENTRIES } from './lists.js';
 
-/** Where texts are cut, in characters: at least as long as the client libraries send them. */
-const MAX_TYPE = 256;
-const MAX_MESSAGE = 2_048;
-const MAX_STACKTRACE = 65_536;
-const MAX_EVENT_ID = 64;
 /** A path to a value: how many steps, and how long each. */
 const MAX_STEPS = 32;
 const MAX_STEP = 128;

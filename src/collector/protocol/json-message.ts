@@ -7,6 +7,7 @@ import {
   explainFailure,
 } from '../../ingestion/formats/decoders.js';
 import { decodeUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
+import { MAX_VALUES, tooManyValues } from '../limits.js';
 import type { Message, MessageContext } from '../message.js';
 import { getField } from './hub-fields.js';
 import { RejectedEntries } from './lists.js';
@@ -51,17 +52,11 @@ export function createMessage(uuid: string, env: string): Message {
   };
 }
 
-/**
- * Largest number of members and items of a message. Eight million bytes of `{},{},{}` become hundreds of megabytes when
- * parsed; a message of 20,000 counts with their distributions has a million values.
- */
-const MAX_VALUES = 1_500_000;
 const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
 
 function parseJsonObject(body: Buffer): JsonObject {
   const text = body.toString();
-  if (hasMoreValues(text, MAX_VALUES))
-    throw new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
+  if (hasMoreValues(text, MAX_VALUES)) throw tooManyValues();
   try {
     return decodeObject(parseJson(text), 'body');
   } catch (error) {

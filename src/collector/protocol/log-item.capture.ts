@@ -24,16 +24,12 @@ import {
 } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
+import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
 import type { SpanRecord } from '../message.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
-/** Limits of the client libraries, in characters, bytes and entries. */
-const MAX_MESSAGE = 2_048;
-const MAX_STACKTRACE = 65_536;
+/** A limit of the client libraries. */
 const MAX_LOGS = 1_000;
-/** The libraries leave out bodies over 50,000 bytes before they mask them, which can make them longer. */
-const MAX_BODY = 100_000;
-const BODY_TOO_LARGE = '<body too large>';
 /** Longest name of a span in Query Traces. */
 const MAX_NAME = 1_024;
 const NANOSECONDS_IN_MS = 1_000_000n;

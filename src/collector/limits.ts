@@ -1,0 +1,28 @@
+import { InvalidRecordError } from '../ingestion/formats/decoders.js';
+
+/*
+ * Limits of every protocol of the collector.
+ */
+
+/** Longest texts of errors, exceptions and log records in characters, as the client libraries send them; longer ones are truncated. */
+export const MAX_TYPE = 256;
+export const MAX_MESSAGE = 2_048;
+export const MAX_STACKTRACE = 65_536;
+export const MAX_EVENT_ID = 64;
+
+/** In bytes. The client libraries leave out bodies over 50,000 before they mask them, which can make them longer. */
+export const MAX_BODY = 100_000;
+/** In the place of a longer one. */
+export const BODY_TOO_LARGE = '<body too large>';
+
+/**
+ * Largest number of values in what one request sends: members and items of JSON; messages of protobuf, nested ones included, and items
+ * of lists. Eight million bytes of `{},{},{}` become hundreds of megabytes when parsed; a message of 20,000 counts with their
+ * distributions has a million values. An empty message of protobuf has 2 bytes, and 200 when it is decoded; a count of a bucket
+ * has 1, and 70.
+ */
+export const MAX_VALUES = 1_500_000;
+
+export function tooManyValues(): InvalidRecordError {
+  return new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
+}
