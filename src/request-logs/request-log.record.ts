@@ -1,3 +1,4 @@
+import { EXAMPLES } from '../common/examples.js';
 import type { RequestRecord } from '../ingestion/request-record.js';
 import type { RequestLog } from './request-logs.dto.js';
 
@@ -8,11 +9,9 @@ import type { RequestLog } from './request-logs.dto.js';
 
 type Head = Pick<RequestLog, 'timestamp' | 'request_uuid'>;
 
-const HEAD = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
-const EXAMPLE: Head = {
-  timestamp: '2026-11-20T14:05:09.123Z',
-  request_uuid: '0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22',
-};
+/** The head of a record as JSON text, up to the comma before the stored members. */
+export const RECORD_HEAD_SQL = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
+const EXAMPLE: Head = { timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid };
 
 /** Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same request. */
 export const KEY_LENGTH = JSON.stringify(EXAMPLE).length - 1;
@@ -22,7 +21,7 @@ const replaceNulls = (sql: string, names: readonly (keyof RequestLog)[]) =>
   names.reduce((text, name) => `replaceOne(${text}, '"${name}":null', '"${name}":0')`, sql);
 
 /** A row of `request_logs_v1` as a record's JSON text, which has 0 for an unknown time. */
-export const RECORD_SQL = `concat(${HEAD}, ${replaceNulls('record_json', ['response_time_ms'])})`;
+export const RECORD_SQL = `concat(${RECORD_HEAD_SQL}, ${replaceNulls('record_json', ['response_time_ms'])})`;
 
 /** Details have 0 for an unknown size as well, because public clients do not accept null. */
 const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json) - 1)', [
@@ -32,7 +31,7 @@ const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json)
 ]);
 
 /** The same up to the closing brace, as Request Details has it. */
-export const OPEN_RECORD_SQL = `${HEAD}, ${OPEN_MEMBERS}`;
+export const OPEN_RECORD_SQL = `${RECORD_HEAD_SQL}, ${OPEN_MEMBERS}`;
 
 /** The stored text: the members after the head in the order of the contract, and the closing brace; null for an unknown time. */
 export function toRecordJson(record: RequestRecord): string {

@@ -17,6 +17,7 @@ import {
 import { type FileFormat, isTyped } from '../../common/formats/file-format.js';
 import type { Window } from '../../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../../ingestion/capture.js';
+import { RECORD_HEAD_SQL } from '../request-log.record.js';
 import type { RowKey } from './row-key.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
@@ -354,7 +355,7 @@ FROM (
   };
 }
 
-const WHOLE = `concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",',
+const WHOLE = `concat(${RECORD_HEAD_SQL},
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 /** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
