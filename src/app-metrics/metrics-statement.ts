@@ -1,5 +1,5 @@
 import type { ExpectedError } from '../apps/apps.repository.js';
-import type { Predicate } from '../clickhouse/predicates.js';
+import { type Predicate, sumBytes } from '../clickhouse/predicates.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { BINS_PER_OCTAVE, ZERO_BIN, findBin } from '../ingestion/bins.js';
@@ -24,10 +24,6 @@ export interface MetricsStatement extends Predicate {
   readonly columns: readonly string[];
 }
 
-/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum. */
-const SUM_BYTES = (column: string) =>
-  `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
-
 /** Leaves out expected errors (docs/contract.md#expected-errors). */
 const NOT_EXPECTED =
   ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
@@ -43,8 +39,8 @@ const buildSums = (hasExpected: boolean) => {
   return {
     requests: 'toInt64(sum(f.requests))',
     known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
-    bytes_received: SUM_BYTES('f.bytes_received'),
-    bytes_sent: SUM_BYTES('f.bytes_sent'),
+    bytes_received: sumBytes('f.bytes_received'),
+    bytes_sent: sumBytes('f.bytes_sent'),
     client_errors: countErrors(400),
     server_errors: countErrors(500),
   };

@@ -124,3 +124,8 @@ export function notExcluded(excluded: readonly number[]): Predicate | undefined 
     ? undefined
     : { sql: 'endpoint_id NOT IN {excluded:Array(UInt32)}', params: { excluded } };
 }
+
+/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum would overflow. */
+export function sumBytes(column: string): string {
+  return `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
+}

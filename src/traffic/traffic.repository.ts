@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { and, consumerIs, envIs, inScope } from '../clickhouse/predicates.js';
+import { and, consumerIs, envIs, inScope, sumBytes } from '../clickhouse/predicates.js';
 import type { Rollup } from './rollup.js';
 
 export interface TrafficFilter {
@@ -19,18 +19,14 @@ export interface PeriodSums {
 
 type Table = `${Rollup}_v1` | 'counts_per_15m_by_consumer_v1';
 
-/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum would overflow. */
-const SUM_BYTES = (column: string) =>
-  `if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column}))`;
-
 /** The table comes from a fixed list, never from outside. */
 const SUM = (table: Table, filter: string) => `
 SELECT
   roundDown(toUnixTimestamp(bucket), {bounds:Array(UInt32)}) AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
-    ',"bytes_received":', toString(${SUM_BYTES('t.bytes_received')}),
-    ',"bytes_sent":', toString(${SUM_BYTES('t.bytes_sent')})
+    ',"bytes_received":', toString(${sumBytes('t.bytes_received')}),
+    ',"bytes_sent":', toString(${sumBytes('t.bytes_sent')})
   ) AS json
 FROM ${table} AS t
 WHERE app_id = {app_id:UInt32}
