@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { hexToUuid } from '../../common/hash-uuid.js';
 
 /**
  * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times, so in a log
@@ -7,7 +8,6 @@ import { hash } from 'node:crypto';
 const REMEMBERED_LINES = 65_536;
 /** Hex digits of a hash that fit exactly into a number. */
 const KEY_DIGITS = 13;
-const VARIANTS = '89ab';
 const SOURCE = /^[A-Za-z0-9._/:-]{0,64}$/;
 export const SOURCE_RULE = 'must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons';
 
@@ -45,7 +45,7 @@ export class LineIdentities {
     // Neither an environment nor a source nor a line holds a line feed.
     const digest = hash('sha256', `${env}\n${this.source}\n${text}`);
     const occurrence = this.count(parseInt(digest.slice(0, KEY_DIGITS), 16));
-    return toUuid(occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`));
+    return hexToUuid(occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`));
   }
 
   /** The previous count of the key. */
@@ -97,17 +97,4 @@ class Occurrences {
     this.pairs.fill(0);
     this.size = 0;
   }
-}
-
-/** A UUID of version 8 (RFC 9562, section 5.8) made of the first digits of a hash in hex. */
-function toUuid(hex: string): string {
-  const variant = VARIANTS.charAt(parseInt(hex.charAt(16), 16) & 3);
-  const groups = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    `${variant}${hex.slice(17, 20)}`,
-  ];
-  // One flat text: a concatenation is kept as the tree of its parts, and a batch has thousands of them.
-  return [...groups, hex.slice(20, 32)].join('-');
 }
