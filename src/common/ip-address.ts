@@ -2,6 +2,8 @@ import { isIP } from 'node:net';
 
 /** Longest text of an address: IPv6 with an IPv4 tail, and some room for a zone. */
 const MAX_ADDRESS = 64;
+/** More than any chain of proxies has. */
+const MAX_HOPS = 32;
 /** An address in brackets or IPv4, with the port that some proxies append. */
 const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
 
@@ -21,4 +23,14 @@ export function parseAddress(text: string): string | null {
   const match = WITH_PORT.exec(text);
   const address = match?.[1] ?? match?.[2] ?? text;
   return address.length <= MAX_ADDRESS && isIP(address) !== 0 ? unmapIpv4(address) : null;
+}
+
+/**
+ * The addresses in a list as `X-Forwarded-For` has it; hops without one are left out.
+ *
+ * @param read the address in the text of a hop, if it is not the whole text
+ */
+export function parseHops(list: string, read = (hop: string) => hop): string[] {
+  const hops = list.split(',', MAX_HOPS);
+  return hops.map((hop) => parseAddress(read(hop).trim())).filter((address) => address !== null);
 }

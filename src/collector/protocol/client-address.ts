@@ -1,4 +1,4 @@
-import { parseAddress } from '../../common/ip-address.js';
+import { parseHops } from '../../common/ip-address.js';
 import { type Header, getHeader } from '../../ingestion/capture.js';
 import { isPublic } from '../../ingestion/client-country.js';
 
@@ -13,8 +13,6 @@ const HEADERS = [
   'x-client-ip',
   'x-cluster-client-ip',
 ];
-/** More than any chain of proxies has. */
-const MAX_HOPS = 32;
 
 /**
  * The address of the client according to the logged headers: the first public one, else the first one, else null.
@@ -27,8 +25,7 @@ export function findClientAddress(headers: readonly Header[]): string | null {
 
 function parseAddresses(name: string, value: string | null): string[] {
   if (value === null) return [];
-  const hops = value.split(',', MAX_HOPS).map((hop) => (name === 'forwarded' ? parseForParameter(hop) : hop));
-  return hops.map((hop) => parseAddress(hop.trim())).filter((address) => address !== null);
+  return name === 'forwarded' ? parseHops(value, parseForParameter) : parseHops(value);
 }
 
 /** The value of `for=` in a hop of `Forwarded` (RFC 7239, section 5.2). */

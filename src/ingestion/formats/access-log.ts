@@ -1,4 +1,4 @@
-import { parseAddress } from '../../common/ip-address.js';
+import { parseAddress, parseHops } from '../../common/ip-address.js';
 import { EMPTY_CAPTURE, type Header, toCaptureJson, toRequestHeadersJson } from '../capture.js';
 import { isPublic, lookUpCountry } from '../client-country.js';
 import { isStaticAssetOrHealthCheck } from '../log-exclusion.js';
@@ -17,15 +17,14 @@ import {
 import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from './text.js';
 import { isStorable, readTwoDigits, toEpochMs } from './timestamps.js';
 
-const HOST = /^([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
+/** A host, with or without a port. */
+export const HOST = /^([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = /^(?:(http:\/\/[^/?#]*):80|(https:\/\/[^/?#]*):443)(?=[/?#]|$)/i;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 /** W3C Trace Context, section 3.2. */
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/i;
 const NUMERIC = /^\d{1,15}(?:\.\d{1,9})?$/;
-/** More than any chain of proxies has. */
-const MAX_HOPS = 32;
 /** Runs of escaped bytes, or any other escape; a run is bounded because V8 keeps a state for each repetition. */
 const ESCAPES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}|\\(.)/gs;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
@@ -170,11 +169,7 @@ export function toOrigin(host: string, scheme?: string): string | undefined {
 export function findAddress(host: string, forwardedFor: string | null): string | null {
   const own = parseAddress(host);
   if (forwardedFor === null || (own !== null && isPublic(own))) return own;
-  for (const hop of forwardedFor.split(',', MAX_HOPS)) {
-    const address = parseAddress(hop.trim());
-    if (address !== null && isPublic(address)) return address;
-  }
-  return own;
+  return parseHops(forwardedFor).find(isPublic) ?? own;
 }
 
 /** The trace ID of a `traceparent` header or of a text that is one; null if it is neither. */

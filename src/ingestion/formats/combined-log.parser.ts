@@ -1,6 +1,7 @@
 import { parseAddress } from '../../common/ip-address.js';
 import type { Header } from '../capture.js';
 import {
+  HOST,
   type Quoted,
   findAddress,
   quotedAt,
@@ -19,7 +20,6 @@ import { sanitize } from './text.js';
 const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
 /** Offset of the time within a match of `TIME`, and the length of the match. */
 const [TIME_AT, TIME_LENGTH] = [2, 31];
-const VIRTUAL_HOST = /^([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
 const QUOTED = / "/y;
 /** A field after the user agent: quoted, unquoted, or `name="value"`. */
@@ -129,7 +129,7 @@ function readClient(text: string): Client | null {
   // Usually identity and user follow the client.
   const [first, second = '', rest = ''] = splitFields(text, 3) ?? [];
   if (first === undefined) return null;
-  const [, host, port] = VIRTUAL_HOST.exec(first) ?? [];
+  const [, host, port] = HOST.exec(first) ?? [];
   const [identity, user] = host === undefined ? [] : (splitFields(rest, 2) ?? []);
   const isVirtualHost =
     port === undefined
