@@ -62,8 +62,11 @@ export const EMPTY_CAPTURE_JSON = toJson(EMPTY_CAPTURE);
 /** The JSON text after the request headers, if nothing else was captured. */
 const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 
-const SPAN_KINDS = new Set(['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']);
-const SPAN_STATUSES = new Set(['UNSET', 'OK', 'ERROR']);
+/** Kinds and statuses of spans in the order of OTLP's numbers, as the contract spells them (docs/contract.md#span-values). */
+export const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+export const SPAN_STATUSES = ['UNSET', 'OK', 'ERROR'];
+const NORMAL_KINDS = new Set(SPAN_KINDS.slice(1));
+const NORMAL_STATUSES = new Set(SPAN_STATUSES);
 /** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
 const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 
@@ -100,12 +103,12 @@ export function getHeader(headers: readonly Header[], name: string): string | nu
 
 /** A span's kind as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanKind(kind: string | null): string | null {
-  return findName(SPAN_KINDS, kind);
+  return findName(NORMAL_KINDS, kind);
 }
 
 /** A span's status as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
 export function normalizeSpanStatus(status: string | null): string | null {
-  return findName(SPAN_STATUSES, status);
+  return findName(NORMAL_STATUSES, status);
 }
 
 /** Normalizes a trace ID; all zeros mean none (W3C Trace Context). */

@@ -11,6 +11,7 @@ import {
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { KeyField, type KeyMember, type Sample, SampleField } from '../exports/body.fields.js';
+import { SPAN_KINDS, SPAN_STATUSES } from '../ingestion/capture.js';
 import { AppInput } from '../validation/app-input.js';
 import { IntegerField, LiteralField, LiteralListField, TimestampField } from '../validation/field-types.js';
 import {
@@ -90,8 +91,6 @@ const EXISTENCE = ['exists', 'not_exists'] as const;
 
 const MAX_LENGTH = 4_096;
 const MAX_INT64 = 2n ** 63n - 1n;
-const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
-const STATUSES = ['UNSET', 'OK', 'ERROR'];
 
 const text = textFilter([...TEXT, ...NULLNESS]);
 
@@ -147,8 +146,8 @@ export const SPAN_FILTERS = {
   parent_span_id: hexFilter([...EQUALITY, ...NULLNESS], 16),
   env: text,
   name: textFilter(TEXT),
-  kind: wordFilter(KINDS),
-  status: wordFilter(STATUSES),
+  kind: wordFilter(SPAN_KINDS),
+  status: wordFilter(SPAN_STATUSES),
   end_time_ns: nanoseconds,
   duration_ns: nanoseconds,
   attributes: attributeValues,

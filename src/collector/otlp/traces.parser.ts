@@ -5,6 +5,8 @@ import {
   type Capture,
   type CapturedException,
   type Header,
+  SPAN_KINDS,
+  SPAN_STATUSES,
   getHeader,
   toCaptureJson,
 } from '../../ingestion/capture.js';
@@ -44,9 +46,6 @@ type Expansion = BodyContext['expansion'];
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
-
-const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
-const STATUSES = ['UNSET', 'OK', 'ERROR'];
 
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
@@ -107,8 +106,8 @@ function toSpanRecord(span: Span, scope_name: string, scope_version: string): Sp
     span_id: toHex(span.spanId),
     parent_span_id: isValidId(span.parentSpanId, 8) ? toHex(span.parentSpanId) : '',
     name: truncate(sanitize(span.name), MAX_NAME),
-    kind: KINDS[span.kind] ?? 'UNSPECIFIED',
-    status: STATUSES[span.status?.code ?? 0] ?? 'UNSET',
+    kind: SPAN_KINDS[span.kind] ?? 'UNSPECIFIED',
+    status: SPAN_STATUSES[span.status?.code ?? 0] ?? 'UNSET',
     start_time_ns: start.toString(),
     duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
     scope_name,
