@@ -2,6 +2,7 @@ import type { App, Env } from '../apps/apps.dto.js';
 import { parseMethods } from '../clickhouse/predicates.js';
 import type { Account } from '../common/account.js';
 import type { NamedConsumer } from '../consumers/consumers.repository.js';
+import { MAX_STATUS_FILTER, STATUS_FILTER } from '../request-logs/request-logs.input.js';
 import type { AnalyticsReader, MetricFilterBody } from './analytics-reader.js';
 import { findNearest } from './nearest.js';
 import { ToolError, unknownName } from './tool.error.js';
@@ -10,7 +11,6 @@ import { quoteName } from './untrusted-text.js';
 
 const NEAREST = 3;
 const MAX_APPS_LISTED = 10;
-const STATUS = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
 
 /** What a call is about, as it was written. */
 export interface ScopeArguments {
@@ -130,7 +130,7 @@ function readMethods(text: string | undefined): string | undefined {
 
 function readStatus(text: string): string {
   const status = text.toLowerCase().replaceAll(' ', '');
-  if (STATUS.test(status) && status.length <= 128) return status;
+  if (STATUS_FILTER.test(status) && status.length <= MAX_STATUS_FILTER) return status;
   throw new ToolError(`status is ${quoteName(text)}. It must be codes and classes such as 404 or 5xx,429.`);
 }
 

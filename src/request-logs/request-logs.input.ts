@@ -17,6 +17,10 @@ import {
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 export const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
+/** Status codes and classes, comma-separated. */
+export const STATUS_FILTER = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
+export const MAX_STATUS_FILTER = 128;
+
 export class ListRequestLogsInput extends AppInput implements WindowedInput {
   @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
   app_env_id?: number;
@@ -35,8 +39,8 @@ export class ListRequestLogsInput extends AppInput implements WindowedInput {
   path?: string;
 
   @PatternField({
-    pattern: /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/,
-    maxLength: 128,
+    pattern: STATUS_FILTER,
+    maxLength: MAX_STATUS_FILTER,
     description: 'Status codes and classes, comma-separated',
     examples: ['2xx,404'],
   })
