@@ -1,8 +1,8 @@
+import { MASK } from '../../ingestion/redaction/mask.js';
 import type { Entity } from '../endpoints.js';
 import type { DemoRequest } from '../generator.js';
 import type { Choices, Random } from '../random.js';
 import type { PathParameters } from '../urls.js';
-import { MASK } from './headers.js';
 
 type Make = (random: Random, parameters: PathParameters) => object;
 

@@ -1,8 +1,8 @@
 import type { Capture, CapturedSpan } from '../../ingestion/capture.js';
+import { MASK } from '../../ingestion/redaction/mask.js';
 import { type DemoRequest, requestsBetween } from '../generator.js';
 import { DAY_MS } from '../traffic-curve.js';
 import { createCapture, withCapture } from './capture.js';
-import { MASK } from './headers.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);
 const END = Date.UTC(2026, 4, 1);

@@ -1,10 +1,8 @@
 import type { Header } from '../../ingestion/capture.js';
+import { MASK } from '../../ingestion/redaction/mask.js';
 import type { DemoRequest } from '../generator.js';
 import type { Random } from '../random.js';
 import { getHost } from '../urls.js';
-
-/** What a client library puts in the place of what must not leave the app. */
-export const MASK = '******';
 
 /** @param traceparent the header that ties the request to its trace (W3C Trace Context) */
 export function requestHeaders(request: DemoRequest, traceparent: string): Header[] {
