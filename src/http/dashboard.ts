@@ -4,10 +4,10 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application, NextFunction, Request, Response } from 'express';
-import helmet from 'helmet';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.js';
 import { notFound } from './api-error.js';
+import { securePage } from './secure-page.js';
 
 /** Where `npm run build` writes the page (src/dashboard). */
 const DIRECTORY = fileURLToPath(new URL('../../dist/dashboard', import.meta.url));
@@ -39,13 +39,7 @@ export function serveDashboard(
     logger.warn('the dashboard is not built: npm run build');
     return;
   }
-  const secure = helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY },
-    // These headers need TLS, which the operator may add; without it browsers log warnings.
-    strictTransportSecurity: false,
-    crossOriginOpenerPolicy: false,
-    originAgentCluster: false,
-  });
+  const secure = securePage(CONTENT_SECURITY);
   const server = app.getHttpAdapter().getInstance() as Application;
   // The page names its files and the API relative to itself, so its address needs the slash. A reference that is relative too is
   // right behind a proxy that removes more of the path.

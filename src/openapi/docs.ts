@@ -2,9 +2,9 @@ import { HttpStatus } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { NextFunction, Request, Response } from 'express';
-import helmet from 'helmet';
 import type { Config } from '../config/config.js';
 import { notFound } from '../http/api-error.js';
+import { securePage } from '../http/secure-page.js';
 import { createDocument } from './openapi.js';
 
 /** The page may only run scripts of this server and connect to it. Its scripts set inline styles. */
@@ -45,13 +45,7 @@ export function serveDocs(app: NestExpressApplication, { publicPath }: Config) {
     });
   app.use(
     `${publicPath}/docs`,
-    helmet({
-      contentSecurityPolicy: { useDefaults: false, directives: CONTENT_SECURITY },
-      // These headers need TLS, which the operator may add; without it browsers log warnings.
-      strictTransportSecurity: false,
-      crossOriginOpenerPolicy: false,
-      originAgentCluster: false,
-    }),
+    securePage(CONTENT_SECURITY),
     ({ path }: Request, _: Response, next: NextFunction) => {
       next(PAGE.has(path) ? undefined : notFound());
     },
