@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { PRODUCT_VERSION } from '../config/version.js';
 import { errorResponseComponents, errorResponseReferences } from './error-responses.js';
 import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
 import { HEADERS } from './headers.js';
@@ -18,7 +19,7 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 ### Good to know
 
 - Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
-- 100 requests a minute and key; the \`X-RateLimit-*\` headers have the current state.
+- A key may make 100 requests a minute, unless the operator has set another number; the \`X-RateLimit-*\` headers have the current state.
 - Errors are \`{"detail": …}\`; with \`Accept: application/problem+json\` they are problem details (RFC 9457).
 - Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of a response with the same filters to get the next page, until \`has_more\` is false.
 - Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
@@ -89,7 +90,7 @@ function base(publicPath: string) {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Request Analytics Read API')
     .setDescription(DESCRIPTION)
-    .setVersion('1.0.0')
+    .setVersion(PRODUCT_VERSION)
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer(publicPath || '/', 'This server')
     .addApiKey(
