@@ -32,7 +32,7 @@ export function isOutputFailure(error: unknown): boolean {
 }
 
 /** @throws the error of an earlier write, so that the command ends in order */
-export function write(text: string): void {
+function write(text: string): void {
   if (failure) throw failure;
   process.stdout.write(text);
 }

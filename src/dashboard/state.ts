@@ -29,7 +29,7 @@ export interface State {
   tab: string | null;
 }
 
-export const DEFAULT_RANGE: Preset = '24h';
+const DEFAULT_RANGE: Preset = '24h';
 export const NO_FILTERS = { env: null, consumer: null, method: null, path: null, status: null } as const;
 
 const ESCAPED = /\\([\\*])/g;
@@ -57,7 +57,7 @@ export function toLogsPattern(pattern: string): string {
 /** Addresses of the page begin with this, and no others do. */
 const HERE = './?';
 
-export function parseState(search: string): State {
+function parseState(search: string): State {
   const query = new URLSearchParams(search);
   const id = (name: string) => (/^\d{1,10}$/.test(query.get(name) ?? '') ? Number(query.get(name)) : null);
   const sort = query.get('sort');

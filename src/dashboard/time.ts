@@ -79,7 +79,7 @@ export function listStarts(from: number, to: number, interval: Interval, zone: Z
   return starts;
 }
 
-export function startOf(time: number, interval: Interval, zone: Zone): number {
+function startOf(time: number, interval: Interval, zone: Zone): number {
   if (interval === 'day') {
     const day = new Date(time);
     return zone === 'utc' ? day.setUTCHours(0, 0, 0, 0) : day.setHours(0, 0, 0, 0);
@@ -91,7 +91,7 @@ export function startOf(time: number, interval: Interval, zone: Zone): number {
 }
 
 /** Whole periods later; a day of the local zone can have 23 or 25 hours. */
-export function add(time: number, count: number, interval: Interval, zone: Zone): number {
+function add(time: number, count: number, interval: Interval, zone: Zone): number {
   if (interval === 'minute') return time + count * MINUTE;
   if (interval === 'hour') return time + count * HOUR;
   if (zone === 'utc') return time + count * DAY;

@@ -65,7 +65,7 @@ const IDENTITIES: readonly ConsumerRecord[] = [
 ].map(createIdentity);
 
 /** Some sixty, the busiest first. */
-export const CONSUMERS: readonly DemoConsumer[] = IDENTITIES.map((record, index) => {
+const CONSUMERS: readonly DemoConsumer[] = IDENTITIES.map((record, index) => {
   const random = new Random(index);
   const place = pickPlace(random);
   return {

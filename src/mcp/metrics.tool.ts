@@ -172,7 +172,7 @@ function absent(metric: Metric): number | null {
   return /^response_time|^apdex|_rate$/.test(metric) ? null : 0;
 }
 
-export function buildGroupKey(row: MetricsValues | undefined, groupBy: readonly GroupField[]): string {
+function buildGroupKey(row: MetricsValues | undefined, groupBy: readonly GroupField[]): string {
   return JSON.stringify(groupBy.map((field) => row?.[field] ?? null));
 }
 

@@ -11,10 +11,7 @@ const DEFAULT_MAX_TOKENS = 2_000;
 const MAX_TEXT = 1024;
 
 /** Fields of a row of `search_requests`. */
-export const REQUEST_FIELDS = [
-  'consumer',
-  ...EXPORT_FIELDS.filter((field) => field !== 'consumer_id'),
-] as const;
+const REQUEST_FIELDS = ['consumer', ...EXPORT_FIELDS.filter((field) => field !== 'consumer_id')] as const;
 export type RequestField = (typeof REQUEST_FIELDS)[number];
 
 export const PARTS = [
@@ -29,7 +26,7 @@ export const PARTS = [
 ] as const;
 export type Part = (typeof PARTS)[number];
 
-export const MEASURES = ['requests', 'errors', 'server_errors', 'client_errors', 'response_time'] as const;
+const MEASURES = ['requests', 'errors', 'server_errors', 'client_errors', 'response_time'] as const;
 export type Measure = (typeof MEASURES)[number];
 
 /** Text of an argument. Its limits are not in the schema, which would have them thirty times. */
@@ -79,7 +76,7 @@ const windowed = {
   status: text().optional().describe('Such as 5xx,404'),
 };
 
-export const FIND = args({
+const FIND = args({
   query: text().optional().describe('Text in, or like, a name'),
   kind: word(['app', 'env', 'endpoint', 'consumer']).optional(),
   app: text().optional(),
@@ -87,7 +84,7 @@ export const FIND = args({
   max_tokens: common.max_tokens,
 });
 
-export const QUERY_METRICS = args({
+const QUERY_METRICS = args({
   ...windowed,
   metrics: z
     .array(word(METRICS))
@@ -101,7 +98,7 @@ export const QUERY_METRICS = args({
   compare: z.boolean().default(false).describe('Also the period of equal length before; not with interval'),
 });
 
-export const SEARCH_REQUESTS = args({
+const SEARCH_REQUESTS = args({
   ...windowed,
   filters: z
     .array(
@@ -124,7 +121,7 @@ export const SEARCH_REQUESTS = args({
   cursor: text().optional().describe('From next'),
 });
 
-export const GET_REQUEST = args({
+const GET_REQUEST = args({
   ...common,
   request_uuid: text(),
   timezone: windowed.timezone,
@@ -132,7 +129,7 @@ export const GET_REQUEST = args({
   offset: z.int().min(0).max(1e9).default(0).describe('Characters of the part to skip'),
 });
 
-export const EXPLAIN_CHANGE = args({
+const EXPLAIN_CHANGE = args({
   ...windowed,
   measure: word(MEASURES),
   baseline_since: text().optional().describe('Default: the period of equal length before'),

@@ -26,7 +26,7 @@ import { validateText } from '../validation/text.js';
 import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
 /** The fields of a row in their default order. */
-export const SPAN_FIELDS = [
+const SPAN_FIELDS = [
   'trace_id',
   'span_id',
   'start_time_ns',
@@ -49,7 +49,7 @@ export type SpanField = (typeof SPAN_FIELDS)[number];
 export const ALWAYS: readonly SpanField[] = ['trace_id', 'span_id', 'start_time_ns'];
 
 /** The other fields of a row by default. */
-export const DEFAULT_FIELDS: readonly SpanField[] = [
+const DEFAULT_FIELDS: readonly SpanField[] = [
   'parent_span_id',
   'env',
   'name',

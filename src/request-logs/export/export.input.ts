@@ -55,7 +55,7 @@ export type ExportField = (typeof EXPORT_FIELDS)[number];
 export const ALWAYS: readonly ExportField[] = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
 
 /** The fields where none are asked for, beside those of every row. */
-export const DEFAULT_FIELDS: readonly ExportField[] = [
+const DEFAULT_FIELDS: readonly ExportField[] = [
   'env',
   'path',
   'consumer_id',
