@@ -3,11 +3,12 @@ import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
 import type { Account } from '../common/account.js';
 import type { Window } from '../common/time/window.js';
 import type { AnalyticsReader, MetricsValues } from './analytics-reader.js';
-import { describeScope, resolveScope, toMetricFilters } from './scope.js';
+import { type Scope, describeScope, resolveScope, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';
 import { type Cell, type Continuation, fitTable } from './tool-result.js';
 import type { MetricsArguments } from './tools.js';
 import {
+  type Clock,
   createClock,
   describeRetention,
   describeWindow,
@@ -26,93 +27,104 @@ export interface Group {
   before: MetricsValues | undefined;
 }
 
+/** A call with its names resolved. */
+interface MetricsCall extends Pick<MetricsArguments, 'top' | 'max_tokens'> {
+  readonly scope: Scope;
+  readonly clock: Clock;
+  /** As it was asked for. */
+  readonly window: Window;
+  /** Each once; groups are sorted by the first. */
+  readonly metrics: readonly Metric[];
+  readonly groupBy: readonly GroupField[];
+  readonly query: (
+    of: Window,
+    groups: readonly GroupField[],
+    period?: MetricsArguments['interval'],
+  ) => Promise<MetricsValues[]>;
+  readonly findConsumers: (groups: readonly Group[]) => Promise<ReadonlyMap<number, string>>;
+}
+
 /** Metrics of a window: a row in all, the top groups, or a series. */
 export async function queryMetrics(
   reader: AnalyticsReader,
   account: Account,
   args: MetricsArguments,
 ): Promise<CallToolResult> {
-  const { interval, group_by, top, compare, max_tokens } = args;
+  const { interval, top, compare, max_tokens } = args;
   if (interval !== undefined && compare)
     throw new ToolError('compare is for calls without interval: leave out one of them.');
   const metrics = [...new Set(args.metrics)];
-  const groupBy = [...new Set(group_by)];
-  const [sortBy = 'requests'] = metrics;
   const clock = createClock(args.timezone);
   const scope = await resolveScope(reader, account, args);
-  const asked = readWindow(args.since, args.until, clock);
-  const step = chooseStep(compare ? findWindowBefore(asked).start : asked.start, clock);
-  const window = interval === undefined ? roundWindow(asked, step) : asked;
-  const before = findWindowBefore(window);
-  const query = (of: Window, groups: readonly GroupField[], period?: MetricsArguments['interval']) =>
-    reader.queryMetrics(account, scope.app.id, {
-      ...formatBounds(of),
-      timezone: clock.timezone,
-      // What is left out is counted in requests.
-      metrics: [...new Set<Metric>([...metrics, 'requests'])],
-      interval: period,
-      group_by: groups,
-      filters: toMetricFilters(scope),
-    });
-  const counted = findCountedWindow(window, interval, clock);
-  const countedBefore = findCountedWindow(before, undefined, clock);
-  const facts = {
-    app_id: scope.app.id,
-    window: describeWindow(counted ?? window, clock),
-    ...(compare && { before: describeWindow(countedBefore ?? before, clock) }),
+  const call: MetricsCall = {
+    scope,
+    clock,
+    window: readWindow(args.since, args.until, clock),
+    metrics,
+    groupBy: [...new Set(args.group_by)],
+    top,
+    max_tokens,
+    query: (of, groups, period) =>
+      reader.queryMetrics(account, scope.app.id, {
+        ...formatBounds(of),
+        timezone: clock.timezone,
+        // What is left out is counted in requests.
+        metrics: [...new Set<Metric>([...metrics, 'requests'])],
+        interval: period,
+        group_by: groups,
+        filters: toMetricFilters(scope),
+      }),
+    findConsumers: (groups) => reader.findConsumers(account, scope.app.id, listConsumers(groups)),
   };
-  const describeTitle = (what: string) =>
-    `${what}, ${facts.window.since} to ${facts.window.until} (${clock.timezone})` +
-    (facts.before ? `, before: ${facts.before.since} to ${facts.before.until}` : '');
+  return interval === undefined ? buildGroups(call, compare) : buildSeries(call, interval);
+}
+
+/** A row for each period and group; of groups those that have the most in the whole window. */
+async function buildSeries(
+  call: MetricsCall,
+  interval: NonNullable<MetricsArguments['interval']>,
+): Promise<CallToolResult> {
+  const { scope, clock, window, metrics, groupBy, max_tokens, query } = call;
+  const groups = groupBy.length > 0 ? matchGroups(await query(window, groupBy), [], groupBy) : [];
+  const { shown: shownGroups, toCells, leftOut } = await rankGroups(call, groups);
+  const series = await query(window, groupBy, interval);
+  const wanted = new Set(shownGroups.map(({ now }) => buildGroupKey(now, groupBy)));
+  const rows = series
+    .filter((row) => groupBy.length === 0 || wanted.has(buildGroupKey(row, groupBy)))
+    .map((row) => [
+      formatTime(Date.parse(row.period_start), clock),
+      ...toCells(row),
+      ...metrics.map((metric) => toNumber(row[metric])),
+    ]);
+  const counted = findCountedWindow(window, interval, clock);
+  const described = describeWindow(counted ?? window, clock);
+  const table = {
+    title: `Metrics by ${interval}, ${described.since} to ${described.until} (${clock.timezone})`,
+    facts: { app_id: scope.app.id, window: described },
+    scope: describeScope(scope),
+    columns: ['period_start', ...groupBy, ...metrics],
+    exactColumns: 1,
+    // A page begins with a period, so the rest of one could not be read by itself.
+    keepsTogether: true,
+    rows,
+    leftOut: [...describeRetention('window', window, counted, clock), ...leftOut],
+  };
+  return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, described.until));
+}
+
+/** A row of all, and one of each of the top groups. */
+async function buildGroups(call: MetricsCall, compare: boolean): Promise<CallToolResult> {
+  const { scope, clock, metrics, groupBy, top, max_tokens, query } = call;
+  const step = chooseStep(compare ? findWindowBefore(call.window).start : call.window.start, clock);
+  const window = roundWindow(call.window, step);
+  const before = findWindowBefore(window);
   const [totals, totalsBefore, groups, groupsBefore] = await Promise.all([
     query(window, []),
     compare ? query(before, []) : [],
     groupBy.length > 0 ? query(window, groupBy) : [],
     groupBy.length > 0 && compare ? query(before, groupBy) : [],
   ]);
-  const sorted = matchGroups(groups, groupsBefore, groupBy).sort(
-    (one, other) => readNumber(other, sortBy) - readNumber(one, sortBy),
-  );
-  const shownGroups = sorted.slice(0, top);
-  const rest = sorted.slice(top);
-  const consumers = await reader.findConsumers(account, scope.app.id, listConsumers(shownGroups));
-  const toGroupCells = (row: MetricsValues | undefined): Cell[] =>
-    groupBy.map((field) => toGroupCell(field, row, consumers));
-  const leftOut = [
-    ...describeRetention('window', asked, counted, clock),
-    ...(compare ? describeRetention('window before', before, countedBefore, clock) : []),
-    ...(rest.length > 0
-      ? [
-          `${rest.length} groups with ${rest.reduce((sum, { now }) => sum + Number(now?.requests ?? 0), 0)} requests; raise top (${top}), or filter`,
-        ]
-      : []),
-  ];
-  const described = { scope: describeScope(scope), leftOut };
-
-  if (interval !== undefined) {
-    const series = await query(window, groupBy, interval);
-    const order = new Map(shownGroups.map(({ now }, index) => [buildGroupKey(now, groupBy), index]));
-    const rows = series
-      .filter((row) => groupBy.length === 0 || order.has(buildGroupKey(row, groupBy)))
-      .map((row) => [
-        formatTime(Date.parse(row.period_start), clock),
-        ...toGroupCells(row),
-        ...metrics.map((metric) => toNumber(row[metric])),
-      ]);
-    const table = {
-      ...described,
-      title: describeTitle(`Metrics by ${interval}`),
-      facts,
-      columns: ['period_start', ...groupBy, ...metrics],
-      exactColumns: 1,
-      // A page begins with a period, so the rest of one could not be read by itself.
-      keepsTogether: true,
-      rows,
-    };
-    return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, facts.window.until));
-  }
-
-  const all = { now: totals[0], before: totalsBefore[0] };
+  const ranked = await rankGroups(call, matchGroups(groups, groupsBefore, groupBy));
   const toCells = (group: Group): Cell[] =>
     metrics.flatMap((metric) => {
       const now = toNumber(group.now?.[metric] ?? absent(metric));
@@ -120,26 +132,65 @@ export async function queryMetrics(
       const earlier = toNumber(group.before?.[metric] ?? absent(metric));
       return [now, earlier, now === null || earlier === null ? null : toNumber(now - earlier)];
     });
+  const all = { now: totals[0], before: totalsBefore[0] };
   const rows = [
     // First, because the last rows are those that are left out.
     [...groupBy.map((_, index) => (index === 0 ? '(all)' : null)), ...toCells(all)],
-    ...shownGroups.map((group) => [...toGroupCells(group.now ?? group.before), ...toCells(group)]),
+    ...ranked.shown.map((group) => [...ranked.toCells(group.now ?? group.before), ...toCells(group)]),
   ];
+  const counted = findCountedWindow(window, undefined, clock);
+  const countedBefore = findCountedWindow(before, undefined, clock);
+  const described = describeWindow(counted ?? window, clock);
+  const describedBefore = compare ? describeWindow(countedBefore ?? before, clock) : undefined;
   const table = {
-    ...described,
-    title: describeTitle(groupBy.length > 0 ? `Top groups by ${sortBy}; (all) is the whole` : 'Metrics'),
-    facts,
+    title:
+      `${groupBy.length > 0 ? `Top groups by ${metrics[0]}; (all) is the whole` : 'Metrics'}, ` +
+      `${described.since} to ${described.until} (${clock.timezone})` +
+      (describedBefore ? `, before: ${describedBefore.since} to ${describedBefore.until}` : ''),
+    facts: {
+      app_id: scope.app.id,
+      window: described,
+      ...(describedBefore && { before: describedBefore }),
+    },
+    scope: describeScope(scope),
     columns: [
       ...groupBy,
       ...metrics.flatMap((metric) => (compare ? [metric, `${metric}_before`, `${metric}_change`] : [metric])),
     ],
     rows,
+    leftOut: [
+      ...describeRetention('window', call.window, counted, clock),
+      ...(compare ? describeRetention('window before', before, countedBefore, clock) : []),
+      ...ranked.leftOut,
+    ],
   };
   return fitTable(table, max_tokens, (shown) =>
     shown < rows.length
       ? { leftOut: `${rows.length - shown} smaller groups of the top ${top}; raise max_tokens, or filter` }
       : undefined,
   );
+}
+
+/** The top groups, how their names are shown, and what is said of the others. */
+async function rankGroups(
+  { metrics: [sortBy = 'requests'], groupBy, top, findConsumers }: MetricsCall,
+  groups: readonly Group[],
+) {
+  const sorted = groups.toSorted((one, other) => readNumber(other, sortBy) - readNumber(one, sortBy));
+  const shown = sorted.slice(0, top);
+  const rest = sorted.slice(top);
+  const consumers = await findConsumers(shown);
+  return {
+    shown,
+    toCells: (row: MetricsValues | undefined): Cell[] =>
+      groupBy.map((field) => toGroupCell(field, row, consumers)),
+    leftOut:
+      rest.length > 0
+        ? [
+            `${rest.length} groups with ${rest.reduce((sum, { now }) => sum + Number(now?.requests ?? 0), 0)} requests; raise top (${top}), or filter`,
+          ]
+        : [],
+  };
 }
 
 /** The rest of a series from a period on. Of a period that alone is too large, the rest cannot be read by `next`. */
