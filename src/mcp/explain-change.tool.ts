@@ -4,7 +4,7 @@ import type { Account } from '../common/account.js';
 import type { Window } from '../common/time/window.js';
 import type { AnalyticsReader, MetricsValues } from './analytics-reader.js';
 import { type Group, listConsumers, matchGroups, toGroupCell, toNumber } from './metrics.tool.js';
-import { describeScope, resolveScope, toMetricFilters } from './scope.js';
+import { type Scope, describeScope, resolveScope, toMetricFilters } from './scope.js';
 import { type Cell, fitTable } from './tool-result.js';
 import type { ExplainArguments, Measure } from './tools.js';
 import {
@@ -55,11 +55,33 @@ interface Moved extends Group {
   contribution: number;
 }
 
-/** Both windows of the whole. */
-interface Whole {
-  now: MetricsValues | undefined;
-  before: MetricsValues | undefined;
+/** A dimension with its groups by contribution, those that are shown first. */
+interface Dimension {
+  readonly name: string;
+  readonly groupBy: readonly GroupField[];
+  readonly shown: readonly Moved[];
+  readonly rest: readonly Moved[];
 }
+
+/** How the whole moved, and what moved it. */
+interface Change {
+  readonly measure: Measure;
+  readonly overview: Group;
+  /** With the metrics of the measure. */
+  readonly whole: Group;
+  readonly dimensions: readonly Dimension[];
+  /** Of response times: requests that took longer are slow. */
+  readonly slowFromMs: number | undefined;
+  /** The part of a contribution in the change of the whole. */
+  readonly share: (contribution: number) => number | null;
+}
+
+/** Queries the groups of both windows. */
+type QueryBoth = (
+  metrics: readonly Metric[],
+  groupBy: readonly GroupField[],
+  threshold?: number,
+) => Promise<Group[]>;
 
 /** Two windows: how the whole moved, and which endpoints, consumers and status codes moved it. */
 export async function explainChange(
@@ -74,69 +96,70 @@ export async function explainChange(
   const step = chooseStep(readBaseline(args, asked, clock).start, clock);
   const window = roundWindow(asked, step);
   const baseline = roundWindow(readBaseline(args, window, clock), step);
-  const query = (
-    of: Window,
-    metrics: readonly Metric[],
-    group_by: readonly GroupField[],
-    threshold?: number,
-  ) =>
-    reader.queryMetrics(account, scope.app.id, {
-      ...formatBounds(of),
-      timezone: clock.timezone,
-      metrics,
-      group_by,
-      filters: toMetricFilters(scope),
-      apdex_threshold_ms: threshold,
-    });
-  const queryBoth = async (metrics: readonly Metric[], groupBy: readonly GroupField[], threshold?: number) =>
-    matchGroups(
-      ...(await Promise.all([
-        query(window, metrics, groupBy, threshold),
-        query(baseline, metrics, groupBy, threshold),
-      ])),
-      groupBy,
-    );
+  const queryBoth: QueryBoth = async (metrics, group_by, threshold) => {
+    const query = (of: Window) =>
+      reader.queryMetrics(account, scope.app.id, {
+        ...formatBounds(of),
+        timezone: clock.timezone,
+        metrics,
+        group_by,
+        filters: toMetricFilters(scope),
+        apdex_threshold_ms: threshold,
+      });
+    return matchGroups(...(await Promise.all([query(window), query(baseline)])), group_by);
+  };
+  const change = await measureChange(queryBoth, measure, top);
+  const ids = change.dimensions.flatMap(({ shown }) => listConsumers(shown));
+  const consumers = await reader.findConsumers(account, scope.app.id, ids);
+  const table = buildTable(change, { scope, clock, window, baseline, top, consumers });
+  return fitTable(table, max_tokens, (shown) =>
+    shown < table.rows.length
+      ? { leftOut: `${table.rows.length - shown} rows of smaller share; raise max_tokens, or filter` }
+      : undefined,
+  );
+}
 
+async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number): Promise<Change> {
   const [overview = NO_REQUESTS] = await queryBoth(OVERVIEW, []);
   const slowFromMs =
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
   // Only the share of slow requests is not in the overview.
   const [whole = NO_REQUESTS] =
     slowFromMs === undefined ? [overview] : await queryBoth(MEASURED[measure], [], slowFromMs);
-  const change = findContribution(measure, whole, whole);
-  const moved: { name: string; groupBy: readonly GroupField[]; shown: Moved[]; rest: Moved[] }[] = [];
+  const dimensions: Dimension[] = [];
   // One after another, so that a call does not have the store's connections for itself.
   for (const { name, groupBy } of DIMENSIONS) {
     const groups = (await queryBoth(MEASURED[measure], groupBy, slowFromMs))
       .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
       .filter(({ contribution }) => contribution !== 0)
       .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
-    moved.push({ name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) });
+    dimensions.push({ name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) });
   }
-  const ids = moved.flatMap(({ shown }) => listConsumers(shown));
-  const consumers = await reader.findConsumers(account, scope.app.id, ids);
+  const change = findContribution(measure, whole, whole);
   const share = (contribution: number) => (change === 0 ? null : toNumber(contribution / change));
+  return { measure, overview, whole, dimensions, slowFromMs, share };
+}
 
-  const isTime = measure === 'response_time';
-  const toRow = (dimension: string, value: string, group: Group, part: number | null): Cell[] => [
-    dimension,
-    value,
-    ...compare(readMeasure(measure, group.now), readMeasure(measure, group.before)),
-    part,
-    ...(measure === 'requests' ? [] : [countRequests(group.now), countRequests(group.before)]),
-    ...(isTime ? [Math.round(countSlow(group.now)), Math.round(countSlow(group.before))] : []),
-  ];
-  // By rank, so that the last rows, which may be left out, are the least of each dimension.
-  const ranked = Array.from({ length: top }, (_, rank) =>
-    moved.flatMap(({ name, groupBy, shown }) => {
-      const group = shown[rank];
-      if (!group) return [];
-      const value = groupBy
-        .map((field) => toGroupCell(field, group.now ?? group.before, consumers))
-        .join(' ');
-      return [toRow(name, value, group, share(group.contribution))];
-    }),
-  ).flat();
+/** The change as a table: the whole, then the groups of all dimensions by their rank. */
+function buildTable(
+  change: Change,
+  {
+    scope,
+    clock,
+    window,
+    baseline,
+    top,
+    consumers,
+  }: {
+    scope: Scope;
+    clock: Clock;
+    window: Window;
+    baseline: Window;
+    top: number;
+    consumers: ReadonlyMap<number, string>;
+  },
+) {
+  const { measure, overview, whole, slowFromMs } = change;
   const [counted, countedBaseline] = [window, baseline].map((one) =>
     findCountedWindow(one, undefined, clock),
   );
@@ -145,22 +168,14 @@ export async function explainChange(
     measure,
     window: describeWindow(counted ?? window, clock),
     baseline: describeWindow(countedBaseline ?? baseline, clock),
-    totals: Object.fromEntries(
-      OVERVIEW.map((metric) => [
-        metric,
-        compare(readMetric(overview.now, metric), readMetric(overview.before, metric)),
-      ]),
-    ),
+    totals: compareTotals(overview),
     ...(slowFromMs !== undefined && { slow_from_ms: slowFromMs }),
   };
-  const totals = Object.entries(facts.totals).map(
-    ([metric, [now, before]]) => `${metric} ${now ?? '-'} (${before ?? '-'})`,
-  );
-  const rows = [toRow('all', 'all', whole, change === 0 ? null : 1), ...ranked];
-  const table = {
+  const isTime = measure === 'response_time';
+  return {
     title: [
       `Change of ${isTime ? 'response_time_p95' : measure}, ${facts.window.since} to ${facts.window.until} against ${facts.baseline.since} to ${facts.baseline.until} (${clock.timezone})`,
-      `Whole, now (before): ${totals.join(', ')}`,
+      `Whole, now (before): ${describeTotals(overview)}`,
       ...(slowFromMs === undefined
         ? []
         : [
@@ -179,28 +194,65 @@ export async function explainChange(
       ...(measure === 'requests' ? [] : ['requests', 'requests_before']),
       ...(isTime ? ['slow', 'slow_before'] : []),
     ],
-    rows,
+    rows: [
+      ['all', 'all', ...toCells(change, whole, findContribution(measure, whole, whole))],
+      ...rankRows(change, top, consumers),
+    ],
     leftOut: [
       ...describeRetention('window', window, counted, clock),
       ...describeRetention('baseline', baseline, countedBaseline, clock),
-      ...moved.flatMap(({ name, rest }) => {
-        const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
-        return rest.length === 0
-          ? []
-          : [
-              `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`,
-            ];
-      }),
+      ...describeRest(change, top),
     ],
   };
-  return fitTable(table, max_tokens, (shown) =>
-    shown < rows.length
-      ? { leftOut: `${rows.length - shown} rows of smaller share; raise max_tokens, or filter` }
-      : undefined,
+}
+
+function compareTotals({ now, before }: Group): Record<string, ReturnType<typeof compare>> {
+  return Object.fromEntries(
+    OVERVIEW.map((metric) => [metric, compare(readMetric(now, metric), readMetric(before, metric))]),
   );
 }
 
-const NO_REQUESTS: Whole = { now: undefined, before: undefined };
+function describeTotals(overview: Group): string {
+  return Object.entries(compareTotals(overview))
+    .map(([metric, [now, before]]) => `${metric} ${now ?? '-'} (${before ?? '-'})`)
+    .join(', ');
+}
+
+/** What is said of the groups that are not shown. */
+function describeRest({ dimensions, share }: Change, top: number): string[] {
+  return dimensions
+    .filter(({ rest }) => rest.length > 0)
+    .map(({ name, rest }) => {
+      const sum = rest.reduce((total, { contribution }) => total + contribution, 0);
+      return `${rest.length} of dimension ${name}, together ${share(sum) ?? '-'} of the change; raise top (${top})`;
+    });
+}
+
+/** By rank, so that the last rows, which may be left out, are the least of each dimension. */
+function rankRows(change: Change, top: number, consumers: ReadonlyMap<number, string>): Cell[][] {
+  return Array.from({ length: top }, (_, rank) =>
+    change.dimensions.flatMap(({ name, groupBy, shown }) => {
+      const group = shown[rank];
+      if (!group) return [];
+      const value = groupBy
+        .map((field) => toGroupCell(field, group.now ?? group.before, consumers))
+        .join(' ');
+      return [[name, value, ...toCells(change, group, group.contribution)]];
+    }),
+  ).flat();
+}
+
+/** The cells of a row after the name of its group. */
+function toCells({ measure, share }: Change, { now, before }: Group, contribution: number): Cell[] {
+  return [
+    ...compare(readMeasure(measure, now), readMeasure(measure, before)),
+    share(contribution),
+    ...(measure === 'requests' ? [] : [countRequests(now), countRequests(before)]),
+    ...(measure === 'response_time' ? [Math.round(countSlow(now)), Math.round(countSlow(before))] : []),
+  ];
+}
+
+const NO_REQUESTS: Group = { now: undefined, before: undefined };
 
 function readBaseline(
   { baseline_since, baseline_until }: ExplainArguments,
@@ -226,7 +278,7 @@ function chooseThreshold(p95: string | number | null | undefined): number {
  * Response times: the difference of its slow requests for each request of the whole, so that more traffic alone is
  * no slowdown; percentiles do not add up.
  */
-function findContribution(measure: Measure, { now, before }: Group, whole: Whole): number {
+function findContribution(measure: Measure, { now, before }: Group, whole: Group): number {
   if (measure !== 'response_time')
     return (readMeasure(measure, now) ?? 0) - (readMeasure(measure, before) ?? 0);
   const rate = (slow: number, of: MetricsValues | undefined) => slow / Math.max(1, countRequests(of));
