@@ -12,6 +12,14 @@ export function teamCommand(program: Command): void {
     .command('team')
     .description('teams')
     .addHelpText('after', examples('team create --name Acme', 'team list'));
+  addCreate(team);
+  addList(team);
+  addSetPlan(team);
+  addRename(team);
+  addDelete(team);
+}
+
+function addCreate(team: Command): void {
   team
     .command('create')
     .description('create a team; only teams on the premium plan may use the API')
@@ -25,6 +33,9 @@ export function teamCommand(program: Command): void {
         return { team_id: created.id };
       }),
     );
+}
+
+function addList(team: Command): void {
   team
     .command('list')
     .description('list all teams, one per line')
@@ -35,6 +46,9 @@ export function teamCommand(program: Command): void {
         return {};
       }),
     );
+}
+
+function addSetPlan(team: Command): void {
   team
     .command('set-plan')
     .alias('plan')
@@ -48,6 +62,9 @@ export function teamCommand(program: Command): void {
         return {};
       }),
     );
+}
+
+function addRename(team: Command): void {
   team
     .command('rename')
     .description('rename a team')
@@ -60,6 +77,9 @@ export function teamCommand(program: Command): void {
         return {};
       }),
     );
+}
+
+function addDelete(team: Command): void {
   team
     .command('delete')
     .description('delete a team without apps, and its keys')
