@@ -26,7 +26,7 @@ import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
 import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
-import type { Message, SpanRecord } from '../message.js';
+import type { Message, SpanCount, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import { Attributes, attributesJson, findConsumer, findMethod, findStatusCode } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
@@ -130,17 +130,27 @@ function formatNanoseconds(epochNs: bigint): string {
   return `${date.toISOString().slice(0, -5)}.${String(epochNs % 1_000_000_000n).padStart(9, '0')}Z`;
 }
 
-/** Logs and counts the request of a SERVER span; without a method it is not an HTTP request. */
+/** Logs and counts the request of a SERVER span. */
 function addRequest(message: Message, span: Span, record: SpanRecord, expansion: Expansion): void {
-  const { trace_id, span_id, duration_ns, scope_name: scopeName } = record;
+  const reader = new LenientReader();
+  const request = readRequest(span, record, { env: message.env, expansion, reader });
+  if (request === undefined) return;
+  message.rejected.addMembers(reader.ignored);
+  if (!request.excluded_from_logs) message.logs.push(request);
+  message.spanCounts.push(countRequest(request, span, record));
+}
+
+/** The request of a span; undefined without a method: it is not an HTTP request. */
+function readRequest(
+  span: Span,
+  { trace_id, span_id, duration_ns, scope_name: scopeName }: SpanRecord,
+  { env, expansion, reader }: { env: string; expansion: Expansion; reader: LenientReader },
+): RequestRecord | undefined {
   const attributes = new Attributes(span.attributes);
   const method = findMethod(attributes);
-  if (method === undefined) return;
-  const reader = new LenientReader();
+  if (method === undefined) return undefined;
   const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
-  const { env } = message;
-  const timestamp = toMilliseconds(span.startTimeUnixNano);
   const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
   const path = route === '' ? null : normalizeRoutePattern(route);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
@@ -152,7 +162,6 @@ function addRequest(message: Message, span: Span, record: SpanRecord, expansion:
   const sent = findSize(attributes, 'response');
   const request_size_bytes = read('http.request.body.size', received, sizeDecoder);
   const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
-  const durationMs = Number(duration_ns) / 1e6;
   const consumer = findConsumer(attributes, 'spans[].consumer', reader);
   const capture = readCapture(span, attributes, trace_id, expansion);
   const client_ip = findClient(attributes, capture.request_headers);
@@ -162,9 +171,9 @@ function addRequest(message: Message, span: Span, record: SpanRecord, expansion:
     url,
     agent ?? getHeader(capture.request_headers, 'user-agent'),
   );
-  const request: RequestRecord = {
+  return {
     request_uuid: findRequestUuid(trace_id, span_id),
-    timestamp,
+    timestamp: toMilliseconds(span.startTimeUnixNano),
     env,
     consumer,
     method,
@@ -174,32 +183,35 @@ function addRequest(message: Message, span: Span, record: SpanRecord, expansion:
     status_code,
     request_size_bytes,
     response_size_bytes,
-    response_time_ms: responseTimeDecoder.decode(durationMs) ?? null,
+    response_time_ms: responseTimeDecoder.decode(Number(duration_ns) / 1e6) ?? null,
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
     captured_json: toCaptureJson(capture),
   };
-  message.rejected.addMembers(reader.ignored);
-  if (!excluded_from_logs) message.logs.push(request);
-  const weight = findWeight(span.traceState, span_id);
-  const bins: Bin[] = [['time', findBin(durationMs / 1000), weight]];
+}
+
+/** What a request adds to counts: as many requests as its span stands for. */
+function countRequest(request: RequestRecord, { traceState }: Span, record: SpanRecord): SpanCount {
+  const { request_size_bytes, response_size_bytes } = request;
+  const weight = findWeight(traceState, record.span_id);
+  const bins: Bin[] = [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]];
   if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
   if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
-  message.spanCounts.push({
+  return {
     request_uuid: request.request_uuid,
-    unlogged_span: excluded_from_logs ? record : null,
-    timestamp,
-    env,
-    consumer,
-    method,
-    path,
-    status_code,
+    unlogged_span: request.excluded_from_logs ? record : null,
+    timestamp: request.timestamp,
+    env: request.env,
+    consumer: request.consumer,
+    method: request.method,
+    path: request.path,
+    status_code: request.status_code,
     requests: weight,
     bytes_received: Math.min((request_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
     bytes_sent: Math.min((response_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
     bins,
-  });
+  };
 }
 
 /**
