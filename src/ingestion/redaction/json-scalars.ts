@@ -50,74 +50,110 @@ export function rewriteScalars<State>(
   root: State,
   rewriter: ScalarRewriter<State>,
 ): string | undefined {
-  const containers: Container<State>[] = [];
-  const outermost: Container<State> = {
-    isArray: false,
-    state: root,
-    inner: root,
-    index: 0,
-    isPairName: false,
-  };
-  let current = outermost;
-  let rewritten = '';
-  let done = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code <= SPACE || code === COLON) continue;
-    if (code === COMMA) {
-      if (current.isArray) current.inner = rewriter.enter(current.state, ++current.index);
-      else if (current === outermost) current.inner = root;
-    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
-      const state = current.inner;
-      const isArray = code === OPENING_BRACKET;
-      current = {
-        isArray,
-        state,
-        inner: isArray ? rewriter.enter(state, 0) : state,
-        index: 0,
-        isPairName: false,
-      };
-      containers.push(current);
-    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
-      containers.pop();
-      current = containers.at(-1) ?? outermost;
-      // What follows is another value.
-      if (current === outermost) current.inner = root;
-    } else if (code === QUOTE) {
-      const end = findClosingQuote(text, at);
-      const raw = text.slice(at, end + 1);
-      if (isName(text, end + 1)) {
-        const name = decode(raw);
-        if (name === undefined) return undefined;
-        current.inner = rewriter.enter(current.state, name);
-        current.isPairName = PAIR_NAME.test(name);
-        if (current.pairName !== undefined && PAIR_VALUE.test(name))
-          current.inner = rewriter.enter(current.inner, current.pairName);
-      } else if (rewriter.mayRewrite(raw, current.inner)) {
-        const decoded = decode(raw);
-        if (decoded === undefined) return undefined;
-        if (current.isPairName && current !== outermost && rewriter.isPairName(decoded))
-          current.pairName = decoded;
-        const replacement = rewriter.rewriteString(decoded, current.inner);
-        if (replacement !== decoded) {
-          rewritten += text.slice(done, at) + JSON.stringify(replacement);
-          done = Math.min(end + 1, text.length);
-        }
-      }
-      at = end;
-    } else {
-      BARE.lastIndex = at;
-      const raw = BARE.exec(text)?.[0];
-      if (raw === undefined) return undefined;
-      const replacement = rewriter.rewriteBare(raw, current.inner);
-      if (replacement !== raw) {
-        rewritten += text.slice(done, at) + replacement;
-        done = at + raw.length;
-      }
-      at += raw.length - 1;
-    }
+  return new ScalarScanner(text, root, rewriter).rewrite();
+}
+
+class ScalarScanner<State> {
+  private readonly containers: Container<State>[] = [];
+  private readonly outermost: Container<State>;
+  private current: Container<State>;
+  private rewritten = '';
+  /** Up to where the text is in `rewritten`. */
+  private done = 0;
+
+  constructor(
+    private readonly text: string,
+    private readonly root: State,
+    private readonly rewriter: ScalarRewriter<State>,
+  ) {
+    this.outermost = { isArray: false, state: root, inner: root, index: 0, isPairName: false };
+    this.current = this.outermost;
   }
-  return done === 0 ? text : rewritten + text.slice(done);
+
+  rewrite(): string | undefined {
+    const { text } = this;
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code <= SPACE || code === COLON) continue;
+      if (code === COMMA) this.enterNext();
+      else if (code === OPENING_BRACE || code === OPENING_BRACKET) this.open(code === OPENING_BRACKET);
+      else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) this.close();
+      else {
+        const end = code === QUOTE ? this.readString(at) : this.readBare(at);
+        if (end === undefined) return undefined;
+        at = end - 1;
+      }
+    }
+    return this.done === 0 ? text : this.rewritten + text.slice(this.done);
+  }
+
+  private enterNext(): void {
+    const { current } = this;
+    if (current.isArray) current.inner = this.rewriter.enter(current.state, ++current.index);
+    else if (current === this.outermost) current.inner = this.root;
+  }
+
+  private open(isArray: boolean): void {
+    const state = this.current.inner;
+    const inner = isArray ? this.rewriter.enter(state, 0) : state;
+    this.current = { isArray, state, inner, index: 0, isPairName: false };
+    this.containers.push(this.current);
+  }
+
+  private close(): void {
+    this.containers.pop();
+    this.current = this.containers.at(-1) ?? this.outermost;
+    // What follows is another value.
+    if (this.current === this.outermost) this.current.inner = this.root;
+  }
+
+  /** @returns the offset behind the string; undefined if it is none */
+  private readString(at: number): number | undefined {
+    const end = findClosingQuote(this.text, at) + 1;
+    const raw = this.text.slice(at, end);
+    const isRead = isName(this.text, end) ? this.enterMember(raw) : this.rewriteString(raw, at, end);
+    return isRead ? end : undefined;
+  }
+
+  /** @returns whether the name is a string */
+  private enterMember(raw: string): boolean {
+    const { current, rewriter } = this;
+    const name = decode(raw);
+    if (name === undefined) return false;
+    current.inner = rewriter.enter(current.state, name);
+    current.isPairName = PAIR_NAME.test(name);
+    if (current.pairName !== undefined && PAIR_VALUE.test(name))
+      current.inner = rewriter.enter(current.inner, current.pairName);
+    return true;
+  }
+
+  /** @returns whether the value is a string, if it had to be looked at */
+  private rewriteString(raw: string, at: number, end: number): boolean {
+    const { current, rewriter } = this;
+    if (!rewriter.mayRewrite(raw, current.inner)) return true;
+    const decoded = decode(raw);
+    if (decoded === undefined) return false;
+    if (current.isPairName && current !== this.outermost && rewriter.isPairName(decoded))
+      current.pairName = decoded;
+    const replacement = rewriter.rewriteString(decoded, current.inner);
+    if (replacement !== decoded) this.replace(at, end, JSON.stringify(replacement));
+    return true;
+  }
+
+  /** @returns the offset behind the number or the word; undefined if it is neither */
+  private readBare(at: number): number | undefined {
+    BARE.lastIndex = at;
+    const raw = BARE.exec(this.text)?.[0];
+    if (raw === undefined) return undefined;
+    const replacement = this.rewriter.rewriteBare(raw, this.current.inner);
+    if (replacement !== raw) this.replace(at, at + raw.length, replacement);
+    return at + raw.length;
+  }
+
+  private replace(from: number, to: number, text: string): void {
+    this.rewritten += this.text.slice(this.done, from) + text;
+    this.done = Math.min(to, this.text.length);
+  }
 }
 
 /** The offset of the quote that ends the string; the end of the text if there is none. */
