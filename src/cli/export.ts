@@ -27,7 +27,7 @@ import {
   type ExportFilter,
 } from '../request-logs/export/export.input.js';
 import { ExportRepository } from '../request-logs/export/export.repository.js';
-import { refusedParts } from '../validation/json-list.js';
+import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
 import { printResult } from './output.js';
 import { Progress } from './progress.js';
@@ -151,8 +151,8 @@ export function parseFilter(text: string): ExportFilter {
     ...(value !== undefined && { value: isList ? value.split(',').map(toValue) : toValue(value) }),
   };
   const read = readFilter(EXPORT_FILTERS, filter);
-  const [refused] = refusedParts(read, [], filter);
-  if (refused) throw new InvalidArgumentError(`${refused.path.join('.')}: ${refused.refusal.msg}.`);
+  const [invalid] = listInvalidParts(read, [], filter);
+  if (invalid) throw new InvalidArgumentError(`${invalid.path.join('.')}: ${invalid.violation.msg}.`);
   return read as ExportFilter;
 }
 

@@ -14,7 +14,7 @@ import {
   missing,
   notAnObject,
 } from '../validation/issues.js';
-import { refusedParts } from '../validation/json-list.js';
+import { listInvalidParts } from '../validation/json-list.js';
 
 /** A share of the rows, or an approximate number of rows. */
 export type Sample = { readonly share: number } | { readonly rows: number };
@@ -77,7 +77,7 @@ export function KeyField<Key extends object>(
         const key = types.map(
           ([name, { read }]) => [name, (exact[name] ?? null) === null ? missing : read(exact[name])] as const,
         );
-        const invalid = key.flatMap(([name, member]) => refusedParts(member, [name], sent[name] ?? sent));
+        const invalid = key.flatMap(([name, member]) => listInvalidParts(member, [name], sent[name] ?? sent));
         return invalid.length > 0 ? new InvalidParts(invalid) : (Object.fromEntries(key) as Key);
       },
     },

@@ -35,7 +35,7 @@ export function matchCapturedAttribute(sql: string): string {
 }
 
 /** @throws ApiError 403 */
-export function refuseBodies(): never {
+export function forbidCapturedFields(): never {
   throw notInScope('headers and bodies');
 }
 

@@ -9,7 +9,7 @@ import { type FilePart, FileStreams } from '../exports/file-streams.js';
 import { findHashBound, readPages } from '../exports/row-pages.js';
 import { ReadAudit } from '../observability/read-audit.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
-import { isCapturedAttribute, refuseBodies } from '../request-logs/captured-fields.js';
+import { isCapturedAttribute, forbidCapturedFields } from '../request-logs/captured-fields.js';
 import { createSpanSource } from './span-source.js';
 import { ALWAYS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
@@ -42,7 +42,7 @@ export class TracesService {
     const { window, fields, filters } = input;
     const { hasBodies } = account.scopes;
     const filtered = filters.filter(({ key = '' }) => isCapturedAttribute(key)).map(({ field }) => field);
-    if (filtered.length > 0 && !hasBodies) refuseBodies();
+    if (filtered.length > 0 && !hasBodies) forbidCapturedFields();
     const captured = CAPTURING_FIELDS.filter((field) => fields.includes(field) || filtered.includes(field));
     if (captured.length > 0 && hasBodies)
       this.audit.write('queryTraces', account, {

@@ -15,7 +15,7 @@ export interface InvalidPart {
   readonly path: JsonPath;
   /** The part as it was sent. */
   readonly input: unknown;
-  readonly refusal: ConstraintViolation;
+  readonly violation: ConstraintViolation;
 }
 
 /** Why a JSON value is invalid: its invalid parts. */

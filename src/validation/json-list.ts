@@ -23,13 +23,13 @@ export function readList<Item>(
   if (value.length < minItems) return tooFewItems(minItems, value.length);
   if (value.length > maxItems) return tooManyItems(maxItems, value.length);
   const read = value.map(readItem);
-  const invalid = read.flatMap((item, index) => refusedParts(item, [index], value[index]));
+  const invalid = read.flatMap((item, index) => listInvalidParts(item, [index], value[index]));
   return invalid.length > 0 ? new InvalidParts(invalid) : (read as Item[]);
 }
 
 /** The invalid parts of a value, relative to its parent; none if it is valid. */
-export function refusedParts(read: unknown, path: JsonPath, input: unknown): InvalidPart[] {
-  if (read instanceof ConstraintViolation) return [{ path, input, refusal: read }];
+export function listInvalidParts(read: unknown, path: JsonPath, input: unknown): InvalidPart[] {
+  if (read instanceof ConstraintViolation) return [{ path, input, violation: read }];
   if (!(read instanceof InvalidParts)) return [];
   return read.parts.map((part) => ({ ...part, path: [...path, ...part.path] }));
 }

@@ -8,7 +8,7 @@ import {
   type ValidationIssue,
   createIssue,
 } from './issues.js';
-import { refusedParts } from './json-list.js';
+import { listInvalidParts } from './json-list.js';
 
 /** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
 export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
@@ -52,10 +52,8 @@ export class ValidationContext<Input = Record<string, unknown>> {
   issues(): ValidationIssue[] {
     return this.fields.flatMap((field) => {
       const { name, raw } = findSent(field, this.raw[field.in]);
-      const parts = refusedParts(this.violations.get(field.name), [name], this.decode(field.in, raw));
-      return parts.map(({ path, input, refusal: violation }) =>
-        createIssue(field.in, path, input, violation),
-      );
+      const parts = listInvalidParts(this.violations.get(field.name), [name], this.decode(field.in, raw));
+      return parts.map(({ path, input, violation }) => createIssue(field.in, path, input, violation));
     });
   }
 

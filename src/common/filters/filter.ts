@@ -17,7 +17,7 @@ import {
   notOneOf,
   valueError,
 } from '../../validation/issues.js';
-import { readList, refusedParts } from '../../validation/json-list.js';
+import { readList, listInvalidParts } from '../../validation/json-list.js';
 import { validateText } from '../../validation/text.js';
 import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { parseJson } from '../json/parse-json.js';
@@ -230,11 +230,11 @@ export function readFilter<Name extends string>(
       typeof eventName === 'string' && !(op instanceof ConstraintViolation) && WITHOUT_VALUE.has(op),
   });
   const invalid: InvalidPart[] = [
-    ...refusedParts(name, ['field'], findMember(members, 'field') ?? item),
-    ...refusedParts(op, ['op'], findMember(members, 'op') ?? item),
-    ...refusedParts(key, ['key'], members.key ?? item),
-    ...refusedParts(eventName, ['event_name'], members.event_name),
-    ...refusedParts(value, ['value'], sent === undefined ? item : sent),
+    ...listInvalidParts(name, ['field'], findMember(members, 'field') ?? item),
+    ...listInvalidParts(op, ['op'], findMember(members, 'op') ?? item),
+    ...listInvalidParts(key, ['key'], members.key ?? item),
+    ...listInvalidParts(eventName, ['event_name'], members.event_name),
+    ...listInvalidParts(value, ['value'], sent === undefined ? item : sent),
   ];
   if (invalid.length > 0) return new InvalidParts(invalid);
   return {

@@ -7,7 +7,7 @@ import { logsRetainedFrom } from '../../common/time/retention.js';
 import { type FilePart, FileStreams } from '../../exports/file-streams.js';
 import { findHashBound, readPages } from '../../exports/row-pages.js';
 import { ReadAudit } from '../../observability/read-audit.js';
-import { findCapturedFields, refuseBodies } from '../captured-fields.js';
+import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
 import { createExportSource } from './export-pages.js';
 import type { ExportQuery } from './export-statement.js';
 import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
@@ -32,7 +32,7 @@ export class ExportService {
     const { window, fields, filters } = input;
     const captured = findCapturedFields([...fields, ...filters.map(({ field }) => field)]);
     if (captured.length > 0) {
-      if (!account.scopes.hasBodies) refuseBodies();
+      if (!account.scopes.hasBodies) forbidCapturedFields();
       this.audit.write('exportRequestLogs', account, {
         app_id: scope.appId,
         since: new Date(window.start).toISOString(),
