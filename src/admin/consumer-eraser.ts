@@ -200,7 +200,7 @@ export class ConsumerEraser {
   /** Waits until no batch of before is in flight: its rows would be written after the others are deleted. */
   private async applyBatches(): Promise<void> {
     const until = Math.floor(Date.now() / 1000);
-    const { refused } = await this.batches.recover(this.hasOtherWriters ? ABANDONED_AFTER_SECONDS : 0);
+    const { rejected } = await this.batches.recover(this.hasOtherWriters ? ABANDONED_AFTER_SECONDS : 0);
     await this.waitUntil(
       async () => {
         const [row] = await this.store.rows<{ batches: number }>('batches.count_unapplied', UNAPPLIED, {
@@ -208,8 +208,8 @@ export class ConsumerEraser {
         });
         return (row?.batches ?? 0) === 0;
       },
-      refused.size > 0
-        ? `Batches that the engine rejects may contain the consumer: ${[...refused.keys()].join(', ')}`
+      rejected.size > 0
+        ? `Batches that the engine rejects may contain the consumer: ${[...rejected.keys()].join(', ')}`
         : 'Batches are not written yet: run the command again',
     );
   }

@@ -144,9 +144,9 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
   const log = new NestLogger('Recovery');
   const recover = async (olderThanSeconds: number) => {
     try {
-      const { completed, refused } = await committer.recover(olderThanSeconds);
+      const { completed, rejected } = await committer.recover(olderThanSeconds);
       if (completed > 0) log.warn(`recovered ${completed} incomplete batches`);
-      for (const [batch, why] of refused)
+      for (const [batch, why] of rejected)
         log.error(`batch ${batch}: ${why instanceof Error ? why.message : String(why)}`);
     } catch (error) {
       log.warn(error instanceof Error ? error.message : error);

@@ -77,8 +77,8 @@ export async function prepareStore(store: ClickHouse): Promise<PreparedStore> {
 
 async function recover(log: BatchLog): Promise<string[]> {
   try {
-    const { refused } = await log.recover(0);
-    return [...refused].map(([batch, why]) => `batch ${batch} cannot be applied: ${String(why)}`);
+    const { rejected } = await log.recover(0);
+    return [...rejected].map(([batch, why]) => `batch ${batch} cannot be applied: ${String(why)}`);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     return [`incomplete batches cannot be applied: ${error.message}`];

@@ -125,8 +125,9 @@ function run(paths: readonly string[], options: ImportCommandOptions): Promise<A
     const { nameLimits, redaction } = new Config();
     const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
-    const { refused } = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
-    for (const [batch, why] of refused) printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
+    const recovery = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
+    for (const [batch, why] of recovery.rejected)
+      printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
     const { read, imported, duplicates, rejected, logged } = await importPaths(
       paths,
       options,

@@ -12,7 +12,7 @@ export interface Reservation {
    * Changes the reservation to this number of bytes.
    *
    * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. A message that is
-   *   the only one of its team, or of all, is never refused, because the size of a message is limited.
+   *   the only one of its team, or of all, is never rejected, because the size of a message is limited.
    */
   resize(bytes: number): void;
   release(): void;

@@ -56,13 +56,13 @@ export interface Batch {
 export interface SortedMessages<M> {
   unseen: M[];
   /** Messages whose batch the engine rejects, with the reason. */
-  refused: Map<M, unknown>;
+  rejected: Map<M, unknown>;
 }
 
 /** Result of a recovery; rejected batches by ID. */
 export interface Recovery {
   completed: number;
-  refused: ReadonlyMap<string, unknown>;
+  rejected: ReadonlyMap<string, unknown>;
 }
 
 interface BatchOfMessage extends MessageKey {
@@ -142,17 +142,17 @@ export class BatchLog {
           message_uuids,
         })),
       );
-    if (batches.length === 0) return { unseen: [...messages], refused: new Map() };
+    if (batches.length === 0) return { unseen: [...messages], rejected: new Map() };
     const batch_ids = [...new Set(batches.map(({ batch_id }) => batch_id))];
     const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
-    const refused = await this.applyAgain(states);
+    const rejected = await this.applyAgain(states);
     const appended = new Set(states.map(({ batch_id }) => batch_id));
     const batchByKey = new Map(batches.map((one) => [messageKey(one), one.batch_id]));
-    const sorted: SortedMessages<M> = { unseen: [], refused: new Map() };
+    const sorted: SortedMessages<M> = { unseen: [], rejected: new Map() };
     for (const message of messages) {
       const batch = batchByKey.get(messageKey(message));
       if (batch === undefined || !appended.has(batch)) sorted.unseen.push(message);
-      else if (refused.has(batch)) sorted.refused.set(message, refused.get(batch));
+      else if (rejected.has(batch)) sorted.rejected.set(message, rejected.get(batch));
     }
     return sorted;
   }
@@ -165,9 +165,9 @@ export class BatchLog {
   async recover(olderThanSeconds: number): Promise<Recovery> {
     const params = { older_than_seconds: olderThanSeconds };
     const states = await this.store.rows<BatchState>('batches.unapplied', UNAPPLIED, params);
-    const refused = await this.applyAgain(states);
+    const rejected = await this.applyAgain(states);
     await this.markApplied();
-    return { completed: states.length - refused.size, refused };
+    return { completed: states.length - rejected.size, rejected };
   }
 
   /**
@@ -263,17 +263,17 @@ export class BatchLog {
 
   /** Resolves to the batches that the engine rejects, with reasons: they must not block the others. */
   private async applyAgain(states: readonly BatchState[]): Promise<Map<string, unknown>> {
-    const refused = new Map<string, unknown>();
+    const rejected = new Map<string, unknown>();
     for (const state of states) {
       if (state.is_applied === 1 || this.unmarked.has(state.batch_id)) continue;
       try {
         await this.gate.run(() => this.applyFromLog(state));
       } catch (error) {
         if (isOutcomeUnknown(error)) throw error;
-        refused.set(state.batch_id, error);
+        rejected.set(state.batch_id, error);
       }
     }
-    return refused;
+    return rejected;
   }
 
   /** Piece by piece, so that memory holds one of them. */

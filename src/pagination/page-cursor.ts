@@ -54,7 +54,7 @@ export interface WindowedInput extends PagedInput {
 }
 
 /**
- * Sets the cursor of inputs with pages. A token that is not of this very query is refused (docs/contract.md#page-token), and so
+ * Sets the cursor of inputs with pages. A token that is not of this very query is rejected (docs/contract.md#page-token), and so
  * is a window that does not start before its end.
  */
 @Injectable()
@@ -84,7 +84,7 @@ export class CursorResolver extends InputValidator {
 
   private async resolveWindow(input: WindowedInput, context: ValidationContext): Promise<WindowCursor> {
     const now = Date.now();
-    // A refused timezone leaves nothing to resolve local times with.
+    // An invalid timezone leaves nothing to resolve local times with.
     const timezone = context.isValid('timezone') ? input.timezone : undefined;
     const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
     const requestedWindow = [start ?? null, end ?? null] as const;

@@ -75,7 +75,7 @@ export class GetTrafficInput extends AppInput implements WindowedInput {
   }
 
   get defaultSpanMs(): number {
-    // A refused interval is undefined.
+    // An invalid interval is undefined.
     return DEFAULT_SPAN_MS[this.interval === 'day' ? 'day' : 'hour'];
   }
 }

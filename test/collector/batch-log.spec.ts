@@ -75,7 +75,7 @@ describe('BatchLog', () => {
   };
   const filterUnseen = async (messages: readonly MessageKey[], log = new BatchLog(open.store)) => {
     const sorted = await log.filterUnseen(messages);
-    expect(sorted.refused.size).toBe(0);
+    expect(sorted.rejected.size).toBe(0);
     return sorted.unseen;
   };
   const ONCE = Array.from({ length: Object.keys(COUNTED).length + 4 }, () => 1);
@@ -152,13 +152,13 @@ describe('BatchLog', () => {
     const other = buildMessage();
     const sorted = await log.filterUnseen([...poisoned.messages, ...broken.messages, other]);
     expect(sorted.unseen).toEqual([other]);
-    expect([...sorted.refused.keys()]).toEqual(poisoned.messages);
+    expect([...sorted.rejected.keys()]).toEqual(poisoned.messages);
     expect(await stored(9)).toEqual(ONCE);
 
     const unharmed = buildBatch(10);
     await new BatchLog(open.store).append(unharmed);
     const recovery = await new BatchLog(open.store).recover(0);
-    expect([...recovery.refused.keys()]).toEqual([poisoned.id]);
+    expect([...recovery.rejected.keys()]).toEqual([poisoned.id]);
     expect(await stored(10)).toEqual(ONCE);
   });
 

@@ -23,7 +23,7 @@ const WAIT_FOR_CLAIMS_MS = 2_000;
  *
  *                      ┌───────────── committed ────────────▶ acknowledged
  *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other batch
- *                      └──────── refused by the engine ─────▶ rejected: the client library may send it again
+ *                      └──────── rejected by the engine ─────▶ failed: the client library may send it again
  *
  * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be written, now or
  * later. At most one batch is in doubt, because batches are committed one after another.
@@ -112,11 +112,11 @@ export class BatchCommitter {
     let outcome: 'ok' | 'failed' = 'failed';
     try {
       const attributes = { 'request_analytics.messages': messages.length };
-      const refused = await (tracing
+      const rejected = await (tracing
         ? tracing.task('collector.commit', attributes, commit)
         : new RequestContext().run(commit));
       outcome = 'ok';
-      return refused;
+      return rejected;
     } finally {
       metrics?.observeCommit(outcome, (performance.now() - startedAt) / 1000, messages.length);
     }
@@ -125,7 +125,7 @@ export class BatchCommitter {
   /** Resolves to the messages whose earlier batch the engine rejects, with the reason: they must not block the others. */
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
-    const { unseen, refused } = await this.batchLog.filterUnseen(messages);
+    const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
       const requests = requestsIn(unseen).map(requestKey);
       const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
@@ -134,7 +134,7 @@ export class BatchCommitter {
         await this.write(await this.builder.build(unseen));
       });
     }
-    return refused;
+    return rejected;
   }
 
   private async resolveInDoubt(): Promise<void> {
