@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { CONSUMER_ATTRIBUTES } from '../collector/otlp/attributes.js';
 import { chunk } from '../common/chunk.js';
 import { type Parameters, renderParameters } from '../clickhouse/query-parameters.js';
 import { ABANDONED_AFTER_SECONDS, type BatchLog } from '../ingestion/batch-log.js';
+import { MAX_IDENTIFIER } from '../ingestion/formats/request-decoders.js';
 import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../ingestion/names/erased-consumers.js';
 import { AdminError } from './admin.service.js';
 
@@ -65,13 +67,19 @@ UNION ALL
 SELECT toFixedString(unhex(simpleJSONExtractString(captured_json, 'trace_id')), 16) FROM request_details_v1
 WHERE app_id = {app_id:UInt32} AND match(simpleJSONExtractString(captured_json, 'trace_id'), '^[0-9a-f]{32}$')
   AND request_uuid IN (SELECT request_uuid ${REQUESTS} AND trace_id IS NULL)`;
-/** Traces of requests that were not logged; `raw`: the identifier as JSON, as a text and as it is. */
+/** As `trim` of JavaScript. */
+const trim = (sql: string) =>
+  `replaceRegexpAll(${sql}, '^[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+|[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+$', '')`;
+/** Whether an attribute of a span is the identifier: a text that is stored as such (see `identifierDecoder`), or a number. */
+const isIdentifier = (attribute: string) => {
+  const text = trim(`simpleJSONExtractString(attributes, '${attribute}')`);
+  return `${trim(`substringUTF8(${text}, 1, ${MAX_IDENTIFIER})`)} = {identifier:String}
+    OR simpleJSONExtractRaw(attributes, '${attribute}') = {identifier:String}`;
+};
+/** Traces of requests that were not logged. */
 const OTHER_TRACES = `
 SELECT DISTINCT lower(hex(trace_id)) AS trace_id FROM spans_v1
-WHERE app_id = {app_id:UInt32} AND (
-  simpleJSONExtractRaw(attributes, 'apitally.consumer.identifier') IN {raw:Array(String)}
-  OR simpleJSONExtractRaw(attributes, 'user.id') IN {raw:Array(String)}
-  OR simpleJSONExtractRaw(attributes, 'enduser.id') IN {raw:Array(String)})`;
+WHERE app_id = {app_id:UInt32} AND (${CONSUMER_ATTRIBUTES.map(isIdentifier).join('\n    OR ')})`;
 const OF_TRACES = `app_id = {app_id:UInt32} AND trace_id IN (${TRACES})`;
 const OF_OTHER_TRACES = 'app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)}';
 const OF_CONSUMER = 'app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}';
@@ -168,8 +176,8 @@ export class ConsumerEraser {
     const total: Deleted = { requests: 0, spans: 0, application_logs: 0, errors: 0 };
     for (let pass = 0; pass < MAX_PASSES; pass++) {
       await this.applyBatches();
-      const raw = [JSON.stringify(identifier), identifier];
-      const traces = (await this.readAll<{ trace_id: string }>(OTHER_TRACES, { ...scope, raw })).map(
+      const params = { ...scope, identifier };
+      const traces = (await this.readAll<{ trace_id: string }>(OTHER_TRACES, params)).map(
         ({ trace_id }) => trace_id,
       );
       const found: Deleted = {

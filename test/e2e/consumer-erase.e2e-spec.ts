@@ -154,7 +154,8 @@ describeEmbedded('consumer erase', () => {
     const unlogged = serverSpan({
       'url.path': '/healthz',
       'http.route': '/healthz',
-      'user.id': identifier,
+      // As an application may send it; it is stored without the white space around it.
+      'user.id': `\t${identifier}\u00a0`,
       text,
     });
     await sender.deliver('traces', traces([span, inner, unlogged]));

@@ -70,13 +70,16 @@ export function findStatusCode(attributes: Attributes): number | undefined {
   return attributes.findNumber('http.response.status_code', 'http.status_code');
 }
 
+/** Attributes that name the consumer of a request; the first one counts. */
+export const CONSUMER_ATTRIBUTES = ['apitally.consumer.identifier', 'user.id', 'enduser.id'] as const;
+
 /** The consumer of a request; null if there is none. */
 export function findConsumer(
   attributes: Attributes,
   fieldName: string,
   reader: LenientReader,
 ): ConsumerRecord | null {
-  const identifier = attributes.findText('apitally.consumer.identifier', 'user.id', 'enduser.id') ?? '';
+  const identifier = attributes.findText(...CONSUMER_ATTRIBUTES) ?? '';
   if (identifier.trim() === '') return null;
   const name = attributes.findText('apitally.consumer.name');
   const group = attributes.findText('apitally.consumer.group');

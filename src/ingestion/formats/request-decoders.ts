@@ -14,7 +14,7 @@ import {
 import { MAX_URL, METHOD_RULE, isLongerThan, normalizeMethod, trimAndTruncate } from './text.js';
 
 /** Longest texts of a consumer, in code points, as in the public client libraries. */
-const MAX_IDENTIFIER = 128;
+export const MAX_IDENTIFIER = 128;
 const MAX_NAME = 64;
 /** Response times have 32 bits in the store. */
 const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
