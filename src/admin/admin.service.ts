@@ -105,7 +105,7 @@ export interface ExpectedErrorRow {
 const LAST_CLAIM = `SELECT max(id) AS id FROM id_claims_v1 WHERE table_name = {table_name:String}`;
 const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:String} AND id = {id:UInt32}`;
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
-const APP_TEAM = `SELECT team_id FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
+const APP_TEAM = `SELECT team_id, name FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
 const KEYS = `
 SELECT identifier, team_id, name, created_at, expires_at, revoked_at, app_ids, operations, has_bodies,
   nullIf(consumer, '') AS consumer, nullIf(requests_per_minute, 0) AS requests_per_minute
@@ -212,6 +212,13 @@ export class AdminService {
     return this.store.rows<TeamRow>('teams.list', TEAMS);
   }
 
+  /** @throws AdminError if the team does not exist */
+  async requireTeam(teamId: number): Promise<TeamRow> {
+    const team = (await this.listTeams()).find(({ id }) => id === teamId);
+    if (!team) throw new AdminError(`There is no team ${teamId}`);
+    return team;
+  }
+
   async createApp(teamId: number, name: string, framework: string, createdAt = Date.now()): Promise<App> {
     await this.requireTeam(teamId);
     const id = await this.claimId('apps_v1');
@@ -236,9 +243,11 @@ export class AdminService {
     return apps;
   }
 
-  /** The team of an app. @throws AdminError if the app does not exist. */
-  async requireApp(appId: number): Promise<{ team_id: number }> {
-    const [row] = await this.store.rows<{ team_id: number }>('apps.find_team', APP_TEAM, { app_id: appId });
+  /** The team and the name of an app. @throws AdminError if the app does not exist. */
+  async requireApp(appId: number): Promise<{ team_id: number; name: string }> {
+    const [row] = await this.store.rows<{ team_id: number; name: string }>('apps.find_team', APP_TEAM, {
+      app_id: appId,
+    });
     if (!row) throw new AdminError(`There is no app ${appId}`);
     return row;
   }
@@ -546,12 +555,6 @@ export class AdminService {
       identifier,
     });
     return row?.app_id;
-  }
-
-  private async requireTeam(teamId: number): Promise<TeamRow> {
-    const team = (await this.listTeams()).find(({ id }) => id === teamId);
-    if (!team) throw new AdminError(`There is no team ${teamId}`);
-    return team;
   }
 }
 

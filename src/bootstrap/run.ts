@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { Config, ConfigError } from '../config/config.js';
@@ -16,9 +16,22 @@ const { workerData } = require('node:worker_threads');
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
 `;
 
-/** Variables from a `.env` file in the working directory; those of the environment win. */
+/**
+ * Variables from a `.env` file in the working directory; those of the environment win.
+ *
+ * @throws ConfigError if it cannot be read
+ */
 export function loadEnvFile() {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  if (!existsSync('.env')) return;
+  try {
+    // `loadEnvFile` says that a file is missing which may not be read.
+    readFileSync('.env');
+    process.loadEnvFile('.env');
+  } catch (error) {
+    throw new ConfigError(
+      `Invalid configuration. .env cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    );
+  }
 }
 
 /** The message of a failed start: one line if the cause is known. */

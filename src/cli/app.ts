@@ -113,7 +113,10 @@ export function appCommand(program: Command): void {
     .addHelpText('after', examples('app delete --app 3', 'app delete --app 3 --yes'))
     .action(({ app: appId, yes }: { app: number; yes: boolean }) =>
       runAudited('app.delete', { app_id: appId }, async () => {
-        await confirm(`Delete app ${appId} and all its data?`, yes);
+        await confirm(async () => {
+          const { name, team_id } = await withStore((store) => new AdminService(store).requireApp(appId));
+          return `Delete app ${appId} (${name}) of team ${team_id} and all its data?`;
+        }, yes);
         const deleted = await withStore((store, { coordinator, isShared }) => {
           if (isShared) printMessage('Waiting 15 seconds until no collector writes data of the app.');
           return new AdminService(store).deleteApp(appId, new BatchLog(store, coordinator), isShared);

@@ -4,13 +4,15 @@ import { AdminError } from '../admin/admin.service.js';
 /**
  * Asks on the terminal whether to do what cannot be undone.
  *
+ * @param describe makes the question
  * @param isConfirmed whether `--yes` was given
  * @throws AdminError if the answer is not yes, or there is no terminal to ask on
  */
-export async function confirm(question: string, isConfirmed: boolean): Promise<void> {
+export async function confirm(describe: () => Promise<string>, isConfirmed: boolean): Promise<void> {
   if (isConfirmed) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new AdminError('This cannot be undone: confirm it with --yes');
+  const question = await describe();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const answer = await terminal.question(`${question} This cannot be undone. [y/N] `);

@@ -23,7 +23,7 @@ export function consumerCommand(program: Command): void {
     .action(({ app, identifier, yes }: { app: number; identifier: string; yes: boolean }) =>
       // The audit line names the ID alone: it outlives the consumer.
       runAudited('consumer.erase', { app_id: app }, async () => {
-        await confirm(`Erase consumer ${identifier} of app ${app}?`, yes);
+        await confirm(() => Promise.resolve(`Erase consumer ${identifier} of app ${app}?`), yes);
         const erasure = await withStore(async (store, { coordinator, isShared }) => {
           await new AdminService(store).requireApp(app);
           const batches = new BatchLog(store, coordinator);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { findLockOwner, findMissingTables } from '../clickhouse/embedded/data-directory.js';
+import { findLockOwner, findMissingTables, requireAccess } from '../clickhouse/embedded/data-directory.js';
 import { hasStore, isExchanging } from '../clickhouse/embedded/restored-data.js';
 import { Config, ConfigError } from '../config/config.js';
 import {
@@ -55,7 +55,7 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
     return;
   }
   yield* toResults('configuration', []);
-  const absent = findAbsentStore(config);
+  const absent = await findAbsentStore(config);
   yield* toResults('store', absent);
   if (absent.length > 0) {
     if (config.clickhouse.url !== undefined || hasStore(config.dataDir)) yield* checkProcess(config);
@@ -65,10 +65,15 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
   yield* await checkOpened(config);
 }
 
-/** Why the engine is not to open the directory: it would make what is missing anew, and empty. */
-function findAbsentStore({ clickhouse, dataDir }: Config): Finding[] {
-  if (clickhouse.url !== undefined) return [];
+/** Why there is no store to check. The engine is not to open a directory in which something is missing: it would make it anew, empty. */
+async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding[]> {
+  if (clickhouse.url !== undefined) return findUnreachable(clickhouse.url);
   const directory = resolve(dataDir);
+  try {
+    requireAccess(directory);
+  } catch (error) {
+    return [{ finding: toMessage(error), cure: 'Run doctor as the account that owns the directory.' }];
+  }
   if (!hasStore(directory))
     return [
       {
@@ -83,6 +88,20 @@ function findAbsentStore({ clickhouse, dataDir }: Config): Finding[] {
   }));
 }
 
+async function findUnreachable(url: string): Promise<Finding[]> {
+  try {
+    await withStore((store) => store.rows('doctor.ping', 'SELECT 1 AS one'), { isPrepared: false });
+    return [];
+  } catch (error) {
+    const finding = `${new URL(url).host}: ${toMessage(error)}`;
+    return [{ finding, cure: 'Correct CLICKHOUSE_URL and its account, or start ClickHouse.' }];
+  }
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 async function checkOpened(config: Config): Promise<CheckResult[]> {
   try {
     return await withStore(
@@ -94,7 +113,7 @@ async function checkOpened(config: Config): Promise<CheckResult[]> {
       { isPrepared: false },
     );
   } catch (error) {
-    const finding = `the store cannot be opened: ${error instanceof Error ? error.message : String(error)}`;
+    const finding = `the store cannot be opened: ${toMessage(error)}`;
     return [...toResults('store', [{ finding, cure: FIX_FIRST }])];
   }
 }

@@ -30,6 +30,7 @@ import { ExportRepository } from '../request-logs/export/export.repository.js';
 import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
 import { printResult } from './output.js';
+import { StopSignal } from './stop-signal.js';
 import { Progress } from './progress.js';
 
 const BINARY_FORMATS: readonly FileFormat[] = ['arrow', 'parquet'];
@@ -75,6 +76,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     progress.update(timestamp - window.start, joiner.rows);
   };
   const bytes = readPages(source, joiner, { after: broken?.last, onPage });
+  const stop = new StopSignal();
   try {
     await pipeline(
       Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
@@ -84,9 +86,15 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
       file === undefined
         ? process.stdout
         : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : { mode: 0o600 }),
-      { end: file !== undefined },
+      { end: file !== undefined, signal: stop.signal },
     );
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+    const where = `after ${joiner.rows} rows`;
+    const canContinue = file !== undefined && !BINARY_FORMATS.includes(format);
+    throw stop.createError(canContinue ? `${where}; --resume ${file} continues it` : where);
   } finally {
+    stop.close();
     progress.stop();
   }
   if (file !== undefined) printResult({ rows: joiner.rows, file });

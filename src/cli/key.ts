@@ -130,7 +130,7 @@ export function keyCommand(program: Command): void {
     .action((identifier: string, { yes }: { yes: boolean }) =>
       runAudited('key.delete', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
-        await confirm(`Delete key ${identifier}?`, yes);
+        await confirm(() => Promise.resolve(`Delete key ${identifier}?`), yes);
         printResult(await withStore((store) => new AdminService(store).deleteKey(identifier)));
         return {};
       }),

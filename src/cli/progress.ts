@@ -1,4 +1,4 @@
-import { Presets, SingleBar } from 'cli-progress';
+import cliProgress, { Presets, SingleBar } from 'cli-progress';
 import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
@@ -26,6 +26,9 @@ export class Progress {
         stream: process.stderr,
         format: `{bar} {percentage}% | {count} ${unit} | {eta_formatted} left`,
         hideCursor: true,
+        // Without a rate yet, it is a text.
+        formatTime: (seconds, options, multiple) =>
+          typeof seconds === 'number' ? cliProgress.Format.TimeFormat(seconds, options, multiple) : '?',
       },
       Presets.shades_classic,
     );

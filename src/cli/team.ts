@@ -88,7 +88,10 @@ function addDelete(team: Command): void {
     .addHelpText('after', examples('team delete --team 3', 'team delete --team 3 --yes'))
     .action(({ team: teamId, yes }: { team: number; yes: boolean }) =>
       runAudited('team.delete', { team_id: teamId }, async () => {
-        await confirm(`Delete team ${teamId} and its keys?`, yes);
+        await confirm(async () => {
+          const { name } = await withStore((store) => new AdminService(store).requireTeam(teamId));
+          return `Delete team ${teamId} (${name}) and its keys?`;
+        }, yes);
         printResult(await withStore((store) => new AdminService(store).deleteTeam(teamId)));
         return {};
       }),

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
+import { requireAccess } from '../clickhouse/embedded/data-directory.js';
 import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
@@ -47,6 +48,7 @@ async function open(config: Config): Promise<CommandStore> {
     const store = await ClickHouse.open(config);
     return { store, coordinator: redis ?? new LocalCoordinator(), isShared: true };
   }
+  requireAccess(config.dataDir);
   const giveUpAt = performance.now() + WAIT_MS;
   for (;;) {
     const connection = await SocketConnection.connect(config.dataDir);

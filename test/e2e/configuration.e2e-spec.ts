@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -297,6 +297,12 @@ describeEmbedded('a process with a wrong configuration', () => {
     const { err } = await run('', { PORT: '3000', LOG_LEVEL: 'loud' });
     expect(err).toEqual([expect.stringMatching(/^Invalid configuration\. LOG_LEVEL: ./)]);
     rmSync(join(place, '.env'));
+    mkdirSync(join(place, '.env'));
+    expect(await run('', {})).toMatchObject({
+      code: 78,
+      err: ['Invalid configuration. .env cannot be read (EISDIR)'],
+    });
+    rmSync(join(place, '.env'), { recursive: true });
   });
 
   const SERVING = ['', 'serve --collector', 'collector'];

@@ -365,6 +365,14 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     ]);
   });
 
+  it('finds once that ClickHouse cannot be reached', async () => {
+    const CLICKHOUSE_URL = 'http://someone:secret@127.0.0.1:1';
+    expect(await run({ CLICKHOUSE_URL })).toEqual({
+      code: 2,
+      found: [found('store', /^127\.0\.0\.1:1: store not available \(ECONNREFUSED\)$/)],
+    });
+  });
+
   it('makes a finding of a check that fails', async () => {
     const closed = await ClickHouse.open(new Config({ CLICKHOUSE_URL: 'http://127.0.0.1:1' }));
     const all = await checkOpen(closed);

@@ -1,5 +1,7 @@
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   mkdirSync,
   openSync,
@@ -38,6 +40,21 @@ export function prepareDataDirectory(path: string): void {
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
     throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`);
+  }
+}
+
+/**
+ * Checks a directory that may not be there yet.
+ *
+ * @throws ConfigError if it belongs to another account, whose server would seem not to respond
+ */
+export function requireAccess(path: string): void {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EACCES')
+      throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} belongs to another account (EACCES)`);
   }
 }
 
