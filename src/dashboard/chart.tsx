@@ -307,7 +307,13 @@ export function Chart(props: {
   }, [window]);
 
   useEffect(() => {
-    if (plot.current?.data !== scaled.data) plot.current?.setData(scaled.data);
+    const at = plot.current;
+    if (!at || at.data === scaled.data) return;
+    // uPlot keeps the marks of an axis whose scale has the same ends, as the value axis always has.
+    at.batch(() => {
+      at.setData(scaled.data);
+      at.redraw(false, true);
+    });
   }, [scaled]);
 
   const move = (index: number, isSelecting: boolean) => {

@@ -124,6 +124,14 @@ export class DashboardPage {
     return this.page.evaluate<Value>(expression);
   }
 
+  /** The chart's pixels, once effects of the last change have drawn. */
+  drawing(): Promise<string> {
+    return this.evaluate(`new Promise((resolve) => {
+      const read = () => resolve(document.querySelector('.plot canvas').toDataURL());
+      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(read)));
+    })`);
+  }
+
   /** As if the user chose another tab, or came back to this one. */
   async setVisibility(state: 'hidden' | 'visible'): Promise<void> {
     await this

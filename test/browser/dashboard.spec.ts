@@ -228,9 +228,12 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.loaded();
     expect(dashboard.url.searchParams.get('consumer')).toMatch(/^\d+$/);
     const shown = await page.locator('main').innerText();
+    const drawn = await dashboard.drawing();
     await page.reload();
     await dashboard.loaded();
     expect(await page.locator('main').innerText()).toBe(shown);
+    // The axes too: marks of the scale before the click would be wrong numbers.
+    expect((await dashboard.drawing()) === drawn).toBe(true);
     await page.goBack();
     await dashboard.loaded();
     expect(dashboard.url.searchParams.get('consumer')).toBeNull();
