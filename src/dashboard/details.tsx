@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { ApiFailure, type RequestDetails, type Span, quote } from './api.js';
+import { ApiFailure, type RequestDetails, type RequestLog, type Span, quote } from './api.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { formatJson, isMasked } from './json.js';
 import { ApiRequest, CopyButton, Status, Text } from './parts.js';
@@ -22,7 +22,13 @@ const NEAR_MS = 5 * 60_000;
 const TRACE_MS = 15 * 60_000;
 
 /** One request with all that was captured of it. */
-export function Details({ uuid, close }: { uuid: string; close: () => void }) {
+export function Details(props: {
+  uuid: string;
+  /** The same request in the list, where it is there. */
+  log: RequestLog | undefined;
+  close: () => void;
+}) {
+  const { uuid, log, close } = props;
   const { api, app, state } = useSession();
   const { value, failure } = useLoad(`request ${app.id} ${uuid}`, () =>
     api.requestDetails(app.id, uuid).catch(toUnknown),
@@ -69,7 +75,7 @@ export function Details({ uuid, close }: { uuid: string; close: () => void }) {
           </p>
         )}
         {!details && !isUnknown && <span class="placeholder tall" />}
-        {details && <Summary details={details} />}
+        {details && <Summary details={details} log={log} />}
         {details && <Tabs details={details} chosen={state.tab} />}
       </div>
     </aside>
@@ -82,13 +88,16 @@ function toUnknown(error: unknown): null {
   throw error;
 }
 
-function Summary({ details }: { details: RequestDetails }) {
+function Summary({ details, log }: { details: RequestDetails; log: RequestLog | undefined }) {
   const { state } = useSession();
   const { zone } = state;
   const time = Date.parse(details.timestamp);
   const near = { ...NO_FILTERS, range: { from: time - NEAR_MS, to: time + NEAR_MS }, isTail: false };
   const { consumer_id, path, method, trace_id } = details;
   const curl = useMemo(() => toCurl(details), [details]);
+  // Unlike the list, the details have 0 for a size that is unknown.
+  const received = log ? log.request_size_bytes : details.request_size_bytes || null;
+  const sent = log ? log.response_size_bytes : details.response_size_bytes || null;
   return (
     <div class="summary">
       <p class="url">
@@ -97,8 +106,8 @@ function Summary({ details }: { details: RequestDetails }) {
       <dl class="facts">
         <Fact name="Time">{formatTime(time, 'full', zone)}</Fact>
         <Fact name="Duration">{formatMs(details.response_time_ms)}</Fact>
-        <Fact name="Received">{formatBytes(details.request_size_bytes)}</Fact>
-        <Fact name="Sent">{formatBytes(details.response_size_bytes)}</Fact>
+        <Fact name="Received">{formatBytes(received)}</Fact>
+        <Fact name="Sent">{formatBytes(sent)}</Fact>
         <Fact name="Environment">
           <Text>{details.env}</Text>
         </Fact>

@@ -387,7 +387,14 @@ export function Requests() {
           />
         </div>
       </section>
-      {state.request !== null && <Details key={state.request} uuid={state.request} close={close} />}
+      {state.request !== null && (
+        <Details
+          key={state.request}
+          uuid={state.request}
+          log={logs.find(({ request_uuid }) => request_uuid === state.request)}
+          close={close}
+        />
+      )}
     </main>
   );
 }

@@ -393,6 +393,26 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await headings('&columns=none,path')).toEqual(['Path']);
   });
 
+  it('tells a size of 0 from an unknown one, in the list and the details', async () => {
+    const shop = await Tenant.create(app);
+    const sizes = { request_size_bytes: null, response_size_bytes: null };
+    const [unknown] = await shop.write(sizes, { request_size_bytes: 0, response_size_bytes: 0 });
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&columns=received,sent', shop.key);
+    for (const size of ['0 B', '–']) {
+      const row = page.locator('.log-table tbody tr').filter({ hasText: size });
+      expect(await row.locator('td').allInnerTexts()).toEqual([size, size]);
+      await row.click();
+      await dashboard.loaded();
+      const facts = page.locator('.facts div').filter({ hasText: /^(?:Received|Sent)/ });
+      expect(await facts.locator('dd').allInnerTexts()).toEqual([size, size]);
+    }
+    // Not in the list.
+    const link = `?view=requests&status=500&request=${unknown!.request_uuid}`;
+    await dashboard.visit(link, shop.key);
+    expect(await page.locator('.facts').innerText()).not.toContain('0 B');
+  });
+
   it('says of an identifier that is no UUID that there is no such request, and nothing of the service', async () => {
     await dashboard.visit('?view=requests&request=not-a-uuid', tenant.key);
     await dashboard.page.getByText('There is no such request').waitFor();
