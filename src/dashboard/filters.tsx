@@ -275,6 +275,10 @@ export function RangePicker() {
                 setError('The start must be before the end.');
                 return;
               }
+              if (from > Date.now()) {
+                setError('This time is in the future.');
+                return;
+              }
               close();
               go({ range: { from, to } });
             }}

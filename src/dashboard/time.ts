@@ -32,7 +32,7 @@ export interface Window {
   from: number;
   /** End of the last period, which may still run. */
   to: number;
-  /** Whether it ends now, so that it changes. */
+  /** Whether it has begun and not ended, so that it changes. */
   isLive: boolean;
   interval: Interval;
   zone: Zone;
@@ -58,7 +58,7 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
   const last = startOf(Math.max(begin, end - 1), interval, zone);
   const to = add(last, 1, interval, zone);
   const count = listStarts(from, to, interval, zone).length;
-  const window = { from, to, isLive: to > now, interval, zone };
+  const window = { from, to, isLive: from <= now && to > now, interval, zone };
   return { ...window, previousFrom: findPrevious(window, count, now) };
 }
 

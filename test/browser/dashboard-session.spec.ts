@@ -283,6 +283,23 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await shown(rangeOf(from!, to!))).toEqual(['1', false]);
   });
 
+  it('says of a range in the future that it is one, and that a link to it has no requests', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('', tenant.key);
+    const year = new Date().getFullYear() + 1;
+    await page.getByRole('button', { name: /^Time range/ }).click();
+    await page.getByLabel('To', { exact: true }).fill(`${year}-02-01T00:00`);
+    await page.getByLabel('From', { exact: true }).fill(`${year}-01-31T00:00`);
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await alert(dashboard, /in the future/);
+    expect(dashboard.url.search).toBe('');
+    for (const view of ['', '&view=requests']) {
+      await dashboard.visit(`?from=${year}-01-31T00:00Z&to=${year}-02-01T00:00Z${view}`, tenant.key);
+      await page.locator('main').getByText('No requests in this time').first().waitFor();
+      expect(await page.getByRole('alert').count()).toBe(0);
+    }
+  });
+
   it('names the range that is counted and listed, not the one that was asked for', async () => {
     const { page } = dashboard;
     const midnight = Math.floor(Date.now() / 86_400_000 - 2) * 86_400_000;
