@@ -3,7 +3,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { MetricsRow } from './api.js';
 import { formatCompact, formatMs, formatNumber, formatShare } from './format.js';
-import { type Window, formatPeriod, formatTime, listStarts, timeZone } from './time.js';
+import { type Window, formatPeriod, formatTime, listStarts, timeZone, yearOf } from './time.js';
 
 /** One period of the chart; `null` where nothing is known. */
 export interface Point {
@@ -189,12 +189,17 @@ function createPlot(
           size: 26,
           gap: 6,
           grid: { show: false },
-          values: (_, splits, __, ___, step) =>
-            splits.map((seconds) => {
-              const time = formatTime(seconds * 1000, 'time', window.zone);
-              const isDay = step >= 86_400 || time === '00:00';
-              return isDay ? formatTime(seconds * 1000, 'day', window.zone) : time;
-            }),
+          values: (_, splits, __, ___, step) => {
+            let year = yearOf(window.from, window.zone);
+            return splits.map((seconds) => {
+              const at = seconds * 1000;
+              const time = formatTime(at, 'time', window.zone);
+              if (step < 86_400 && time !== '00:00') return time;
+              const isSameYear = yearOf(at, window.zone) === year;
+              year = yearOf(at, window.zone);
+              return formatTime(at, isSameYear ? 'day' : 'date', window.zone);
+            });
+          },
         },
         {
           ...axis,

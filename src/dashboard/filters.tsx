@@ -63,6 +63,11 @@ export function Filters() {
           Clear
         </button>
       )}
+      {window.remark !== null && (
+        <span class="muted" role="status">
+          {window.remark}
+        </span>
+      )}
     </section>
   );
 }

@@ -38,6 +38,8 @@ export interface Window {
   zone: Zone;
   /** Start of the same number of periods before `from`; null: not all of them are kept, so there is nothing to compare with. */
   previousFrom: number | null;
+  /** Why it is not the range that was asked for; null: it is. */
+  remark: string | null;
 }
 
 export function getWindow(range: Range, zone: Zone, now: number): Window {
@@ -45,7 +47,8 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
     const [, interval, count] = PRESETS[range.preset];
     const running = startOf(now, interval, zone);
     const from = add(running, 1 - count, interval, zone);
-    const window = { from, to: add(running, 1, interval, zone), isLive: true, interval, zone };
+    const to = add(running, 1, interval, zone);
+    const window = { from, to, isLive: true, interval, zone, remark: null };
     return { ...window, previousFrom: findPrevious(window, count, now) };
   }
   // Years without data would be periods too, more than a browser can list.
@@ -58,8 +61,16 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
   const last = startOf(Math.max(begin, end - 1), interval, zone);
   const to = add(last, 1, interval, zone);
   const count = listStarts(from, to, interval, zone).length;
-  const window = { from, to, isLive: from <= now && to > now, interval, zone };
+  const isCut = begin !== range.from || end !== range.to;
+  const remark = isCut ? explainCut(range, now) : null;
+  const window = { from, to, isLive: from <= now && to > now, interval, zone, remark };
   return { ...window, previousFrom: findPrevious(window, count, now) };
+}
+
+function explainCut(range: { from: number; to: number }, now: number): string {
+  if (range.from > now) return 'This time is in the future.';
+  if (range.to < now - COUNTS_KEPT) return 'Nothing is kept of this time: counts are kept for 13 months.';
+  return 'Only this part of the range can have requests: counts are kept for 13 months.';
 }
 
 function findPrevious(
@@ -111,35 +122,48 @@ export function toIso(time: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @param pattern `day` 22 Nov, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with the zone */
-export function formatTime(time: number, pattern: 'day' | 'time' | 'stamp' | 'full', zone: Zone): string {
+type Pattern = 'day' | 'date' | 'time' | 'stamp' | 'full';
+
+/** @param pattern `day` 22 Nov, `date` with the year, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with the zone */
+export function formatTime(time: number, pattern: Pattern, zone: Zone): string {
   const id = `${pattern} ${zone}`;
   let format = formats.get(id);
   if (!format) {
     const day = { day: 'numeric', month: 'short' } as const;
+    const date = { ...day, year: 'numeric' } as const;
     const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
     const exact = { ...day, ...clock, second: '2-digit', fractionalSecondDigits: 3 } as const;
     const full = { ...exact, timeZoneName: 'short' } as const;
     format = new Intl.DateTimeFormat('en-GB', {
       timeZone: timeZone(zone),
-      ...{ day, time: clock, stamp: exact, full }[pattern],
+      ...{ day, date, time: clock, stamp: exact, full }[pattern],
     });
     formats.set(id, format);
   }
   return format.format(time);
 }
 
+export function yearOf(time: number, zone: Zone): number {
+  const date = new Date(time);
+  return zone === 'utc' ? date.getUTCFullYear() : date.getFullYear();
+}
+
+/** The day, with the year where it is not this one. */
+function formatDay(time: number, zone: Zone): string {
+  return formatTime(time, yearOf(time, zone) === yearOf(Date.now(), zone) ? 'day' : 'date', zone);
+}
+
 /** Names a period by its start: `22 Nov`, or `22 Nov, 14:00`. */
 export function formatPeriod(start: number, { interval, zone }: Window): string {
-  const day = formatTime(start, 'day', zone);
+  const day = formatDay(start, zone);
   return interval === 'day' ? day : `${day}, ${formatTime(start, 'time', zone)}`;
 }
 
 /** Names what is counted: `22 Nov, 14:00 – 18:00`, or whole days, `20 Nov – 22 Nov`. */
 export function formatWindow({ from, to, interval, zone }: Window): string {
   const isOfDays = interval === 'day';
-  const first = formatTime(from, 'day', zone);
-  const last = formatTime(isOfDays ? to - 1 : to, 'day', zone);
+  const first = formatDay(from, zone);
+  const last = formatDay(isOfDays ? to - 1 : to, zone);
   if (isOfDays) return first === last ? first : `${first} – ${last}`;
   const end = formatTime(to, 'time', zone);
   return `${first}, ${formatTime(from, 'time', zone)} – ${first === last ? end : `${last}, ${end}`}`;

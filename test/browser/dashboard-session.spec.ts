@@ -259,6 +259,9 @@ describeWithChromium('a session of the dashboard', () => {
     await dashboard.visit('?from=0001-01-01T00:00Z&to=9999-12-31T00:00Z&chart=table', shop.key);
     expect(await dashboard.page.locator('.totals dd').last().innerText()).toBe('1.00 MB');
     expect(await dashboard.page.locator('.points tbody tr').count()).toBeLessThan(410);
+    await dashboard.page.getByText('Only this part of the range').waitFor();
+    await dashboard.visit('?from=2020-01-01T00:00Z&to=2020-02-01T00:00Z', shop.key);
+    await dashboard.page.getByText('Nothing is kept of this time').waitFor();
   });
 
   it('compares with the period before only where all of it is kept', async () => {
@@ -296,6 +299,7 @@ describeWithChromium('a session of the dashboard', () => {
     for (const view of ['', '&view=requests']) {
       await dashboard.visit(`?from=${year}-01-31T00:00Z&to=${year}-02-01T00:00Z${view}`, tenant.key);
       await page.locator('main').getByText('No requests in this time').first().waitFor();
+      await page.getByRole('status').filter({ hasText: 'in the future' }).waitFor();
       expect(await page.getByRole('alert').count()).toBe(0);
     }
   });
@@ -315,12 +319,22 @@ describeWithChromium('a session of the dashboard', () => {
       ];
     };
     expect(await label(10.5, 18.5)).toEqual([
-      expect.stringMatching(/: \d+ \w+, 10:00 – 19:00 UTC$/),
+      expect.stringMatching(/: \d+ \w+(?: \d{4})?, 10:00 – 19:00 UTC$/),
       '10:00Z',
       '19:00Z',
     ]);
     expect(await label(-252, 12)).toEqual([
-      expect.stringMatching(new RegExp(`: \\d+ \\w+ – ${new Date(midnight).getUTCDate()} \\w+ UTC$`)),
+      expect.stringMatching(
+        new RegExp(`: \\d+ \\w+(?: \\d{4})? – ${new Date(midnight).getUTCDate()} \\w+(?: \\d{4})? UTC$`),
+      ),
+      '00:00Z',
+      '00:00Z',
+    ]);
+    // Of another year it has the year.
+    const lastYear = new Date(midnight).getUTCFullYear() - 1;
+    const hours = (Date.UTC(lastYear, 11, 1) - midnight) / 3_600_000;
+    expect(await label(hours, hours + 24)).toEqual([
+      expect.stringContaining(`: 1 Dec ${lastYear}, 00:00 – 2 Dec ${lastYear}, 00:00 UTC`),
       '00:00Z',
       '00:00Z',
     ]);
