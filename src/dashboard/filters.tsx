@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
 import { Popover, Text } from './parts.js';
 import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
@@ -122,12 +122,16 @@ function FilterBox({ close }: { close: () => void }) {
   const window = useWindow(state, null);
   const names = useConsumers(toIso(window.from));
   const [error, setError] = useState('');
-  const [consumer, setConsumer] = useState('');
   const set = (patch: Partial<State>) => {
     close();
     go(patch);
   };
-  const setConsumerByName = () => {
+  const setCodes = (text: string) => {
+    const status = text.replaceAll(' ', '').toLowerCase();
+    if (STATUS.test(status)) set({ status });
+    else setError('Write codes and classes, such as 404,5xx.');
+  };
+  const setConsumer = (consumer: string) => {
     const known = [...(names?.values() ?? [])].find(({ name, identifier }) =>
       [name, identifier].includes(consumer),
     );
@@ -135,6 +139,16 @@ function FilterBox({ close }: { close: () => void }) {
     else if (/^\d{1,10}$/.test(consumer)) set({ consumer: Number(consumer) });
     else setError('No consumer of this time has that name. An ID does as well.');
   };
+  /** A text is set by Enter, and when the field or the box is left, but by Escape. */
+  const text = (setText: (text: string) => void) => ({
+    onInput: () => {
+      setError('');
+    },
+    onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
+      const value = currentTarget.value.trim();
+      if (value !== '' && currentTarget.closest(':popover-open')) setText(value);
+    },
+  });
   const options = (values: readonly (readonly [string, string])[], chosen: string | null) =>
     values.map(([value, name]) => (
       <option key={value} value={value} selected={value === chosen}>
@@ -182,40 +196,17 @@ function FilterBox({ close }: { close: () => void }) {
           )}
         </select>
       </Field>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const status = new FormData(event.currentTarget).get('status');
-          const text = typeof status === 'string' ? status.replaceAll(' ', '').toLowerCase() : '';
-          if (STATUS.test(text)) set({ status: text });
-          else setError('Write codes and classes, such as 404,5xx.');
-        }}
-      >
-        <Field label="Codes">
-          <input name="status" placeholder="404,5xx" maxLength={100} />
-        </Field>
-      </form>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          setConsumerByName();
-        }}
-      >
-        <Field label="Consumer">
-          <input
-            list="consumers"
-            value={consumer}
-            onInput={(event) => {
-              setConsumer(event.currentTarget.value);
-            }}
-          />
-        </Field>
-        <datalist id="consumers">
-          {[...(names?.values() ?? [])].slice(0, 1000).map(({ id, name }) => (
-            <option key={id} value={name.slice(0, 200)} />
-          ))}
-        </datalist>
-      </form>
+      <Field label="Codes">
+        <input placeholder="404,5xx" maxLength={100} {...text(setCodes)} />
+      </Field>
+      <Field label="Consumer">
+        <input list="consumers" {...text(setConsumer)} />
+      </Field>
+      <datalist id="consumers">
+        {[...(names?.values() ?? [])].slice(0, 1000).map(({ id, name }) => (
+          <option key={id} value={name.slice(0, 200)} />
+        ))}
+      </datalist>
       <p role="alert" class="message">
         {error}
       </p>

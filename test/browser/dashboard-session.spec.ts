@@ -401,6 +401,24 @@ describeWithChromium('a session of the dashboard', () => {
       await alert(dashboard, /Write codes and classes/);
       expect(dashboard.url.search).toBe('?range=1h');
       await page.getByLabel('Codes').fill('');
+      expect(await page.locator('.filter-box [role=alert]').innerText()).toBe('');
+    }
+    // What is typed is set when the field is left, by the mouse too, but not by Escape.
+    await page.getByLabel('Codes').pressSequentially('404');
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Codes').waitFor({ state: 'detached' });
+    expect(dashboard.url.search).toBe('?range=1h');
+    for (const [codes, leave] of [
+      ['601', () => page.keyboard.press('Tab')],
+      ['600', () => page.mouse.click(1000, 70)],
+    ] as const) {
+      await page.getByRole('button', { name: 'Add a filter' }).click();
+      await page.getByLabel('Codes').pressSequentially(codes);
+      await leave();
+      await page
+        .getByRole('listitem')
+        .filter({ hasText: `status ${codes}` })
+        .waitFor();
     }
     for (const [status, count] of [
       ['6xx', 2],
