@@ -6,8 +6,8 @@ import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from 
 import { ApiRequest, Panel, Text } from './parts.js';
 import {
   type Load,
-  hasFilters,
   listFilters,
+  sayNothing,
   useConsumers,
   useLoad,
   useSession,
@@ -136,9 +136,7 @@ export function Overview() {
               }}
             />
           )}
-          {hasNothing && (
-            <p class="nothing">No requests {hasFilters(state) ? 'match the filters ' : ''}in this time.</p>
-          )}
+          {hasNothing && <p class="nothing">{sayNothing(state)}</p>}
         </div>
       </Panel>
       <div class="columns">
@@ -317,11 +315,16 @@ function TopTable(props: {
               <td class="number">{formatMs(row.response_time_p95)}</td>
             </tr>
           ))}
-          {Array.from({ length: Math.max(0, ROWS - (rows?.length ?? 0)) }, (_, index) => (
-            <tr key={index} class="empty" aria-hidden="true">
-              <td colSpan={4}>{rows ? '' : <span class="placeholder" />}</td>
-            </tr>
-          ))}
+          {Array.from({ length: Math.max(0, ROWS - (rows?.length ?? 0)) }, (_, index) => {
+            const text = index === 0 && rows?.length === 0 ? sayNothing(state) : '';
+            return (
+              <tr key={index} class="empty" aria-hidden={text === ''}>
+                <td colSpan={4} class={text && 'nothing'}>
+                  {rows ? text : <span class="placeholder" />}
+                </td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
       <footer>

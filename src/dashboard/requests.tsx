@@ -6,9 +6,9 @@ import { formatBytes, formatMs, formatNumber } from './format.js';
 import { ApiRequest, Popover, Status, Text } from './parts.js';
 import {
   type Session,
-  hasFilters,
   linkTo,
   listFilters,
+  sayNothing,
   toFailure,
   useSession,
   useWhileVisible,
@@ -375,9 +375,7 @@ export function Requests() {
                 ))}
             </tbody>
           </table>
-          {isCurrent && logs.length === 0 && (
-            <p class="nothing">No requests {hasFilters(state) ? 'match the filters ' : ''}in this time.</p>
-          )}
+          {isCurrent && logs.length === 0 && <p class="nothing">{sayNothing(state)}</p>}
           <More
             isOn={isCurrent && next !== undefined && !list.isLoading}
             isScrolled={logs.length < SCROLL_ROWS && !list.hasFailed}

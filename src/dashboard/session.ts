@@ -186,3 +186,7 @@ export function listFilters({ env, consumer, method, path, status }: State): Fil
 export function hasFilters(state: State): boolean {
   return Object.keys(NO_FILTERS).some((name) => state[name as keyof typeof NO_FILTERS] !== null);
 }
+
+export function sayNothing(state: State): string {
+  return `No requests ${hasFilters(state) ? 'match the filters ' : ''}in this time.`;
+}
