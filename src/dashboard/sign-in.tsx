@@ -101,7 +101,7 @@ export function SignIn(props: {
         </button>
         <p id="key-note" class="muted">
           The key stays in this tab until you close it, and is sent to this service alone. An operator makes
-          one with <code>request-analytics key create</code>.
+          one with <code>npm run -s cli -- key create --team 1</code>.
         </p>
       </form>
     </main>

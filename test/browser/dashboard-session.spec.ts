@@ -56,6 +56,7 @@ describeWithChromium('a session of the dashboard', () => {
     it('is asked for, without findings of axe-core in light and dark', async () => {
       await dashboard.page.goto(dashboard.origin);
       await dashboard.page.getByLabel('API key').waitFor();
+      await dashboard.page.getByText('npm run -s cli -- key create --team 1').waitFor();
       await dashboard.inBothThemes('dashboard-key');
     });
 
