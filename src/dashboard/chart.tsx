@@ -77,7 +77,9 @@ interface Scaled {
 
 function scale(points: readonly Point[]): Scaled {
   const highest = (...values: (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0));
-  const most = niceCeiling(highest(4, ...points.flatMap(({ requests, before }) => [requests, before])));
+  const ceiling = niceCeiling(highest(4, ...points.flatMap(({ requests, before }) => [requests, before])));
+  // Even, so that the mark in the middle is no half of a request.
+  const most = 2 * Math.ceil(ceiling / 2);
   const worst = Math.min(1, niceCeiling(highest(0.01, ...points.map(({ errorRate }) => errorRate))));
   // In powers of ten, because p95 is often a hundred times p50.
   const times = points.flatMap(({ p50, p95 }) => [p50 ?? 10, p95 ?? 10]);

@@ -7,6 +7,7 @@ import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
+import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';
 import { DashboardPage, startProxy } from './dashboard-page.js';
 
@@ -432,6 +433,27 @@ describeWithChromium('a session of the dashboard', () => {
       await dashboard.loaded();
       expect(await page.locator('.log-table tbody tr').count()).toBe(count);
     }
+  });
+
+  it('marks whole requests on the axis', async () => {
+    const shop = await Tenant.create(app);
+    const timestamp = Date.now() - 60_000;
+    await shop.write(...Array.from({ length: 13 }, () => ({ timestamp })));
+    const { page } = dashboard;
+    await dashboard.visit('?range=1h', shop.key);
+    await dashboard.evaluate(`{
+      window.drawn = [];
+      const { prototype } = CanvasRenderingContext2D;
+      const { fillText } = prototype;
+      prototype.fillText = function (text, ...place) {
+        drawn.push(text);
+        return fillText.call(this, text, ...place);
+      };
+    }`);
+    // Drawn again.
+    await page.setViewportSize({ width: 1000, height: 860 });
+    await eventually(async () => (await dashboard.evaluate<number>('drawn.length')) > 0);
+    expect(await dashboard.evaluate('drawn')).toEqual(expect.arrayContaining(['0', '8', '16']));
   });
 
   it('has the usual columns where the address names none that exist', async () => {
