@@ -145,7 +145,15 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       ) : (
         <main id="main" class="loading" aria-busy="true" />
       )}
-      {problem && <Problem failure={problem} retry={retry} />}
+      {problem && (
+        <Problem
+          failure={problem}
+          retry={retry}
+          close={() => {
+            setProblem(null);
+          }}
+        />
+      )}
     </SessionContext.Provider>
   );
 }
@@ -161,7 +169,8 @@ function NoApp({ apps, api }: { apps: App[]; api: Api }) {
 }
 
 /** What went wrong, and when the page tries again. */
-function Problem({ failure, retry }: { failure: ApiFailure; retry: () => void }) {
+function Problem(props: { failure: ApiFailure; retry: () => void; close: () => void }) {
+  const { failure, retry, close } = props;
   const { status, message, retryAt } = failure;
   const texts: Record<number, string> = {
     0: message,
@@ -180,9 +189,15 @@ function Problem({ failure, retry }: { failure: ApiFailure; retry: () => void })
           Next try in <Countdown key={retryAt} until={retryAt} onEnd={retry} />
         </p>
       )}
-      <button type="button" class="small" onClick={retry}>
-        Try now
-      </button>
+      {failure.isOfScopes ? (
+        <button type="button" class="small" onClick={close}>
+          Close
+        </button>
+      ) : (
+        <button type="button" class="small" onClick={retry}>
+          Try now
+        </button>
+      )}
     </div>
   );
 }

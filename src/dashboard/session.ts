@@ -91,6 +91,12 @@ export function useTeam(api: Api): Team | undefined {
   return team;
 }
 
+/** A key whose scopes leave the names out still has the figures. */
+function withoutNames(error: unknown): null {
+  if (error instanceof ApiFailure && error.isOfScopes) return null;
+  throw error;
+}
+
 /** The consumers that made requests since a time, by ID: the first page of them; undefined while they load. */
 export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> | undefined {
   const { api, app } = useSession();
@@ -98,11 +104,12 @@ export function useConsumers(since: string | null): ReadonlyMap<number, Consumer
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
   const { value, failure } = useLoad(
     hour === null ? null : `names ${app.id} ${hour}`,
-    () => api.consumers(app.id, hour ?? ''),
+    () => api.consumers(app.id, hour ?? '').catch(withoutNames),
     `names ${app.id}`,
   );
   return useMemo(
-    () => (value || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined),
+    () =>
+      value !== undefined || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined,
     [value, failure],
   );
 }

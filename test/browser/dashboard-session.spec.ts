@@ -121,8 +121,15 @@ describeWithChromium('a session of the dashboard', () => {
       await alert(dashboard, /limited to less .* This API key does not allow listApps/);
       await signIn(dashboard, await keyFor('listApps', 'getRequestLogs'));
       await alert(dashboard, /refused the request: This API key does not allow queryMetrics/);
+      expect(await dashboard.page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
       await dashboard.page.getByRole('link', { name: 'Requests' }).click();
       await dashboard.page.locator('.log-table tbody a').first().waitFor();
+      await dashboard.page.getByRole('button', { name: 'Close' }).click();
+      expect(await dashboard.page.getByRole('alert').count()).toBe(0);
+      // Names of consumers are not all that it shows.
+      await dashboard.visit('', await keyFor('listApps', 'queryMetrics'));
+      expect(await dashboard.page.locator('.totals dd').first().innerText()).toMatch(/^2/);
+      expect(await dashboard.page.getByRole('alert').count()).toBe(0);
     });
 
     it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
