@@ -15,6 +15,7 @@ export function EmptyApp() {
     `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'`,
     `export OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=prod`,
   ].join('\n');
+  const python = 'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_SEMCONV_STABILITY_OPT_IN=http';
   const command = `npm run -s cli -- import access.log.gz --app ${app.id}`;
   return (
     <main class="empty-state" id="main">
@@ -23,19 +24,27 @@ export function EmptyApp() {
       </h1>
       <h2>Monitor a running application</h2>
       <p>
-        Install the client library (<code>npm install apitally</code>, or that of another language), give it
-        the address of your collector, and call it in your code.{' '}
+        Every OpenTelemetry SDK, in any language, sends to the collector. This creates a write token, which
+        goes in the place of TOKEN:
+      </p>
+      <Command text={token} />
+      <p>
+        Set these variables for your application.{' '}
         {port === ''
           ? 'The process that serves this page runs no collector, so write the address of yours, such as http://collector.example:3001, in the place of COLLECTOR:'
-          : `The process that serves this page runs one on port ${port}; where a proxy or a container maps it, its address is another one:`}
+          : `The process that serves this page runs a collector on port ${port}; where a proxy or a container maps it, its address is another one:`}
+      </p>
+      <Command text={telemetry} />
+      <p>Python’s SDK has two more, because by default it speaks gRPC and uses older names of metrics:</p>
+      <Command text={python} />
+      <p>The first requests arrive within a minute, and this page shows them.</p>
+      <h2>Or use an apitally client library of version 0</h2>
+      <p>
+        For JavaScript: <code>npm install apitally</code>, the address of the collector, and a call in your
+        code:
       </p>
       <Command text={library} />
       <Command text={code} />
-      <p>Its first data arrives within a minute, and this page shows it.</p>
-      <h2>Or use an OpenTelemetry SDK</h2>
-      <p>Create a token, and set these variables for your application:</p>
-      <Command text={token} />
-      <Command text={telemetry} />
       <h2>Or import what you have</h2>
       <p>An access log of nginx or Apache, or one JSON object per line:</p>
       <Command text={command} />

@@ -216,6 +216,7 @@ describeWithChromium('a session of the dashboard', () => {
         expect(text).toContain(`clientId: '${body.data[0].client_id}'`);
         expect(text).toMatch(/runs no collector.* in the place of COLLECTOR/);
         expect(text).toContain('export APITALLY_HUB_BASE_URL=COLLECTOR\n');
+        expect(text.indexOf('OTEL_EXPORTER')).toBeLessThan(text.indexOf('APITALLY'));
         expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
       }
       await dashboard.inBothThemes('dashboard-empty');
@@ -232,7 +233,7 @@ describeWithChromium('a session of the dashboard', () => {
       // As the service writes it (test/e2e/dashboard.e2e-spec.ts); the next view reads it.
       await dashboard.evaluate(`document.querySelector('meta[name=collector-port]').content = '3501'`);
       await dashboard.page.getByRole('link', { name: 'Requests' }).click();
-      await dashboard.page.getByText('runs one on port 3501').waitFor();
+      await dashboard.page.getByText('runs a collector on port 3501').waitFor();
       const text = await dashboard.page.locator('main').innerText();
       for (const name of ['APITALLY_HUB_BASE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
         expect(text).toContain(`export ${name}=http://pages.test:3501\n`);
