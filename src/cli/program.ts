@@ -25,7 +25,7 @@ import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
   '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
-  '130 or 143 an import or a restore was stopped; 141 the reader of the output is gone.';
+  '130 or 143 an import, export or restore was stopped; 141 the reader of the output is gone.';
 
 const COMMANDS = [
   migrateCommand,

@@ -268,7 +268,10 @@ describe('RequestsWriter', () => {
     for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
     for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
     const [{ record_json }] = (await rows(TRACES.logs!)) as [{ record_json: string }];
-    expect(JSON.parse(`{${record_json}`)).toMatchObject({ response_time_ms: null, response_size_bytes: null });
+    expect(JSON.parse(`{${record_json}`)).toMatchObject({
+      response_time_ms: null,
+      response_size_bytes: null,
+    });
   });
 
   it('counts all of several batches that are alike but for their UUIDs', async () => {
