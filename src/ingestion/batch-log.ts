@@ -59,6 +59,12 @@ export interface SortedMessages<M> {
   rejected: Map<M, unknown>;
 }
 
+/** A batch that could not be finished, and why. */
+export interface UnfinishedBatch {
+  id: string;
+  reason: unknown;
+}
+
 /** Result of a recovery; rejected batches by ID. */
 export interface Recovery {
   completed: number;
@@ -173,13 +179,11 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @throws StoreUnavailable if writes are paused for too long, or another batch with some of its requests is in doubt
+   * @throws StoreUnavailable if writes are paused for too long
    */
   write(batch: Batch): Promise<void> {
     return this.gate.run(async () => {
       const { id, requests = [] } = batch;
-      if (this.findUnfinished(requests).some((one) => one !== id))
-        throw new StoreUnavailable('an earlier write of the same requests may not have ended');
       this.unfinished.set(id, { requests, since: performance.now() });
       try {
         await this.append(batch);
@@ -196,25 +200,26 @@ export class BatchLog {
    * Applies those batches with some of the requests that this process could not finish. Until then the store does not have all of
    * their requests, so call it before they are looked up.
    *
-   * @throws why the engine rejects such a batch
+   * @returns by request, the batch that is still not applied: the engine rejects it, or it may still reach the log. The request must not
+   *   be written in another one
    */
-  async finish(requests: readonly string[]): Promise<void> {
-    const batch_ids = this.findUnfinished(requests);
-    if (batch_ids.length === 0) return;
-    const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
-    for (const error of (await this.applyAgain(states)).values()) throw error;
-    for (const { batch_id } of states) this.unfinished.delete(batch_id);
-  }
-
-  private findUnfinished(requests: readonly string[]): string[] {
+  async finish(requests: readonly string[]): Promise<Map<string, UnfinishedBatch>> {
+    const open = new Map<string, UnfinishedBatch>();
     // What the log does not have by then was never appended, and `recover` applies the rest.
     const endedBefore = performance.now() - IN_DOUBT_MS;
     for (const [id, { since }] of this.unfinished) if (since < endedBefore) this.unfinished.delete(id);
-    if (this.unfinished.size === 0) return [];
+    if (this.unfinished.size === 0) return open;
     const wanted = new Set(requests);
-    return [...this.unfinished].flatMap(([id, one]) =>
-      one.requests.some((key) => wanted.has(key)) ? [id] : [],
-    );
+    const overlapping = [...this.unfinished].filter(([, one]) => one.requests.some((key) => wanted.has(key)));
+    if (overlapping.length === 0) return open;
+    const batch_ids = overlapping.map(([id]) => id);
+    const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
+    const rejected = await this.applyAgain(states);
+    for (const { batch_id } of states) if (!rejected.has(batch_id)) this.unfinished.delete(batch_id);
+    for (const [id, one] of overlapping)
+      if (this.unfinished.has(id))
+        for (const key of one.requests) open.set(key, { id, reason: rejected.get(id) ?? inDoubt() });
+    return open;
   }
 
   /** Appends the batch and the marks of earlier ones. */
@@ -294,6 +299,10 @@ export class BatchLog {
 /** The text of a message's identity. */
 export function messageKey({ app_id, message_uuid }: MessageKey): string {
   return `${app_id}/${message_uuid}`;
+}
+
+function inDoubt(): StoreUnavailable {
+  return new StoreUnavailable('an earlier write of the same requests may not have ended');
 }
 
 /** Each piece has a token of its own, because views behind one table write into another. */

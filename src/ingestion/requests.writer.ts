@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
-import { BatchLog, type Recovery } from './batch-log.js';
+import { BatchLog, type Recovery, type UnfinishedBatch } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import { dateTime64 } from './names/id-generator.js';
 import { NameRegistry, type WithIds } from './names/name-registry.js';
@@ -71,11 +71,11 @@ export class RequestsWriter {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     const keys = requests.map(requestKey);
     return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
-      await this.log.finish(keys);
+      const unfinished = await this.log.finish(keys);
       const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
         this.redactor.redactRequest(record),
       );
-      return unknown.length > 0 ? this.writeUnknown(appId, unknown, inTurn) : [];
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn) : [];
     });
   }
 
@@ -112,6 +112,7 @@ export class RequestsWriter {
   private async writeUnknown(
     appId: number,
     records: readonly RequestRecord[],
+    unfinished: ReadonlyMap<string, UnfinishedBatch>,
     inTurn: RunCommit,
   ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
@@ -132,6 +133,8 @@ export class RequestsWriter {
       pieces: [...pieces],
       requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),
     };
+    // The same batch may be written again.
+    for (const { id, reason } of unfinished.values()) if (id !== batch.id) throw reason;
     await inTurn(() => this.log.write(batch));
     return resolved;
   }

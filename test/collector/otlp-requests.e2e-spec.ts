@@ -27,6 +27,42 @@ const uuidOf = ({ traceId, spanId }: { traceId?: Uint8Array; spanId?: Uint8Array
   findRequestUuid(hex(traceId!), hex(spanId!));
 
 describe('requests of SERVER spans', () => {
+  it('are rejected alone if a batch has them that the engine rejects, and are counted once when it takes it', async () => {
+    const { client, sender, api } = await start();
+    const neighbour = await start();
+    const { token } = await api.admin.createWriteToken(client.tenant.appId);
+    const span = serverSpan();
+    const line = {
+      request_uuid: uuidOf(span),
+      timestamp: new Date(Date.now() - 60_000).toISOString(),
+      method: 'GET',
+      url: 'https://api.example.com/',
+      status_code: 200,
+    };
+    const importLine = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      const init = { method: 'POST', headers, body: JSON.stringify(line) };
+      return (await fetch(`${service.collector.url}/v1/requests`, init)).status;
+    };
+    const insert = api.store.insert.bind(api.store);
+    const rejecting = jest
+      .spyOn(api.store, 'insert')
+      .mockImplementation((table, ...rest) =>
+        table === 'requests' ? Promise.reject(new Error('Memory limit exceeded')) : insert(table, ...rest),
+      );
+    expect(await importLine()).toBe(503);
+    const [own, ...others] = await Promise.all([
+      sender.send('traces', traces([span, serverSpan()])),
+      ...Array.from({ length: 5 }, () => neighbour.sender.send('traces', traces([serverSpan()]))),
+    ]);
+    expect([own.status, others.map(({ status }) => status)]).toEqual([503, others.map(() => 200)]);
+    rejecting.mockRestore();
+    await sender.deliver('traces', traces([span, serverSpan()]));
+    expect(await importLine()).toBe(200);
+    const { data } = await client.tenant.traffic();
+    expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(2);
+  });
+
   it('returns a span as a request with everything that it tells', async () => {
     const { client, sender } = await start();
     const span = serverSpan({

@@ -122,7 +122,7 @@ export class BatchCommitter {
     }
   }
 
-  /** Resolves to the messages whose earlier batch the engine rejects, with the reason: they must not block the others. */
+  /** Resolves to the messages of which an earlier batch is not applied, with the reason: they must not block the others. */
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
     const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
@@ -130,8 +130,14 @@ export class BatchCommitter {
       const requests = requestsIn(unseen).map(requestKey);
       const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
-        await this.batchLog.finish(requests);
-        await this.write(await this.builder.build(unseen));
+        const unfinished = await this.batchLog.finish(requests);
+        for (const message of unfinished.size > 0 ? unseen : [])
+          for (const request of requestsIn([message])) {
+            const earlier = unfinished.get(requestKey(request));
+            if (earlier) rejected.set(message, earlier.reason);
+          }
+        const free = unseen.filter((message) => !rejected.has(message));
+        if (free.length > 0) await this.write(await this.builder.build(free));
       });
     }
     return rejected;
