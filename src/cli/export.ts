@@ -11,7 +11,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES } from '../common/account.js';
 import { readFilter } from '../common/filters/filter.js';
 import { type BrokenFile, findBreak } from '../common/formats/broken-file.js';
-import type { FileFormat } from '../common/formats/file-format.js';
+import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { createJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
@@ -30,10 +30,8 @@ import { ExportRepository } from '../request-logs/export/export.repository.js';
 import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
 import { printResult } from './output.js';
-import { StopSignal } from './stop-signal.js';
 import { Progress } from './progress.js';
-
-const BINARY_FORMATS: readonly FileFormat[] = ['arrow', 'parquet'];
+import { StopSignal } from './stop-signal.js';
 
 export interface ExportOptions {
   app: number;
@@ -55,7 +53,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   if (since !== undefined && since >= window.end)
     throw new AdminError('--since must be before --until, or before now');
   const file = resume ?? output;
-  if (file === undefined && process.stdout.isTTY && BINARY_FORMATS.includes(format))
+  if (file === undefined && process.stdout.isTTY && isTyped(format))
     throw new AdminError(`${format} is binary: name a file with --output`);
   const wanted = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
   const broken = resume === undefined ? undefined : await openBroken(resume, format, wanted);
@@ -91,7 +89,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   } catch (error) {
     if (!stop.signal.aborted) throw error;
     const where = `after ${joiner.rows} rows`;
-    const canContinue = file !== undefined && !BINARY_FORMATS.includes(format);
+    const canContinue = file !== undefined && !isTyped(format);
     throw stop.createError(canContinue ? `${where}; --resume ${file} continues it` : where);
   } finally {
     stop.close();
@@ -107,7 +105,7 @@ async function openBroken(
   format: FileFormat,
   fields: ExportQuery['fields'],
 ): Promise<BrokenFile> {
-  if (format !== 'ndjson' && format !== 'csv')
+  if (isTyped(format))
     throw new AdminError(`A broken file of ${format} cannot be continued: export it again`);
   const file = await open(path, 'r+');
   try {

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
+import { payloadTooLarge } from '../http/request-body.js';
 import { InvalidRecordError, type StrictDecoder } from '../ingestion/formats/decoders.js';
 import { decodeEnv, decodeUuid, envDecoder } from '../ingestion/formats/request-decoders.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
@@ -13,7 +14,6 @@ import type { Message, MessageContext } from './message.js';
 import { LogFileTooLarge, parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
-import { payloadTooLarge } from '../http/request-body.js';
 
 /** The origin of a message, from its path. */
 export interface MessageOrigin {

@@ -4,6 +4,7 @@ import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
 import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
+import { readBody } from '../http/request-body.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
 import { Redactor } from '../ingestion/redaction/redactor.js';
 import { Telemetry } from '../observability/telemetry.js';
@@ -15,7 +16,6 @@ import { classifyOutcome } from './message-outcome.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
-import { readBody } from '../http/request-body.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;

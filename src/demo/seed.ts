@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
 import { AdminError, AdminService } from '../admin/admin.service.js';
+import { findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import type { Config } from '../config/config.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
-import { findTokenIdentifier } from '../auth/write-token.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED } from './endpoints.js';
 import { Loader, type Sample, getSteps, listBlocks } from './loader.js';

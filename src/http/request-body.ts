@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError } from './api-error.js';
 import { raceAbort } from '../common/async/race-abort.js';
+import { ApiError } from './api-error.js';
 import { findTruncation } from './client-error.js';
 
 export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });

@@ -2,9 +2,9 @@ import { resolve } from 'node:path';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
 import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../query-parameters.js';
-import { giveToOwner } from './owner.js';
 import { loadChdb } from './chdb.js';
 import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { giveToOwner } from './owner.js';
 import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { Config } from '../../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
 import { decodeQueryText, parseRawQuery } from '../../http/raw-query.js';
+import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.js';
 import { gunzip } from '../../ingestion/files/gunzip.js';
 import { type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
@@ -15,7 +16,6 @@ import { RequestsWriter } from '../../ingestion/requests.writer.js';
 import type { ClientApp } from '../client-apps.js';
 import { MessageIntake } from '../message-intake.js';
 import { liftReceiveLimit } from '../receive-timeout.middleware.js';
-import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.js';
 import { TokenAuthentication } from '../token-authentication.js';
 
 const KIND = 'requests';

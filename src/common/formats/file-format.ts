@@ -11,6 +11,6 @@ export type FileFormat = keyof typeof MEDIA_TYPES;
 export const FILE_FORMATS = Object.keys(MEDIA_TYPES) as FileFormat[];
 
 /** Whether the format has typed columns; in the others all values are text. */
-export function isTyped(format: FileFormat): boolean {
+export function isTyped(format: FileFormat): format is 'arrow' | 'parquet' {
   return format === 'arrow' || format === 'parquet';
 }
