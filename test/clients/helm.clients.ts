@@ -58,6 +58,7 @@ interface KubernetesObject {
 }
 
 interface PodSpec {
+  enableServiceLinks: unknown;
   securityContext: unknown;
   containers: {
     image: string;
@@ -168,7 +169,7 @@ describe('docs/helm', () => {
     const hardening = (objects: readonly KubernetesObject[]) =>
       new Set(
         containers(objects).map(({ securityContext, pod }) =>
-          JSON.stringify([securityContext, pod.securityContext]),
+          JSON.stringify([securityContext, pod.securityContext, pod.enableServiceLinks]),
         ),
       );
     expect(hardening(all)).toEqual(hardening(example));

@@ -321,7 +321,7 @@ interface Container {
 }
 interface Template {
   metadata: { labels: Record<string, string> };
-  spec: { containers: Container[] };
+  spec: { enableServiceLinks: unknown; containers: Container[] };
 }
 
 it.each(['docs/kubernetes.yaml', 'docs/helm/values.yaml'])(
@@ -379,6 +379,11 @@ describe('docs/kubernetes.yaml', () => {
         }
       }
     expect(text).not.toContain('--from-literal');
+  });
+
+  it('has no variables from the services of its namespace, which may be named collector', () => {
+    for (const { name, template } of workloads)
+      expect([name, template.spec.enableServiceLinks]).toEqual([name, false]);
   });
 
   it('makes the accounts as docker-compose.yml does', () => {

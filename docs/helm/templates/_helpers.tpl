@@ -65,6 +65,8 @@ spec:
       labels: {{- include "ra.labels" . | nindent 8 }}
     spec:
       automountServiceAccountToken: false
+      # A Service named collector would set COLLECTOR_PORT to a URL.
+      enableServiceLinks: false
       # SHUTDOWN_DELAY_MS until no new requests come, at most 9.5 s for those under way, and some to spare.
       terminationGracePeriodSeconds: {{ add 18 (div (int .root.Values.config.SHUTDOWN_DELAY_MS) 1000) }}
       topologySpreadConstraints:
