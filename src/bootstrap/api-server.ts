@@ -37,7 +37,7 @@ export async function startServer(
   const app = await createApp(AppModule, logger);
   const drain = setUp(app, config, logger, hasCollector);
   try {
-    warnOfSharedDirectory(config, logger);
+    warnOfConfiguration(config, logger);
     await app.init();
     await listen(app.getHttpServer(), 'PORT', config.port, config.host);
   } catch (error) {
@@ -60,6 +60,12 @@ export async function startServer(
       return app.close();
     },
   };
+}
+
+/** Logs what the configuration leaves open by mistake: access of others to the data, and variables without effect. */
+export function warnOfConfiguration(config: Config, logger: Logger): void {
+  warnOfSharedDirectory(config, logger);
+  for (const warning of config.warnings) logger.warn(warning);
 }
 
 /** Not awaited: the store may be slow, or not reachable yet, which the log says elsewhere. */

@@ -1,7 +1,6 @@
 import { Logger as NestLogger } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { warnOfSharedDirectory } from '../clickhouse/embedded/data-directory.js';
 import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { BatchCommitter } from '../collector/batches/batch-committer.js';
 import { CollectorModule } from '../collector/collector.module.js';
@@ -17,7 +16,7 @@ import { openCountryDatabase } from '../ingestion/client-country.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { RedisCoordinator } from '../redis/redis-coordinator.js';
-import { type RunningServer, startServer } from './api-server.js';
+import { type RunningServer, startServer, warnOfConfiguration } from './api-server.js';
 import { createApp } from './create-app.js';
 import { setUpHttp } from './http-setup.js';
 import { openServerStore } from './prepare-store.js';
@@ -95,7 +94,7 @@ export async function startCollector(logs: LogDestination = 'stdout'): Promise<R
     const logger = createServerLogger(config.logLevel, logs);
     if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
     for (const problem of problems) logger.error(problem);
-    warnOfSharedDirectory(config, logger);
+    warnOfConfiguration(config, logger);
     const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry, {
       coordinator,
     });

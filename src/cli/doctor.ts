@@ -54,7 +54,11 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
     yield* toResults('configuration', [{ finding: error.message, cure }]);
     return;
   }
-  yield* toResults('configuration', []);
+  const cure = 'Correct the name, or remove the variable.';
+  yield* toResults(
+    'configuration',
+    config.warnings.map((finding) => ({ finding, cure })),
+  );
   const absent = await findAbsentStore(config);
   yield* toResults('store', absent);
   if (absent.length > 0) {

@@ -7,6 +7,7 @@ import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
+import { printMessage } from './output.js';
 
 /** A server that starts has the data directory some seconds before its socket. */
 const WAIT_MS = 10_000;
@@ -30,6 +31,7 @@ export async function withStore<Result>(
   { isPrepared = true } = {},
 ): Promise<Result> {
   const config = new Config();
+  if (isPrepared) for (const warning of config.warnings) printMessage(`warning: ${warning}`);
   if (config.countryDatabase !== undefined) openCountryDatabase(config.countryDatabase);
   const { store, coordinator, isShared } = await open(config);
   try {

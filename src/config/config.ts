@@ -2,6 +2,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
+import { distance } from 'fastest-levenshtein';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
 import { type JsonPathStep, parseJsonPath } from '../ingestion/redaction/json-path.js';
 import type { RedactionOptions } from '../ingestion/redaction/redactor.js';
@@ -238,6 +239,21 @@ function parse(env: NodeJS.ProcessEnv) {
   return { ...values, tracing: tracing.config };
 }
 
+/** Shorter names resemble those of other programs: `APP_URL` is not `API_URL`. */
+const MIN_COMPARED_LENGTH = 8;
+const MAX_EDITS = 2;
+
+function findMisspelled(env: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
+  return Object.keys(env).flatMap((name) => {
+    if (known.includes(name) || name.length < MIN_COMPARED_LENGTH) return [];
+    const meant = known.find((one) => distance(name.toUpperCase(), one) <= MAX_EDITS);
+    return meant === undefined
+      ? []
+      : [`${name} has no effect: no variable has this name; ${meant} may be meant`];
+  });
+}
+
 function throwIfInvalid(issues: readonly string[]) {
   if (issues.length > 0)
     throw new ConfigError(`Invalid configuration. ${issues.join('; ').replaceAll(/\s+/g, ' ')}`);
@@ -249,9 +265,12 @@ function throwIfInvalid(issues: readonly string[]) {
  */
 export class Config {
   private readonly env: ReturnType<typeof parse>;
+  /** A line for each variable that has no effect, because its name is not quite one of these. */
+  readonly warnings: readonly string[];
 
   constructor(env: NodeJS.ProcessEnv = process.env) {
     this.env = parse(env);
+    this.warnings = findMisspelled(env);
   }
 
   get port() {

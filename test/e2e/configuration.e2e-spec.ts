@@ -171,6 +171,23 @@ describe('the configuration', () => {
     expect(() => new Config({ [name]: value })).not.toThrow();
   });
 
+  it.each([
+    ['REDACT_HEADER', 'REDACT_HEADERS'],
+    ['redact_headers', 'REDACT_HEADERS'],
+    ['RATE_LIMT_PER_MINUTES', 'RATE_LIMIT_PER_MINUTE'],
+    ['CLICKHOUSE_PASSWORDFILE', 'CLICKHOUSE_PASSWORD_FILE'],
+  ])('warns of %s, which has no effect where %s may be meant', (name, meant) => {
+    const warning = `${name} has no effect: no variable has this name; ${meant} may be meant`;
+    expect(new Config({ [name]: 'x', PATH: '/bin' }).warnings).toEqual([warning]);
+  });
+
+  it.each(['APP_URL', 'HOME', 'HOSTNAME', 'DATABASE_URL', 'CLICKHOUSE_DB', 'OTEL_SERVICE_NAME', ...FILES])(
+    'does not warn of %s',
+    (name) => {
+      expect(new Config({ [name]: '' }).warnings).toEqual([]);
+    },
+  );
+
   describe('secrets in files', () => {
     const place = mkdtempSync(join(tmpdir(), 'secrets-'));
     const file = join(place, 'secret');
@@ -303,6 +320,23 @@ describeEmbedded('a process with a wrong configuration', () => {
       err: ['Invalid configuration. .env cannot be read (EISDIR)'],
     });
     rmSync(join(place, '.env'), { recursive: true });
+  });
+
+  it('says in the log and for people which variable has no effect', async () => {
+    const env = { DATA_DIR: join(place, 'misspelled'), REDACT_HEADER: 'x-internal' };
+    const warning = 'REDACT_HEADER has no effect: no variable has this name; REDACT_HEADERS may be meant';
+    const { err } = await run('team create --name Acme', env);
+    expect(err.filter((line) => !line.startsWith('{'))).toEqual([`warning: ${warning}`]);
+    for (const entry of [['serve'], ['collector'], ['serve', '--collector']]) {
+      const service = await ProductProcess.start(entry, { ...env, METRICS_PORT: '' });
+      expect(await service.stop()).toBe(0);
+      expect(service.log.filter(({ level }) => level === 40)).toMatchObject([{ msg: warning }]);
+    }
+    const { code, out } = await run('doctor', env);
+    expect([code, out.map((line) => JSON.parse(line) as object)]).toEqual([
+      2,
+      expect.arrayContaining([expect.objectContaining({ check: 'configuration', finding: warning })]),
+    ]);
   });
 
   const SERVING = ['', 'serve --collector', 'collector'];
