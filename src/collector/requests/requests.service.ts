@@ -4,7 +4,7 @@ import { Config } from '../../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../http/api-error.js';
 import { decodeQueryText, parseRawQuery } from '../../http/raw-query.js';
 import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.js';
-import { gunzip } from '../../ingestion/files/gunzip.js';
+import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
 import { type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
 import { MAX_LINE_BYTES } from '../../ingestion/files/line-source.js';
@@ -143,6 +143,11 @@ export class RequestsService {
     });
     let length = 0;
     for await (const bytes of isCompressed ? unpack(chunks) : chunks) {
+      if (length === 0 && isGzip(bytes))
+        throw new ApiError(
+          400,
+          `body: is gzip${isCompressed ? ', twice' : ' without Content-Encoding: gzip'}`,
+        );
       length += bytes.length;
       if (length > this.maxBytes) throw payloadTooLarge();
       yield [...splitter.push(bytes)];

@@ -304,6 +304,16 @@ describe('access logs of common servers', () => {
     expect(rejected).toEqual({ 5: 'status_code: must be an integer from 100 to 999' });
   });
 
+  it('rejects a line of a load balancer that another follows without a line feed, and no text of a client', () => {
+    const [first = '', second = ''] = readFixture('access-logs/alb.log');
+    const beginning = first.slice(first.indexOf(' ') + 1, first.indexOf('"'));
+    const sent = first.replace(/(" ")[^"]*/, (_, quote: string) => `${quote}${beginning}`);
+    expect(sent).not.toBe(first);
+    const { records, rejected } = readLines([first + second, sent], 'alb');
+    expect(records).toHaveLength(1);
+    expect(rejected).toEqual({ 1: 'line: another request follows; each must end with a line feed' });
+  });
+
   it('reads load balancers of AWS, with -1 for a time that is not known', () => {
     const { records, rejected } = readLines(readFixture('access-logs/alb.log'));
     expect(records.map(show)).toMatchObject([

@@ -67,6 +67,26 @@ describe('parseCombinedLine', () => {
     expect(parseRecord(line({ rest }))).toMatchObject({ status_code: 200, response_size_bytes: 512 });
   });
 
+  it.each(['', ' "203.0.113.9"', ' 0.004', ' "-" rt=0.004'])(
+    'rejects a line that another follows without a line feed, after the fields%s',
+    (further) => {
+      const first = line({ rest: `200 512 ${BROWSER}${further}` });
+      for (const next of [line({ rest: `200 512 ${BROWSER}` }), line({ rest: '404 -' })])
+        expect(parseCombinedLine(first + next)).toEqual({
+          reason: 'line: another request follows; each must end with a line feed',
+        });
+    },
+  );
+
+  it.each([
+    `[${TIME}] `,
+    `[${TIME}] \\"GET / HTTP/1.1\\" 200 1`,
+    `x [${TIME}] \\x22GET / HTTP/1.1\\x22 200 1`,
+  ])('reads a line to which a client sent %s', (text) => {
+    for (const rest of [`200 512 "-" "${text}"`, `200 512 ${BROWSER} "${text}" "GET / HTTP/1.1"`])
+      expect(parseRecord(line({ rest }))).toMatchObject({ status_code: 200, url: '/a' });
+  });
+
   it.each([
     ['203.0.113.7', '203.0.113.7'],
     ['2001:db8::7', '2001:db8::7'],

@@ -18,6 +18,8 @@ import { sanitize } from './text.js';
 
 /** The time, up to the quote that opens the request. A user name may have brackets as well. */
 const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
+/** Servers escape quotes in values, so that no client can write this into a field. */
+const NEXT_REQUEST = new RegExp(String.raw`${TIME.source}[A-Z]{1,32} [^"]{1,65536} HTTP/\d(?:\.\d)?" \d{3} `);
 /** Offset of the time within a match of `TIME`, and the length of the match. */
 const [TIME_AT, TIME_LENGTH] = [2, 31];
 const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
@@ -29,6 +31,7 @@ const MAX_FURTHER = 4_096;
 /** A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik does. */
 const RESPONSE_TIME = /^(?:(?:rt|request_time)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
 const NOT_ITS_FORM = { reason: 'line: must begin with host, identity, user, [time] and "request"' };
+const NOT_THE_LAST = { reason: 'line: another request follows; each must end with a line feed' };
 const WRONG_TIME = { reason: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
 
 /** The fields before the time: client and virtual host. */
@@ -80,6 +83,7 @@ export function parseCombinedLine(line: string, options: ParseOptions = {}): Lin
   const status_code = statusCodeDecoder.decode(Number(status));
   if (status_code === undefined) return { reason: `status_code: ${statusCodeDecoder.ruleFor(status)}` };
   const fields = readFields(line, request.end + result.length);
+  if (fields === null) return NOT_THE_LAST;
   const { userAgent, referer } = fields;
   const request_headers: Header[] = [];
   if (userAgent !== null) request_headers.push(['user-agent', userAgent]);
@@ -140,7 +144,8 @@ function readClient(text: string): Client | null {
   return { host: second, user, origin: toOrigin(first) };
 }
 
-function readFields(line: string, at: number): Fields {
+/** Null if another request follows: a client such as `curl -d` sends a file without its line feeds. */
+function readFields(line: string, at: number): Fields | null {
   const referer = fieldAt(line, at);
   const userAgent = referer && fieldAt(line, referer.end);
   const end = userAgent?.end ?? referer?.end ?? at;
@@ -150,7 +155,10 @@ function readFields(line: string, at: number): Fields {
     responseTimeMs: null,
     forwardedFor: null,
   };
-  if (end < line.length) readFurtherFields(line.slice(end, end + MAX_FURTHER), fields);
+  if (end === line.length) return fields;
+  const further = line.slice(end);
+  if (NEXT_REQUEST.test(further)) return null;
+  readFurtherFields(further.slice(0, MAX_FURTHER), fields);
   return fields;
 }
 

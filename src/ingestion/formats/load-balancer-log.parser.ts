@@ -16,15 +16,18 @@ import type { LineResult, ParseOptions } from './parsed-request.js';
 import { sanitize } from './text.js';
 import { parseIngestTimestamp } from './timestamps.js';
 
-/** The fields up to the request. A Classic Load Balancer writes no type. */
-const BEGINNING = new RegExp(
+/** The fields from the time up to the request. */
+const FROM_TIME = new RegExp(
   [
-    String.raw`^(?:(?:https?|h2|grpcs|wss?) )?`,
     String.raw`(?<time>\d{4}-\d\d-\d\dT[\d:.]{5,20}Z) \S{1,256} (?<client>\S{1,64}) \S{1,64} `,
     String.raw`(?<waited>-1|\d{1,9}(?:\.\d{1,9})?) (?<served>-1|\d{1,9}(?:\.\d{1,9})?) (?<sent>-1|\d{1,9}(?:\.\d{1,9})?) `,
     String.raw`(?<status>\S{1,16}) \S{1,16} (?<received>-|\d{1,15}) (?<responded>-|\d{1,15}) (?=")`,
   ].join(''),
 );
+/** A Classic Load Balancer writes no type. */
+const BEGINNING = new RegExp(`^(?:(?:https?|h2|grpcs|wss?) )?${FROM_TIME.source}`);
+/** The balancer escapes quotes in values, so that no client can write this into a field. */
+const NEXT_REQUEST = new RegExp(`${FROM_TIME.source}"[A-Z]{1,32} `);
 /** An ID of AWS X-Ray: its time and its random part in hex, which are a trace ID without the hyphens. */
 const TRACE_ROOT = /(?:^|;)Root=1-([\da-f]{8})-([\da-f]{24})(?:;|$)/i;
 /** Fields of an Application Load Balancer after the user agent, from 0. */
@@ -42,6 +45,7 @@ const NAMES: ValueNames = {
 const NOT_ITS_FORM = {
   reason: 'line: must begin with the fields of an AWS load balancer, from its time to its "request"',
 };
+const NOT_THE_LAST = { reason: 'line: another request follows; each must end with a line feed' };
 
 /** Whether a line begins as one of an AWS load balancer. */
 export function isLoadBalancerLine(line: string): boolean {
@@ -65,6 +69,7 @@ export function parseLoadBalancerLine(line: string, options: ParseOptions = {}):
   if (!request) return NOT_ITS_FORM;
   const requestLine = readRequestLine(request.text);
   if ('reason' in requestLine) return requestLine;
+  if (NEXT_REQUEST.test(line.slice(request.end))) return NOT_THE_LAST;
   const userAgentField = line[request.end + 1] === '"' ? quotedAt(line, request.end + 1) : null;
   const further =
     userAgentField === null

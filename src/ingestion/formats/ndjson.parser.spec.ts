@@ -74,7 +74,7 @@ describe('parseNdjsonLine', () => {
     ['1', 'line: must be a JSON object'],
     ['12345678901234567890', 'line: must be a JSON object'],
     ['"a"', 'line: must be a JSON object'],
-    ['[{}]', 'line: must be a JSON object'],
+    ['[{}]', 'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it'],
     [`{"attributes":${'['.repeat(100_000)}`, 'line: nested too deeply'],
   ])('rejects the line %.30p', (line, reason) => {
     expect(parseNdjsonLine(line)).toEqual({ reason });

@@ -45,6 +45,9 @@ const countryDecoder = createTextDecoder('must be two letters', (text) =>
 );
 
 const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
+export const IN_ARRAY = {
+  reason: 'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it',
+};
 
 /**
  * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
@@ -59,7 +62,8 @@ const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
  */
 export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineResult {
   // Before parsing, because a syntax error with its stack trace is slow.
-  if (!line.trimStart().startsWith('{')) return NOT_AN_OBJECT;
+  const beginning = line.trimStart().charAt(0);
+  if (beginning !== '{') return beginning === '[' ? IN_ARRAY : NOT_AN_OBJECT;
   try {
     return readRequest(parseExact(line) as JsonObject, options);
   } catch (error) {

@@ -48,7 +48,7 @@ describe('LineParser', () => {
   it.each([
     ['ndjson', [LOG_LINE, JSON_LINE], [NO_OBJECT, TAKEN]],
     ['combined', [JSON_LINE, LOG_LINE], [NO_LOG_LINE, TAKEN]],
-    ['ndjson', ['[', '# a'], [NO_OBJECT, NO_OBJECT]],
+    ['ndjson', ['[', '# a'], [IN_ARRAY, NO_OBJECT]],
   ] as const)('reads %s if that is given, with any first line', (format, lines, expected) => {
     expect(read(lines, format)).toEqual(expected);
   });

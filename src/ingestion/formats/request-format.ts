@@ -2,7 +2,7 @@ import { parseCombinedLine } from './combined-log.parser.js';
 import { parseJsonLog, parseJsonLogLine } from './json-log.parser.js';
 import { JSON_LOG_FORMATS, type JsonLogFormat, recognizeJsonLog } from './json-logs.js';
 import { isLoadBalancerLine, parseLoadBalancerLine } from './load-balancer-log.parser.js';
-import { parseNdjsonLine } from './ndjson.parser.js';
+import { IN_ARRAY, parseNdjsonLine } from './ndjson.parser.js';
 import type { LineResult, ParseOptions } from './parsed-request.js';
 import { W3cLogParser, isW3cDirective } from './w3c-log.parser.js';
 
@@ -10,8 +10,6 @@ export const REQUEST_FORMATS = ['ndjson', 'combined', ...JSON_LOG_FORMATS, 'w3c'
 export type RequestFormat = (typeof REQUEST_FORMATS)[number];
 
 const COMMENT = /^\s*(?:#|\/\/)/;
-const IN_ARRAY =
-  'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it';
 
 /**
  * Parses the lines of one source. By default the first valid line decides the format, so that a comment or a damaged
@@ -81,7 +79,7 @@ export class LineParser {
   private explain(line: string, beginning: string, reason: string): string {
     if (COMMENT.test(line)) return 'line: is a comment';
     this.opening ??= beginning;
-    if (this.opening === '[') return IN_ARRAY;
+    if (this.opening === '[') return IN_ARRAY.reason;
     return this.opening === '{' && beginning !== '{' ? 'line: must be valid JSON' : reason;
   }
 }
