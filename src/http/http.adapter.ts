@@ -14,6 +14,8 @@ import { startZstd } from './zstd.js';
 /** Connections per port; far below the usual limit of open files. */
 const MAX_CONNECTIONS = 5_000;
 const HEADERS_WITHIN_MS = 30_000;
+/** A compressed response has eleven for its end, five of them ours: Node.js 24 would warn of a leak. */
+const MAX_RESPONSE_LISTENERS = 20;
 
 /**
  * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12 KiB when
@@ -65,6 +67,7 @@ export class HttpAdapter extends ExpressAdapter {
     );
     server.maxConnections = MAX_CONNECTIONS;
     manageIdleConnections(server);
+    server.on('request', (_request, response) => response.setMaxListeners(MAX_RESPONSE_LISTENERS));
     server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
     // An unknown `Expect` may be ignored; Node's own 417 would lack our headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -1,8 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as zlib from 'node:zlib';
 import { TestApp } from '../setup/app.js';
+import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { postFor } from '../setup/post-file.js';
+import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections } from '../setup/raw-http.js';
+import { describeEmbedded } from '../setup/store.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** Only newer versions of Node.js have it; in others the test says so by its titles. */
@@ -85,5 +88,28 @@ describe('the compression of responses', () => {
     const { body, headers } = await exported(format, 'gzip, br');
     expect(headers).not.toHaveProperty('content-encoding');
     expect(body.equals(plain.body)).toBe(true);
+  });
+});
+
+// A process with the engine in it.
+describeEmbedded('compressed responses of a process', () => {
+  const place = dataDirectory();
+
+  afterEach(() => ProductProcess.endAll());
+  afterAll(place.remove);
+
+  it('cause no warning of Node.js', async () => {
+    const { key, appId } = await prepare(place.env, 200);
+    const service = await ProductProcess.start(['serve'], place.env);
+    const path = `/v1/apps/${appId}/request-logs`;
+    for (const encoding of ['identity', ...Object.keys(DECODERS)]) {
+      const headers = { 'Api-Key': key, 'Accept-Encoding': encoding };
+      const page = await fetch(service.apiUrl + path, { headers });
+      expect(((await page.json()) as { data: unknown[] }).data).toHaveLength(100);
+      const { body } = await postFor(service.apiUrl, path, { headers, body: { format: 'csv' } });
+      expect(body.length).toBeGreaterThan(0);
+    }
+    closeConnections();
+    expect([await service.stop(), service.err]).toEqual([0, []]);
   });
 });
