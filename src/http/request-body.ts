@@ -121,7 +121,8 @@ export async function* streamBody(
       end.throwIfAborted();
       const leftMs = GRACE_MS + (received / LEAST_BYTES_PER_SECOND) * 1_000 - waitedMs;
       const startedAt = performance.now();
-      const next = await raceTimeout(raceAbort(end, chunks.next()), Math.min(GRACE_MS, leftMs));
+      const limitMs = Math.max(0, Math.min(GRACE_MS, leftMs));
+      const next = await raceTimeout(raceAbort(end, chunks.next()), limitMs);
       const ms = performance.now() - startedAt;
       waitedMs += ms;
       onWaited(ms);
