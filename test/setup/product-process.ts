@@ -68,6 +68,7 @@ export class ProductProcess {
           }, killAfterMs);
     const [code] = await product.ended;
     clearTimeout(killer);
+    product.requireNoWarning();
     return { code, out: product.out, err: product.err, ms: performance.now() - startedAt };
   }
 
@@ -164,7 +165,15 @@ export class ProductProcess {
   /** Ends it as an orchestrator does; resolves to its exit code. */
   async stop(): Promise<number | null> {
     this.signal('SIGTERM');
-    return (await this.ended)[0];
+    const [code] = await this.ended;
+    this.requireNoWarning();
+    return code;
+  }
+
+  /** @throws Error if Node.js warned of a deprecated function, of many listeners, of a negative timeout */
+  private requireNoWarning(): void {
+    const warning = this.err.find((line) => /^\(node:\d+\) \S*Warning: /.test(line));
+    if (warning !== undefined) throw new Error(warning);
   }
 
   private spawn(): void {
