@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
@@ -19,6 +19,8 @@ export async function addSchema(config: Config): Promise<void> {
   }
   const template = join(run, 'schema');
   if (!existsSync(template)) await createTemplate(template);
+  // Node.js 24 would make it readable by everyone.
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
   // Verbatim: the directory of the metadata is a link, which would lead to the original.
   cpSync(template, config.dataDir, { recursive: true, verbatimSymlinks: true });
 }
