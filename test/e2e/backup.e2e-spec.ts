@@ -22,6 +22,7 @@ import { post } from '../collector/setup/post.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
 import { type Prepared, prepare } from '../setup/data-directory.js';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
+import { copyStore } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 
 const SENDERS = 10;
@@ -66,8 +67,8 @@ describeEmbedded('backup and restore', () => {
     return data.reduce((sum, { requests }) => sum + requests, 0);
   };
   /** A store with the prepared requests in a new data directory. */
-  const copyStore = (name: string) => {
-    cpSync(at('small'), at(name), { recursive: true });
+  const copySmall = (name: string) => {
+    copyStore(at('small'), at(name));
     return at(name);
   };
 
@@ -193,7 +194,7 @@ describeEmbedded('backup and restore', () => {
   it('leaves the old store or the new one when a restore is killed, and can be run again', async () => {
     const names = async (dataDir: string) =>
       (await run(['team', 'list'], dataDir)).out.map((line) => (JSON.parse(line) as { name: string }).name);
-    const old = copyStore('old');
+    const old = copySmall('old');
     for (let n = 0; n < KILLS; n++) {
       await run(['restore', at('whole'), '--replace'], old, { killAfterMs: 400 + n * 300 });
       expect([['Acme'], ['Acme', 'Later']]).toContainEqual(await names(old));
@@ -294,7 +295,7 @@ describeEmbedded('backup and restore', () => {
     cpSync(at('whole'), backup, { recursive: true });
     harm(backup);
     const store = join(place, 'unharmed');
-    if (!existsSync(store)) copyStore('unharmed');
+    if (!existsSync(store)) copySmall('unharmed');
     const files = listFiles(store);
     expect(readError(await run(['restore', backup, '--replace'], store))).toEqual([
       1,

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { Redis } from 'ioredis';
@@ -13,6 +13,7 @@ import { ConfiguredServer } from '../setup/configured-server.js';
 import { prepare } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
+import { copyStore } from '../setup/schema.js';
 
 /** Preloaded: Node.js is too old, and its clock is an hour ahead. */
 const OLD_AND_AHEAD = `data:text/javascript,${encodeURIComponent(`
@@ -44,8 +45,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     client = new Redis(redis.url);
     await client.config('SET', 'appendonly', 'yes');
     // Before the engine opens it: merges move files.
-    for (const name of ['whole', 'flipped', 'missing', 'server'])
-      cpSync(directory, join(place, name), { recursive: true, verbatimSymlinks: true });
+    for (const name of ['whole', 'flipped', 'missing', 'server']) copyStore(directory, join(place, name));
     store = await ClickHouse.open(new Config(env));
     file = relative(directory, join(await findPath('request_logs_v1'), 'data.bin'));
   });

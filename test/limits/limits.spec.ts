@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, createWriteStream, mkdtempSync, rmSync } from 'node:fs';
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { type IncomingMessage, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { figure, table } from '../bench/report/markdown.js';
 import { Child } from '../bench/rpc.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
+import { copyStore } from '../setup/schema.js';
 import type { PageBody } from '../setup/tenant.js';
 import type { Attacker } from './attacker.js';
 import { request } from './http.js';
@@ -297,7 +298,7 @@ describe('import', () => {
   it(`of lines with two bodies of 44 KB stays below ${IMPORT_MEMORY_MIB} MiB`, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
     try {
-      cpSync(template.directory, directory, { recursive: true, verbatimSymlinks: true });
+      copyStore(template.directory, directory);
       const lines = IS_LONG ? 4_500 : 800;
       const file = join(directory, 'lines.ndjson');
       await writeLargeLines(file, lines);

@@ -1,8 +1,9 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Child } from '../bench/rpc.js';
 import { ProductProcess } from '../setup/product-process.js';
+import { copyStore } from '../setup/schema.js';
 import { Attacker } from './attacker.js';
 import type { Impact } from './neighbours.js';
 import type { NeighbourHandlers } from './neighbours.process.js';
@@ -52,7 +53,7 @@ export class TestBed {
     { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
   ): Promise<TestBed> {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
-    cpSync(source, directory, { recursive: true, verbatimSymlinks: true });
+    copyStore(source, directory);
     const service = await ProductProcess.start(
       ['serve', '--collector'],
       { DATA_DIR: directory, ...ENVIRONMENT, ...env },

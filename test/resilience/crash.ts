@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
+import { copyStore } from '../setup/schema.js';
 
 /** A data directory that commands are run on, and killed on. */
 export class CrashSite {
@@ -9,7 +10,7 @@ export class CrashSite {
 
   /** @param from the data directory that it begins as; empty when left out. */
   constructor(from?: string) {
-    if (from !== undefined) cpSync(from, this.directory, { recursive: true, verbatimSymlinks: true });
+    if (from !== undefined) copyStore(from, this.directory);
   }
 
   get env(): NodeJS.ProcessEnv {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
@@ -11,6 +11,7 @@ import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
+import { copyStore } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 
 /** A compressed block begins with its checksum, its method and two sizes. */
@@ -64,7 +65,7 @@ describeEmbedded('a store whose data is damaged', () => {
   /** A copy of the data directory after something was done to it. */
   function copyAfter(name: string, harm: (directory: string) => void): NodeJS.ProcessEnv {
     const copy = join(copies, name);
-    cpSync(whole.env.DATA_DIR!, copy, { recursive: true, verbatimSymlinks: true });
+    copyStore(whole.env.DATA_DIR!, copy);
     harm(copy);
     return { DATA_DIR: copy };
   }

@@ -19,10 +19,15 @@ export async function addSchema(config: Config): Promise<void> {
   }
   const template = join(run, 'schema');
   if (!existsSync(template)) await createTemplate(template);
+  copyStore(template, config.dataDir);
+}
+
+/** Copies the data directory of a store that no process has open. */
+export function copyStore(from: string, to: string): void {
   // Node.js 24 would make it readable by everyone.
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 });
+  mkdirSync(to, { recursive: true, mode: 0o700 });
   // Verbatim: the directory of the metadata is a link, which would lead to the original.
-  cpSync(template, config.dataDir, { recursive: true, verbatimSymlinks: true });
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
 }
 
 /** Opens a store with this version's schema. */
