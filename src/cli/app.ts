@@ -5,7 +5,7 @@ import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { count, examples, id } from './options.js';
 import { printMessage, printResult, printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin, withStore } from './with-store.js';
 
 interface LimitOptions {
   app: number;
@@ -35,7 +35,7 @@ export function appCommand(program: Command): void {
     )
     .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
       runAudited('app.create', { team_id: team }, async () => {
-        const created = await withStore((store) => new AdminService(store).createApp(team, name, framework));
+        const created = await withAdmin((admin) => admin.createApp(team, name, framework));
         printResult(created);
         return { app_id: created.id };
       }),
@@ -47,8 +47,7 @@ export function appCommand(program: Command): void {
     .addHelpText('after', examples('app list --team 1'))
     .action(({ team }: { team: number }) =>
       runAudited('app.list', { team_id: team }, async () => {
-        await printResults(await withStore((store) => new AdminService(store).listApps(team)));
-        return {};
+        await printResults(await withAdmin((admin) => admin.listApps(team)));
       }),
     );
   for (const [name, disabled, description] of [
@@ -62,8 +61,7 @@ export function appCommand(program: Command): void {
       .addHelpText('after', examples(`app ${name} --app 1`))
       .action(({ app: appId }: { app: number }) =>
         runAudited(`app.${name}`, { app_id: appId }, async () => {
-          printResult(await withStore((store) => new AdminService(store).setDisabled(appId, disabled)));
-          return {};
+          printResult(await withAdmin((admin) => admin.setDisabled(appId, disabled)));
         }),
       );
   app
@@ -73,8 +71,7 @@ export function appCommand(program: Command): void {
     .addHelpText('after', examples('app rotate-client-id --app 1'))
     .action(({ app: appId }: { app: number }) =>
       runAudited('app.rotate-client-id', { app_id: appId }, async () => {
-        printResult(await withStore((store) => new AdminService(store).rotateClientId(appId)));
-        return {};
+        printResult(await withAdmin((admin) => admin.rotateClientId(appId)));
       }),
     );
   app
@@ -89,8 +86,7 @@ export function appCommand(program: Command): void {
     .action(({ app: appId, consumerGroups: consumer_groups, ...limits }: LimitOptions) =>
       runAudited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
         const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
-        printResult(await withStore((store) => new AdminService(store).setNameLimits(appId, changes)));
-        return {};
+        printResult(await withAdmin((admin) => admin.setNameLimits(appId, changes)));
       }),
     );
   app
@@ -101,8 +97,7 @@ export function appCommand(program: Command): void {
     .addHelpText('after', examples("app rename --app 1 --name 'Shop API'"))
     .action(({ app: appId, name }: { app: number; name: string }) =>
       runAudited('app.rename', { app_id: appId }, async () => {
-        printResult(await withStore((store) => new AdminService(store).renameApp(appId, name)));
-        return {};
+        printResult(await withAdmin((admin) => admin.renameApp(appId, name)));
       }),
     );
   app
@@ -114,7 +109,7 @@ export function appCommand(program: Command): void {
     .action(({ app: appId, yes }: { app: number; yes: boolean }) =>
       runAudited('app.delete', { app_id: appId }, async () => {
         await confirm(async () => {
-          const { name, team_id } = await withStore((store) => new AdminService(store).requireApp(appId));
+          const { name, team_id } = await withAdmin((admin) => admin.requireApp(appId));
           return `Delete app ${appId} (${name}) of team ${team_id} and all its data?`;
         }, yes);
         const deleted = await withStore((store, { coordinator, isShared }) => {
@@ -122,7 +117,6 @@ export function appCommand(program: Command): void {
           return new AdminService(store).deleteApp(appId, new BatchLog(store, coordinator), isShared);
         });
         printResult(deleted);
-        return {};
       }),
     );
 }

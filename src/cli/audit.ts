@@ -17,15 +17,15 @@ export type AuditTarget = Readonly<Record<string, string | number | boolean | nu
  *
  * The actor is the account of the operating system: access to the store allows every command, so there are no other accounts.
  *
- * @param work returns members of the target that became known, for example a new ID
+ * @param work may return members of the target that became known, for example a new ID
  */
 export async function runAudited(
   action: string,
   target: AuditTarget,
-  work: () => Promise<AuditTarget>,
+  work: () => Promise<AuditTarget | undefined>,
 ): Promise<void> {
   const startedAt = performance.now();
-  const write = (outcome: 'ok' | 'refused' | 'failed', more: AuditTarget) => {
+  const write = (outcome: 'ok' | 'refused' | 'failed', more: AuditTarget = {}) => {
     const duration_ms = Math.round((performance.now() - startedAt) * 10) / 10;
     const fields = { audit: action, ...actor(), ...target, ...more, outcome, duration_ms };
     createCommandLogger(openAuditLog())[outcome === 'ok' ? 'info' : 'warn'](fields, 'audit');

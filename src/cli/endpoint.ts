@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
 import { runAudited } from './audit.js';
 import { count, examples, id } from './options.js';
 import { printResult } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 interface EndpointOptions {
   app: number;
@@ -31,9 +30,7 @@ export function endpointCommand(program: Command): void {
       .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
       .action(({ app, method, path }: EndpointOptions) =>
         runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
-          const marked = await withStore((store) =>
-            new AdminService(store).setExcluded(app, method, path, excluded),
-          );
+          const marked = await withAdmin((admin) => admin.setExcluded(app, method, path, excluded));
           printResult(marked);
           return { endpoint_id: marked.id };
         }),
@@ -55,9 +52,7 @@ export function endpointCommand(program: Command): void {
     )
     .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
       runAudited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
-        const marked = await withStore((store) =>
-          new AdminService(store).setExpectedError(app, method, path, status, !remove),
-        );
+        const marked = await withAdmin((admin) => admin.setExpectedError(app, method, path, status, !remove));
         printResult(marked);
         return { endpoint_id: marked.id };
       }),

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
 import { runAudited } from './audit.js';
 import { examples, id } from './options.js';
 import { printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 export function envCommand(program: Command): void {
   program
@@ -16,8 +15,7 @@ export function envCommand(program: Command): void {
     .addHelpText('after', examples('env list --app 1'))
     .action(({ app }: { app: number }) =>
       runAudited('env.list', { app_id: app }, async () => {
-        await printResults(await withStore((store) => new AdminService(store).listEnvironments(app)));
-        return {};
+        await printResults(await withAdmin((admin) => admin.listEnvironments(app)));
       }),
     );
 }

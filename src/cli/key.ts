@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Command, InvalidArgumentError } from 'commander';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError, type AdminService } from '../admin/admin.service.js';
 import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../common/account.js';
 import { type AuditTarget, keyIdentifier, runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { consumerIdentifier, examples, futureTime, id, ids } from './options.js';
 import { printMessage, printResult, printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 export function keyCommand(program: Command): void {
   const key = program
@@ -43,8 +43,7 @@ export function keyCommand(program: Command): void {
       const target = { team_id: team, expires: ends, ...describeScopes(options) };
       return runAudited('key.create', target, async () => {
         const scopes = readScopes(options);
-        const created = await withStore(async (store) => {
-          const admin = new AdminService(store);
+        const created = await withAdmin(async (admin) => {
           await warnOfUnknownConsumer(admin, scopes);
           return admin.createKey(team, {
             name,
@@ -75,13 +74,11 @@ export function keyCommand(program: Command): void {
         if (all === hasScopes(scopes))
           throw new AdminError('Name the new scopes, or --all without others to remove them');
         printResult(
-          await withStore(async (store) => {
-            const admin = new AdminService(store);
+          await withAdmin(async (admin) => {
             await warnOfUnknownConsumer(admin, scopes);
             return admin.setKeyScopes(identifier, scopes);
           }),
         );
-        return {};
       });
     },
   );
@@ -92,8 +89,7 @@ export function keyCommand(program: Command): void {
     .addHelpText('after', examples('key list --team 1'))
     .action(({ team }: { team: number }) =>
       runAudited('key.list', { team_id: team }, async () => {
-        await printResults(await withStore((store) => new AdminService(store).listKeys(team)));
-        return {};
+        await printResults(await withAdmin((admin) => admin.listKeys(team)));
       }),
     );
   key
@@ -104,8 +100,7 @@ export function keyCommand(program: Command): void {
     .action((identifier: string) =>
       runAudited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
-        printResult(await withStore((store) => new AdminService(store).revokeKey(identifier)));
-        return {};
+        printResult(await withAdmin((admin) => admin.revokeKey(identifier)));
       }),
     );
   key
@@ -117,8 +112,7 @@ export function keyCommand(program: Command): void {
     .action((identifier: string, { name }: { name: string }) =>
       runAudited('key.rename', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
-        printResult(await withStore((store) => new AdminService(store).renameKey(identifier, name)));
-        return {};
+        printResult(await withAdmin((admin) => admin.renameKey(identifier, name)));
       }),
     );
   key
@@ -131,8 +125,7 @@ export function keyCommand(program: Command): void {
       runAudited('key.delete', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
         await confirm(() => Promise.resolve(`Delete key ${identifier}?`), yes);
-        printResult(await withStore((store) => new AdminService(store).deleteKey(identifier)));
-        return {};
+        printResult(await withAdmin((admin) => admin.deleteKey(identifier)));
       }),
     );
 }

@@ -1,9 +1,8 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
 import { runAudited } from './audit.js';
 import { examples } from './options.js';
 import { printSections } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 export function statusCommand(program: Command): void {
   program
@@ -12,8 +11,7 @@ export function statusCommand(program: Command): void {
     .addHelpText('after', examples('status', 'status --json | jq .tables'))
     .action(() =>
       runAudited('status', {}, async () => {
-        printSections(await withStore((store) => new AdminService(store).readStatus()));
-        return {};
+        printSections(await withAdmin((admin) => admin.readStatus()));
       }),
     );
 }

@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
 import type { Plan } from '../common/account.js';
 import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 export function teamCommand(program: Command): void {
   const team = program
@@ -28,7 +27,7 @@ function addCreate(team: Command): void {
     .addHelpText('after', examples('team create --name Acme', 'team create --name Trial --plan free'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
       runAudited('team.create', { plan }, async () => {
-        const created = await withStore((store) => new AdminService(store).createTeam(name, plan));
+        const created = await withAdmin((admin) => admin.createTeam(name, plan));
         printResult(created);
         return { team_id: created.id };
       }),
@@ -42,8 +41,7 @@ function addList(team: Command): void {
     .addHelpText('after', examples('team list', 'team list --json | jq .name'))
     .action(() =>
       runAudited('team.list', {}, async () => {
-        await printResults(await withStore((store) => new AdminService(store).listTeams()));
-        return {};
+        await printResults(await withAdmin((admin) => admin.listTeams()));
       }),
     );
 }
@@ -58,8 +56,7 @@ function addSetPlan(team: Command): void {
     .addHelpText('after', examples('team set-plan --team 1 --plan free'))
     .action(({ team: teamId, plan }: { team: number; plan: Plan }) =>
       runAudited('team.set-plan', { team_id: teamId, plan }, async () => {
-        printResult(await withStore((store) => new AdminService(store).setPlan(teamId, plan)));
-        return {};
+        printResult(await withAdmin((admin) => admin.setPlan(teamId, plan)));
       }),
     );
 }
@@ -73,8 +70,7 @@ function addRename(team: Command): void {
     .addHelpText('after', examples('team rename --team 1 --name Acme'))
     .action(({ team: teamId, name }: { team: number; name: string }) =>
       runAudited('team.rename', { team_id: teamId }, async () => {
-        printResult(await withStore((store) => new AdminService(store).renameTeam(teamId, name)));
-        return {};
+        printResult(await withAdmin((admin) => admin.renameTeam(teamId, name)));
       }),
     );
 }
@@ -89,11 +85,10 @@ function addDelete(team: Command): void {
     .action(({ team: teamId, yes }: { team: number; yes: boolean }) =>
       runAudited('team.delete', { team_id: teamId }, async () => {
         await confirm(async () => {
-          const { name } = await withStore((store) => new AdminService(store).requireTeam(teamId));
+          const { name } = await withAdmin((admin) => admin.requireTeam(teamId));
           return `Delete team ${teamId} (${name}) and its keys?`;
         }, yes);
-        printResult(await withStore((store) => new AdminService(store).deleteTeam(teamId)));
-        return {};
+        printResult(await withAdmin((admin) => admin.deleteTeam(teamId)));
       }),
     );
 }

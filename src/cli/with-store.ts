@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { AdminService } from '../admin/admin.service.js';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
@@ -41,6 +42,11 @@ export async function withStore<Result>(
     coordinator.close();
     await store.close();
   }
+}
+
+/** Runs a command that needs nothing of the store but its administration. */
+export function withAdmin<Result>(command: (admin: AdminService) => Promise<Result>): Promise<Result> {
+  return withStore((store) => command(new AdminService(store)));
 }
 
 async function open(config: Config): Promise<CommandStore> {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.service.js';
 import { describeTokenIdentifier } from '../auth/write-token.js';
 import { runAudited } from './audit.js';
 import { examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { withAdmin } from './with-store.js';
 
 export function writeTokenCommand(program: Command): void {
   const token = program
@@ -19,7 +19,7 @@ export function writeTokenCommand(program: Command): void {
     .addHelpText('after', examples('write-token create --app 1 --name web'))
     .action(({ app, name }: { app: number; name: string }) =>
       runAudited('write-token.create', { app_id: app }, async () => {
-        const created = await withStore((store) => new AdminService(store).createWriteToken(app, { name }));
+        const created = await withAdmin((admin) => admin.createWriteToken(app, { name }));
         printResult(created);
         return { token: created.identifier };
       }),
@@ -31,8 +31,7 @@ export function writeTokenCommand(program: Command): void {
     .addHelpText('after', examples('write-token list --app 1'))
     .action(({ app }: { app: number }) =>
       runAudited('write-token.list', { app_id: app }, async () => {
-        await printResults(await withStore((store) => new AdminService(store).listWriteTokens(app)));
-        return {};
+        await printResults(await withAdmin((admin) => admin.listWriteTokens(app)));
       }),
     );
   token
@@ -49,8 +48,7 @@ export function writeTokenCommand(program: Command): void {
           // The message does not repeat it, because it may be a whole token.
           if (describeTokenIdentifier(identifier) !== identifier)
             throw new AdminError("An identifier is a token's first 8 letters or digits after apt_");
-          printResult(await withStore((store) => new AdminService(store).revokeWriteToken(app, identifier)));
-          return {};
+          printResult(await withAdmin((admin) => admin.revokeWriteToken(app, identifier)));
         },
       ),
     );
