@@ -1,18 +1,40 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type Command, InvalidArgumentError } from 'commander';
-import { AdminError, type AdminService } from '../admin/admin.service.js';
-import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../common/account.js';
-import { type AuditTarget, keyIdentifier, runAudited } from './audit.js';
+import type { Command } from 'commander';
+import { AdminError } from '../admin/admin.service.js';
+import { keyIdentifier, runAudited } from './audit.js';
 import { confirm } from './confirm.js';
-import { consumerIdentifier, examples, futureTime, id, ids } from './options.js';
-import { printMessage, printResult, printResults } from './output.js';
+import {
+  type ScopeOptions,
+  addScopeOptions,
+  describeScopes,
+  hasScopes,
+  readScopes,
+  warnOfUnknownConsumer,
+} from './key-scopes.js';
+import { examples, futureTime, id } from './options.js';
+import { printResult, printResults } from './output.js';
 import { withAdmin } from './with-store.js';
+
+interface CreateOptions extends ScopeOptions {
+  team: number;
+  name: string;
+  /** Milliseconds since the epoch. */
+  expires?: number;
+}
 
 export function keyCommand(program: Command): void {
   const key = program
     .command('key')
     .description('API keys')
     .addHelpText('after', examples('key create --team 1 --name reporting', 'key list --team 1'));
+  addCreate(key);
+  addSetScopes(key);
+  addList(key);
+  addRevoke(key);
+  addRename(key);
+  addDelete(key);
+}
+
+function addCreate(key: Command): void {
   const create = key
     .command('create')
     .description('create a key; this is the only time it is shown')
@@ -32,30 +54,26 @@ export function keyCommand(program: Command): void {
         'key create --team 1 --apps 1 --consumer acme --no-bodies --requests-per-minute 20',
       ),
     );
-  addScopeOptions(create).action(
-    ({
-      team,
-      name,
-      expires,
-      ...options
-    }: ScopeOptions & { team: number; name: string; expires?: number }) => {
-      const ends = expires === undefined ? null : new Date(expires).toISOString();
-      const target = { team_id: team, expires: ends, ...describeScopes(options) };
-      return runAudited('key.create', target, async () => {
-        const scopes = readScopes(options);
-        const created = await withAdmin(async (admin) => {
-          await warnOfUnknownConsumer(admin, scopes);
-          return admin.createKey(team, {
-            name,
-            scopes,
-            ...(expires !== undefined && { expiresAt: expires }),
-          });
+  addScopeOptions(create).action(({ team, name, expires, ...options }: CreateOptions) => {
+    const ends = expires === undefined ? null : new Date(expires).toISOString();
+    const target = { team_id: team, expires: ends, ...describeScopes(options) };
+    return runAudited('key.create', target, async () => {
+      const scopes = readScopes(options);
+      const created = await withAdmin(async (admin) => {
+        await warnOfUnknownConsumer(admin, scopes);
+        return admin.createKey(team, {
+          name,
+          scopes,
+          ...(expires !== undefined && { expiresAt: expires }),
         });
-        printResult(created);
-        return { key: created.identifier };
       });
-    },
-  );
+      printResult(created);
+      return { key: created.identifier };
+    });
+  });
+}
+
+function addSetScopes(key: Command): void {
   const setScopes = key
     .command('set-scopes')
     .description('replace the scopes of a key; servers apply the new ones within 10 seconds')
@@ -82,6 +100,9 @@ export function keyCommand(program: Command): void {
       });
     },
   );
+}
+
+function addList(key: Command): void {
   key
     .command('list')
     .description("list a team's keys, a line each")
@@ -92,6 +113,9 @@ export function keyCommand(program: Command): void {
         await printResults(await withAdmin((admin) => admin.listKeys(team)));
       }),
     );
+}
+
+function addRevoke(key: Command): void {
   key
     .command('revoke')
     .description('revoke a key; servers reject it within 10 seconds')
@@ -103,6 +127,9 @@ export function keyCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.revokeKey(identifier)));
       }),
     );
+}
+
+function addRename(key: Command): void {
   key
     .command('rename')
     .description('rename a key')
@@ -115,6 +142,9 @@ export function keyCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.renameKey(identifier, name)));
       }),
     );
+}
+
+function addDelete(key: Command): void {
   key
     .command('delete')
     .description('delete a key, also from the list; servers reject it within 10 seconds')
@@ -128,83 +158,6 @@ export function keyCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.deleteKey(identifier)));
       }),
     );
-}
-
-interface ScopeOptions {
-  apps?: number[];
-  operations?: OperationId[];
-  bodies: boolean;
-  consumer?: string;
-  requestsPerMinute?: number;
-}
-
-function addScopeOptions(command: Command): Command {
-  return command
-    .option('--apps <ids>', 'only these apps, separated by commas', ids)
-    .option(
-      '--operations <ids>',
-      `only these operations, separated by commas: ${OPERATIONS.join(', ')}`,
-      operations,
-    )
-    .option('--no-bodies', 'without headers and bodies of requests')
-    .option('--consumer <identifier>', 'only the data of this consumer; needs --apps', consumerIdentifier)
-    .option('--requests-per-minute <n>', 'its rate limit; RATE_LIMIT_PER_MINUTE when not given', id);
-}
-
-function operations(value: string): OperationId[] {
-  const names = [...new Set(value.split(',').map((item) => item.trim()))];
-  const unknown = names.filter((name) => !isOperation(name));
-  if (unknown.length > 0)
-    throw new InvalidArgumentError(
-      `There is no operation ${unknown.join(', ')}. There are ${OPERATIONS.join(', ')}.`,
-    );
-  return names.filter(isOperation);
-}
-
-function isOperation(name: string): name is OperationId {
-  return (OPERATIONS as readonly string[]).includes(name);
-}
-
-/** @throws AdminError for a consumer without apps: another app may know another consumer by the same identifier */
-function readScopes({ apps, operations, bodies, consumer, requestsPerMinute }: ScopeOptions): KeyScopes {
-  if (consumer !== undefined && apps === undefined)
-    throw new AdminError('--consumer needs --apps: the apps in which the identifier is that consumer');
-  return {
-    appIds: apps ?? [],
-    operations: operations ?? [],
-    hasBodies: bodies,
-    consumer: consumer ?? null,
-    requestsPerMinute: requestsPerMinute ?? null,
-  };
-}
-
-function hasScopes(scopes: KeyScopes): boolean {
-  return !isDeepStrictEqual(scopes, ALL_SCOPES);
-}
-
-/** The scopes for an audit line, which does not name the consumer. */
-function describeScopes({
-  apps,
-  operations,
-  bodies,
-  consumer,
-  requestsPerMinute,
-}: ScopeOptions): AuditTarget {
-  return {
-    apps: apps?.join(),
-    operations: operations?.join(),
-    bodies,
-    one_consumer: consumer !== undefined,
-    requests_per_minute: requestsPerMinute,
-  };
-}
-
-/** A new customer has made no request yet, so this is no error; it may be a mistake all the same. */
-async function warnOfUnknownConsumer(admin: AdminService, { appIds, consumer }: KeyScopes): Promise<void> {
-  if (consumer === null) return;
-  const unknown = await admin.listAppsWithoutConsumer(appIds, consumer);
-  if (unknown.length > 0)
-    printMessage(`No request of this consumer is known yet in app ${unknown.join(', ')}.`);
 }
 
 /** @throws AdminError that does not repeat the argument, which could be a whole key */
