@@ -20,6 +20,17 @@ export function appCommand(program: Command): void {
     .command('app')
     .description('monitored apps')
     .addHelpText('after', examples('app create --team 1 --name Shop', 'app list --team 1'));
+  addCreate(app);
+  addList(app);
+  addSetDisabled(app, 'disable', 'reject new data for an app in the collector; stored data stays readable');
+  addSetDisabled(app, 'enable', 'accept data for an app in the collector again');
+  addRotateClientId(app);
+  addSetLimits(app);
+  addRename(app);
+  addDelete(app);
+}
+
+function addCreate(app: Command): void {
   app
     .command('create')
     .description('create an app of a team')
@@ -40,6 +51,9 @@ export function appCommand(program: Command): void {
         return { app_id: created.id };
       }),
     );
+}
+
+function addList(app: Command): void {
   app
     .command('list')
     .description("list a team's apps, a line each")
@@ -50,20 +64,22 @@ export function appCommand(program: Command): void {
         await printResults(await withAdmin((admin) => admin.listApps(team)));
       }),
     );
-  for (const [name, disabled, description] of [
-    ['disable', true, 'reject new data for an app in the collector; stored data stays readable'],
-    ['enable', false, 'accept data for an app in the collector again'],
-  ] as const)
-    app
-      .command(name)
-      .description(`${description} (within 10 seconds)`)
-      .requiredOption('--app <id>', 'app ID', id)
-      .addHelpText('after', examples(`app ${name} --app 1`))
-      .action(({ app: appId }: { app: number }) =>
-        runAudited(`app.${name}`, { app_id: appId }, async () => {
-          printResult(await withAdmin((admin) => admin.setDisabled(appId, disabled)));
-        }),
-      );
+}
+
+function addSetDisabled(app: Command, name: 'disable' | 'enable', description: string): void {
+  app
+    .command(name)
+    .description(`${description} (within 10 seconds)`)
+    .requiredOption('--app <id>', 'app ID', id)
+    .addHelpText('after', examples(`app ${name} --app 1`))
+    .action(({ app: appId }: { app: number }) =>
+      runAudited(`app.${name}`, { app_id: appId }, async () => {
+        printResult(await withAdmin((admin) => admin.setDisabled(appId, name === 'disable')));
+      }),
+    );
+}
+
+function addRotateClientId(app: Command): void {
   app
     .command('rotate-client-id')
     .description('give an app a new client ID; data under the old one is rejected within 10 seconds')
@@ -74,6 +90,9 @@ export function appCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.rotateClientId(appId)));
       }),
     );
+}
+
+function addSetLimits(app: Command): void {
   app
     .command('set-limits')
     .description('set the limits of names of an app; 0 means the configured limit')
@@ -89,6 +108,9 @@ export function appCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.setNameLimits(appId, changes)));
       }),
     );
+}
+
+function addRename(app: Command): void {
   app
     .command('rename')
     .description('rename an app')
@@ -100,6 +122,9 @@ export function appCommand(program: Command): void {
         printResult(await withAdmin((admin) => admin.renameApp(appId, name)));
       }),
     );
+}
+
+function addDelete(app: Command): void {
   app
     .command('delete')
     .description('delete an app and all its data; stop imports into it before')

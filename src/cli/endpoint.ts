@@ -20,27 +20,29 @@ export function endpointCommand(program: Command): void {
     .command('endpoint')
     .description('exclude endpoints, mark expected errors')
     .addHelpText('after', examples('endpoint exclude --app 1 --method GET --path /internal/status'));
-  const mark = (name: string, description: string, excluded: boolean) =>
+  addExpectError(endpoint);
+  addSetExcluded(endpoint, 'exclude', 'exclude an endpoint from logs, details and traffic, past and future');
+  addSetExcluded(endpoint, 'include', 'take an endpoint back in');
+}
+
+function addSetExcluded(endpoint: Command, name: 'exclude' | 'include', description: string): void {
+  addEndpointOptions(endpoint.command(name).description(description))
+    .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
+    .action(({ app, method, path }: EndpointOptions) =>
+      runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
+        const marked = await withAdmin((admin) => admin.setExcluded(app, method, path, name === 'exclude'));
+        printResult(marked);
+        return { endpoint_id: marked.id };
+      }),
+    );
+}
+
+function addExpectError(endpoint: Command): void {
+  addEndpointOptions(
     endpoint
-      .command(name)
-      .description(description)
-      .requiredOption('--app <id>', 'app ID', id)
-      .requiredOption('--method <method>', 'HTTP method')
-      .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
-      .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
-      .action(({ app, method, path }: EndpointOptions) =>
-        runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
-          const marked = await withAdmin((admin) => admin.setExcluded(app, method, path, excluded));
-          printResult(marked);
-          return { endpoint_id: marked.id };
-        }),
-      );
-  endpoint
-    .command('expect-error')
-    .description('count a status of an endpoint as a success in metrics, past and future')
-    .requiredOption('--app <id>', 'app ID', id)
-    .requiredOption('--method <method>', 'HTTP method')
-    .requiredOption('--path <path>', 'path pattern, as in List Endpoints')
+      .command('expect-error')
+      .description('count a status of an endpoint as a success in metrics, past and future'),
+  )
     .requiredOption('--status <code>', 'status code from 400 to 599', count)
     .option('--remove', 'count it as an error again', false)
     .addHelpText(
@@ -57,6 +59,11 @@ export function endpointCommand(program: Command): void {
         return { endpoint_id: marked.id };
       }),
     );
-  mark('exclude', 'exclude an endpoint from logs, details and traffic, past and future', true);
-  mark('include', 'take an endpoint back in', false);
+}
+
+function addEndpointOptions(command: Command): Command {
+  return command
+    .requiredOption('--app <id>', 'app ID', id)
+    .requiredOption('--method <method>', 'HTTP method')
+    .requiredOption('--path <path>', 'path pattern, as in List Endpoints');
 }

@@ -11,6 +11,12 @@ export function writeTokenCommand(program: Command): void {
     .command('write-token')
     .description('tokens of OpenTelemetry SDKs')
     .addHelpText('after', examples('write-token create --app 1 --name web', 'write-token list --app 1'));
+  addCreate(token);
+  addList(token);
+  addRevoke(token);
+}
+
+function addCreate(token: Command): void {
   token
     .command('create')
     .description('create a write token, which is shown only once')
@@ -24,6 +30,9 @@ export function writeTokenCommand(program: Command): void {
         return { token: created.identifier };
       }),
     );
+}
+
+function addList(token: Command): void {
   token
     .command('list')
     .description("list an app's write tokens, a line each")
@@ -34,6 +43,9 @@ export function writeTokenCommand(program: Command): void {
         await printResults(await withAdmin((admin) => admin.listWriteTokens(app)));
       }),
     );
+}
+
+function addRevoke(token: Command): void {
   token
     .command('revoke')
     .description('revoke a write token; collectors reject it within 10 seconds')
