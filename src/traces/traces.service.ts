@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
+import { clamp } from '../common/clamp.js';
 import type { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
@@ -85,8 +86,4 @@ export class TracesService {
       maxQueryMs: MAX_QUERY_MS,
     });
   }
-}
-
-function clamp(ms: number, from: number, to: number): number {
-  return Math.min(Math.max(ms, from), to);
 }

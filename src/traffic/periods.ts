@@ -1,3 +1,4 @@
+import { clamp } from '../common/clamp.js';
 import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
 
 /** Grouping of records by a unit of the zone's calendar. */
@@ -122,8 +123,4 @@ function periodStarts(spans: readonly OffsetSpan[], unit: CalendarUnit): number[
     }
   }
   return starts;
-}
-
-function clamp(value: number, low: number, high: number): number {
-  return Math.min(Math.max(value, low), high);
 }

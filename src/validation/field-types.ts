@@ -1,4 +1,5 @@
 import { EXAMPLES } from '../common/examples.js';
+import { clamp } from '../common/clamp.js';
 import { type Timestamp, parseTimestamp } from '../common/time/timestamp.js';
 import {
   type FieldDecorator,
@@ -198,7 +199,7 @@ function oneOf<Word extends string>(words: readonly Word[]): (text: string) => W
 export function jsonInteger(value: unknown): number | ConstraintViolation {
   if (typeof value !== 'number' || (!Number.isInteger(value) && Number.isFinite(value)))
     return notAJsonInteger;
-  return Math.min(Math.max(value, -Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
+  return clamp(value, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 }
 
 /** A UUID, normalized to lower-case with hyphens. */

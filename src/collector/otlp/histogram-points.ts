@@ -1,3 +1,4 @@
+import { clamp } from '../../common/clamp.js';
 import { BINS_PER_OCTAVE, ZERO_BIN, findBin, findMiddleOfBin } from '../../ingestion/bins.js';
 import type { MetricPoint } from '../message.js';
 import type {
@@ -121,7 +122,7 @@ function* listExplicitBuckets(
     const middle = isNarrower && !isCumulative ? findMiddle(least, most) : findMiddle(lower, upper);
     // A bucket of all values says nothing about them.
     if (middle === undefined) continue;
-    const k = clamp(findBin(middle * unit));
+    const k = clampBin(findBin(middle * unit));
     yield {
       lower: (isNarrower ? least : lower) * unit,
       upper: (isNarrower ? most : upper) * unit,
@@ -151,7 +152,7 @@ function* listExponentialBuckets(
     yield {
       lower: findMiddleOfBin(start),
       upper: findMiddleOfBin(start + binsPerBucket),
-      k: clamp(Math.round(middle + shift)),
+      k: clampBin(Math.round(middle + shift)),
       n: Number(n),
       place,
     };
@@ -166,7 +167,7 @@ function findWidth(scale: number): number {
 /** The middle one of the places of the bucket that contains a place: the same from each of its places. */
 function findPlace(place: number, width: number): number {
   const middle = Math.floor((Math.floor(place / width) + 0.5) * width);
-  return Math.min(Math.max(middle, -MAX_PLACE), MAX_PLACE);
+  return clamp(middle, -MAX_PLACE, MAX_PLACE);
 }
 
 /** The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither. */
@@ -175,6 +176,6 @@ function findMiddle(lower: number, upper: number): number | undefined {
   return lower > 0 ? Math.sqrt(lower * upper) : upper / 2;
 }
 
-function clamp(k: number): number {
-  return k === ZERO_BIN ? k : Math.min(Math.max(k, -MAX_BIN), MAX_BIN);
+function clampBin(k: number): number {
+  return k === ZERO_BIN ? k : clamp(k, -MAX_BIN, MAX_BIN);
 }
