@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { type Window, startsBeforeEnd } from '../common/time/window.js';
+import { type Window, resolveWindow, startsBeforeEnd } from '../common/time/window.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
 import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
 import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
@@ -20,6 +20,22 @@ export interface WindowCursor {
 export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
   const [, end] = token ? token.window : requestedWindow;
   return end !== null && end <= now;
+}
+
+/** The window of all pages, the token's where one was sent, cut to the retention of this moment. */
+export function resolveCursorWindow(
+  { cursor, defaultSpanMs }: { readonly cursor: WindowCursor; readonly defaultSpanMs: number },
+  retainedFrom: number,
+): Window {
+  const { now, requestedWindow, token } = cursor;
+  const [start, end] = token ? token.window : requestedWindow;
+  return resolveWindow({
+    start: start ?? undefined,
+    end: end ?? undefined,
+    now,
+    defaultSpanMs,
+    retainedFrom,
+  });
 }
 
 /**

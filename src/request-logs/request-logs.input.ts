@@ -15,7 +15,7 @@ import {
 } from '../validation/field-types.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
-export const DEFAULT_SPAN_MS = 24 * 3_600_000;
+const DEFAULT_SPAN_MS = 24 * 3_600_000;
 
 /** Status codes and classes, comma-separated. */
 export const STATUS_FILTER = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;

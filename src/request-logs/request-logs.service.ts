@@ -4,11 +4,16 @@ import { ResultTooLarge } from '../clickhouse/clickhouse.errors.js';
 import { JsonLines } from '../clickhouse/json-lines.js';
 import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
-import { type Window, resolveWindow } from '../common/time/window.js';
+import type { Window } from '../common/time/window.js';
 import { requestLogNotFound } from '../http/api-error.js';
 import { JsonResponse } from '../http/json-response.js';
 import { ReadAudit } from '../observability/read-audit.js';
-import { type WindowCursor, endsInPast, getTokenWindow } from '../pagination/page-cursor.js';
+import {
+  type WindowCursor,
+  endsInPast,
+  getTokenWindow,
+  resolveCursorWindow,
+} from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
@@ -16,11 +21,7 @@ import { hideBodies } from './captured-fields.js';
 import { LogRateEstimator } from './log-rate-estimator.js';
 import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
-import {
-  DEFAULT_SPAN_MS,
-  type GetRequestDetailsInput,
-  type ListRequestLogsInput,
-} from './request-logs.input.js';
+import type { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
 import { MAX_PAGE_BYTES, type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
 import { addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
@@ -40,7 +41,7 @@ export class RequestLogsService {
   async list(account: Account, input: ListRequestLogsInput): Promise<JsonResponse> {
     const { app_id, limit, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
-    const window = resolveCursorWindow(input.cursor);
+    const window = resolveCursorWindow(input, logsRetainedFrom(input.cursor.now));
     const page = await this.readPage(scope, input, window, limit);
     const { hasMore } = page;
     // One record per key: the store may have copies of a row, and the keyset would skip a copy on the next page.
@@ -136,18 +137,6 @@ export class RequestLogsService {
       after: [Date.parse(timestamp), request_uuid],
     });
   }
-}
-
-/** The token's window for all pages, cut again to the current retention. */
-function resolveCursorWindow({ now, requestedWindow, token }: WindowCursor): Window {
-  const [start, end] = token ? token.window : requestedWindow;
-  return resolveWindow({
-    start: start ?? undefined,
-    end: end ?? undefined,
-    now,
-    defaultSpanMs: DEFAULT_SPAN_MS,
-    retainedFrom: logsRetainedFrom(now),
-  });
 }
 
 function getPosition({ token }: WindowCursor): RequestLogKey | undefined {

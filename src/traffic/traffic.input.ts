@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 export type TrafficInterval = Extract<Interval, 'hour' | 'day'>;
 
 /** Without a start, the window begins this long before now (docs/contract.md#windows). */
-export const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
+const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   hour: 24 * HOUR_MS,
   day: 30 * 24 * HOUR_MS,
 };

@@ -3,14 +3,19 @@ import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
 import { formatSeconds } from '../common/time/timestamp.js';
-import { type Window, resolveWindow } from '../common/time/window.js';
+import type { Window } from '../common/time/window.js';
 import { JsonResponse } from '../http/json-response.js';
-import { type WindowCursor, endsInPast, getTokenWindow } from '../pagination/page-cursor.js';
+import {
+  type WindowCursor,
+  endsInPast,
+  getTokenWindow,
+  resolveCursorWindow,
+} from '../pagination/page-cursor.js';
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
 import { chooseRollup } from './rollup.js';
-import { DEFAULT_SPAN_MS, type GetTrafficInput, type TrafficInterval } from './traffic.input.js';
+import type { GetTrafficInput, TrafficInterval } from './traffic.input.js';
 import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
 
 const DAY_MS = 86_400_000;
@@ -28,7 +33,7 @@ export class TrafficService {
     const { app_id, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
     const { cursor, interval, timezone, limit } = input;
-    const window = resolveCursorWindow(cursor, interval);
+    const window = resolveCursorWindow(input, trafficRetainedFrom(cursor.now));
     const bounds = computeBounds(window, cursor, interval, timezone);
     const rollup = chooseRollup(bounds);
     const rows = await this.repository.sums(scope, input, rollup, bounds, limit + 1);
@@ -47,22 +52,6 @@ export class TrafficService {
   }
 }
 
-/** The token's window for all pages, cut again to the current retention. */
-function resolveCursorWindow(
-  { now, requestedWindow, token }: WindowCursor,
-  interval: TrafficInterval,
-): Window {
-  const [start, end] = token ? token.window : requestedWindow;
-  return resolveWindow({
-    start: start ?? undefined,
-    // No request is in the future; a distant end would only create many empty periods.
-    end: Math.min(end ?? now, now + 2 * DAY_MS),
-    now,
-    defaultSpanMs: DEFAULT_SPAN_MS[interval],
-    retainedFrom: trafficRetainedFrom(now),
-  });
-}
-
 /**
  * The bounds of the periods to sum, in seconds since the epoch: the window's, without those of earlier
  * pages and the one that the retention splits, which would count requests that must no longer be shown.
@@ -78,7 +67,9 @@ function computeBounds(
     periodStart(Math.floor(start / 1000), timezone, interval),
     firstWholePeriod(retainedFrom, timezone, interval),
   );
-  const bounds = periodBounds(from, Math.ceil(end / 1000), timezone, interval);
+  // No request is in the future; a distant end would only create many empty periods.
+  const to = Math.min(end, now + 2 * DAY_MS);
+  const bounds = periodBounds(from, Math.ceil(to / 1000), timezone, interval);
   return token ? bounds.filter((bound) => bound > Number(token.after[0])) : bounds;
 }
 
