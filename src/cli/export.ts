@@ -10,13 +10,12 @@ import { AppsService } from '../apps/apps.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES } from '../common/account.js';
 import { readFilter } from '../common/filters/filter.js';
-import { type BrokenFile, findBreak } from '../common/formats/broken-file.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { createJoiner } from '../common/formats/file-joiner.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
 import { readPages } from '../exports/row-pages.js';
-import type { RowKey } from '../request-logs/export/row-key.js';
+import { type BrokenFile, findBreak } from '../request-logs/export/broken-file.js';
 import { createExportSource } from '../request-logs/export/export-pages.js';
 import type { ExportQuery } from '../request-logs/export/export-statement.js';
 import {
@@ -27,6 +26,7 @@ import {
   type ExportFilter,
 } from '../request-logs/export/export.input.js';
 import { ExportRepository } from '../request-logs/export/export.repository.js';
+import type { RequestLogKey } from '../request-logs/request-log-key.js';
 import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
 import { printResult } from './output.js';
@@ -70,7 +70,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const joiner = createJoiner(format);
   const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
   const progress = new Progress(window.end - window.start, 'written');
-  const onPage = ({ timestamp }: RowKey) => {
+  const onPage = ({ timestamp }: RequestLogKey) => {
     progress.update(timestamp - window.start, joiner.rows);
   };
   const bytes = readPages(source, joiner, { after: broken?.last, onPage });

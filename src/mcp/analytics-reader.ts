@@ -17,6 +17,7 @@ import type { ExportedRequestLog } from '../request-logs/export/export.dto.js';
 import { ExportRequestLogsInput } from '../request-logs/export/export.input.js';
 import { ExportService } from '../request-logs/export/export.service.js';
 import type { RequestDetails } from '../request-logs/request-details.dto.js';
+import type { RequestLogKey } from '../request-logs/request-log-key.js';
 import type { RequestLog } from '../request-logs/request-logs.dto.js';
 import { GetRequestDetailsInput, ListRequestLogsInput } from '../request-logs/request-logs.input.js';
 import { RequestLogsService } from '../request-logs/request-logs.service.js';
@@ -46,12 +47,6 @@ export type MetricsValues = Readonly<Record<string, string | number | null>> & {
   readonly period_start: string;
   readonly period_end: string;
 };
-
-/** The place of a request in the order of requests. */
-export interface RequestPosition {
-  timestampMs: number;
-  requestUuid: string;
-}
 
 /** More groups than that are too many for a process that serves others as well. */
 const MAX_METRICS_ROWS = 100_000;
@@ -121,7 +116,7 @@ export class AnalyticsReader {
     account: Account,
     appId: number,
     query: Readonly<Record<string, string>>,
-    after?: RequestPosition,
+    after?: RequestLogKey,
   ): Promise<Page<RequestLog>> {
     const input = await this.readInput('getRequestLogs', ListRequestLogsInput, account, appId, { query });
     const { requestedWindow } = input.cursor;
@@ -129,7 +124,7 @@ export class AnalyticsReader {
     if (after && start !== null && end !== null)
       input.cursor = {
         ...input.cursor,
-        token: { requestedWindow, window: [start, end], after: [after.timestampMs, after.requestUuid] },
+        token: { requestedWindow, window: [start, end], after: [after.timestamp, after.request_uuid] },
       };
     const { body: page } = await this.requestLogs.list(account, input);
     return JSON.parse(page.toString()) as Page<RequestLog>;

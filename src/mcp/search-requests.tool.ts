@@ -3,8 +3,9 @@ import type { Account } from '../common/account.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import type { Window } from '../common/time/window.js';
+import type { RequestLogKey } from '../request-logs/request-log-key.js';
 import { parseUuid } from '../validation/uuid.js';
-import type { AnalyticsReader, RequestPosition } from './analytics-reader.js';
+import type { AnalyticsReader } from './analytics-reader.js';
 import { type Scope, describeScope, resolveScope, toLogParameters, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';
 import { type Cell, fitTable } from './tool-result.js';
@@ -105,7 +106,7 @@ async function listNewest(
   scope: Scope,
   window: Window,
   limit: number,
-  after: RequestPosition | undefined,
+  after: RequestLogKey | undefined,
 ): Promise<{ rows: RequestRow[]; hasMore: boolean }> {
   const query = {
     ...toLogParameters(scope),
@@ -127,7 +128,7 @@ async function listOldest(
     filters,
     fields,
   }: { limit: number; filters: SearchArguments['filters']; fields: readonly RequestField[] },
-  after: RequestPosition | undefined,
+  after: RequestLogKey | undefined,
 ): Promise<{ rows: RequestRow[]; hasMore: boolean }> {
   const exported = await reader.exportRequestLogs(account, scope.app.id, {
     since: new Date(window.start).toISOString(),
@@ -136,7 +137,7 @@ async function listOldest(
     filters: [...toMetricFilters(scope), ...filters],
     limit: limit + 1,
     ...(after && {
-      after: { timestamp: new Date(after.timestampMs).toISOString(), request_uuid: after.requestUuid },
+      after: { timestamp: new Date(after.timestamp).toISOString(), request_uuid: after.request_uuid },
     }),
   });
   const rows = exported.slice(0, limit);
@@ -150,12 +151,12 @@ async function listOldest(
 }
 
 /** The time and the UUID of the last request of the page before, as `next` has them. */
-function readCursor(cursor: string): RequestPosition {
+function readCursor(cursor: string): RequestLogKey {
   const [time = '', uuid = '', ...rest] = cursor.split('/');
-  const [timestamp, requestUuid] = [parseTimestamp(time), parseUuid(uuid)];
-  if (timestamp.kind === 'invalid' || typeof requestUuid !== 'string' || rest.length > 0)
+  const [timestamp, request_uuid] = [parseTimestamp(time), parseUuid(uuid)];
+  if (timestamp.kind === 'invalid' || typeof request_uuid !== 'string' || rest.length > 0)
     throw new ToolError('cursor is not one of next: repeat the call without it.');
-  return { timestampMs: resolveTimestamp(timestamp), requestUuid };
+  return { timestamp: resolveTimestamp(timestamp), request_uuid };
 }
 
 function toRequestCell(value: unknown): Cell {

@@ -6,15 +6,9 @@ import { and, inScope } from '../clickhouse/predicates.js';
 import type { Window } from '../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../ingestion/capture.js';
 import type { ScanStep } from './backward-scan.js';
+import type { RequestLogKey } from './request-log-key.js';
 import { OPEN_RECORD_SQL, RECORD_SQL } from './request-log.record.js';
 import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
-
-/** The key of a record in the order of the pages. */
-export interface RequestLogKey {
-  /** Milliseconds since the epoch. */
-  timestamp: number;
-  request_uuid: string;
-}
 
 /** Number of records of a window, and the time of the oldest in milliseconds since the epoch. */
 export interface LogStats {

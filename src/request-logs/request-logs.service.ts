@@ -19,10 +19,11 @@ import { frameLines } from '../pagination/page.dto.js';
 import { type ScanResult, type ScanStep, scanBackwards } from './backward-scan.js';
 import { hideBodies } from './captured-fields.js';
 import { LogRateEstimator } from './log-rate-estimator.js';
+import type { RequestLogKey } from './request-log-key.js';
 import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
 import type { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
-import { MAX_PAGE_BYTES, type RequestLogKey, RequestLogsRepository } from './request-logs.repository.js';
+import { MAX_PAGE_BYTES, RequestLogsRepository } from './request-logs.repository.js';
 import { addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
 import { RequestTraceRepository } from './request-trace.repository.js';
 

@@ -2,7 +2,8 @@ import type { AppScope } from '../../src/apps/apps.service.js';
 import { JsonLines } from '../../src/clickhouse/json-lines.js';
 import type { Window } from '../../src/common/time/window.js';
 import { type ScanStep, scanBackwards } from '../../src/request-logs/backward-scan.js';
-import type { RequestLogKey, RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { RequestLogKey } from '../../src/request-logs/request-log-key.js';
+import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 

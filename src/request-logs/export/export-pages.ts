@@ -1,6 +1,6 @@
 import type { AppScope } from '../../apps/apps.service.js';
 import type { RowSource } from '../../exports/row-pages.js';
-import type { RowKey } from './row-key.js';
+import type { RequestLogKey } from '../request-log-key.js';
 import { type ExportQuery, type ExportRange, isCheap } from './export-statement.js';
 import type { ExportRepository } from './export.repository.js';
 
@@ -12,7 +12,7 @@ export function createExportSource(
   repository: ExportRepository,
   scope: AppScope,
   query: ExportQuery,
-): RowSource<RowKey, ExportRange> {
+): RowSource<RequestLogKey, ExportRange> {
   const { window } = query;
   // A page of rows that are far apart is beyond the first day, and so are the next ones.
   let isDense = true;

@@ -18,7 +18,7 @@ import { type FileFormat, isTyped } from '../../common/formats/file-format.js';
 import type { Window } from '../../common/time/window.js';
 import { EMPTY_CAPTURE_JSON } from '../../ingestion/capture.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
-import type { RowKey } from './row-key.js';
+import type { RequestLogKey } from '../request-log-key.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
 /** What is to be exported. */
@@ -35,8 +35,8 @@ export interface ExportQuery {
 
 /** A part of an export: what lies behind `after`, up to and including `last`. */
 export interface ExportRange {
-  readonly after: RowKey | undefined;
-  readonly last: RowKey | undefined;
+  readonly after: RequestLogKey | undefined;
+  readonly last: RequestLogKey | undefined;
   /** Whether rows of it may be older than the columns of the trace and the exception. */
   readonly hasOlderRows: boolean;
 }
@@ -296,7 +296,7 @@ function chooseRows(
 export function findEnd(
   appId: number,
   query: ExportQuery,
-  after: RowKey | undefined,
+  after: RequestLogKey | undefined,
   count: number,
 ): Predicate {
   const { sql, params } = chooseRows(appId, query, { after, last: undefined });

@@ -21,7 +21,7 @@ import {
 import { notOneOf, sinceNotBeforeUntil } from '../../validation/issues.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { CrossFieldValidated, ValidationContext } from '../../validation/validation-context.js';
-import { ROW_KEY, type RowKey } from './row-key.js';
+import { REQUEST_LOG_KEY, type RequestLogKey } from '../request-log-key.js';
 
 /** The fields of a row, in the order in which they stand in it. */
 export const EXPORT_FIELDS = [
@@ -181,12 +181,12 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   })
   limit?: number;
 
-  @KeyField<RowKey>(ROW_KEY, {
+  @KeyField<RequestLogKey>(REQUEST_LOG_KEY, {
     in: 'body',
     description: 'Only rows after this one. The last complete row of a truncated response continues it.',
     examples: [{ timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid }],
   })
-  after?: RowKey;
+  after?: RequestLogKey;
 
   /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
   window: { start: number; end: number; now: number };

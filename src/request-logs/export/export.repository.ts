@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../../apps/app-scoped-store.js';
 import type { AppScope } from '../../apps/apps.service.js';
-import type { RowKey } from './row-key.js';
+import type { RequestLogKey } from '../request-log-key.js';
 import { type ExportQuery, type ExportRange, countRows, findEnd, selectRows } from './export-statement.js';
 
 /** Largest page in bytes: a page is in memory as a whole. */
@@ -18,7 +18,7 @@ export class ExportRepository {
   async findEnd(
     scope: AppScope,
     query: ExportQuery,
-    after: RowKey | undefined,
+    after: RequestLogKey | undefined,
     count: number,
   ): Promise<Pick<ExportRange, 'last' | 'hasOlderRows'>> {
     const { sql, params } = findEnd(scope.appId, query, after, count);

@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises';
-import type { RowKey } from '../../request-logs/export/row-key.js';
+import type { RequestLogKey } from '../request-log-key.js';
 
 /** What of a file that broke off is whole. */
 export interface BrokenFile {
   /** Where its last whole row ends; 0 when none is whole. */
   readonly wholeBytes: number;
-  readonly last: RowKey | undefined;
+  readonly last: RequestLogKey | undefined;
   /** The columns of CSV, or the members of the last whole row of NDJSON; empty when no row is whole. */
   readonly names: readonly string[];
 }

@@ -1,16 +1,16 @@
-import { parseTimestamp, resolveTimestamp } from '../../common/time/timestamp.js';
-import type { KeyMember } from '../../exports/body.fields.js';
-import { type ConstraintViolation, notAString, notATimestamp } from '../../validation/issues.js';
-import { parseUuid } from '../../validation/uuid.js';
+import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
+import type { KeyMember } from '../exports/body.fields.js';
+import { type ConstraintViolation, notAString, notATimestamp } from '../validation/issues.js';
+import { parseUuid } from '../validation/uuid.js';
 
-/** The key by which rows are ordered. */
-export interface RowKey {
+/** The key by which request logs are ordered, in pages and in exports. */
+export interface RequestLogKey {
   /** Milliseconds since the epoch. */
   readonly timestamp: number;
   readonly request_uuid: string;
 }
 
-export const ROW_KEY: { readonly [Name in keyof RowKey]: KeyMember<RowKey[Name]> } = {
+export const REQUEST_LOG_KEY: { readonly [Name in keyof RequestLogKey]: KeyMember<RequestLogKey[Name]> } = {
   timestamp: {
     schema: { type: 'string', format: 'date-time' },
     read: (value) => (typeof value === 'string' ? readTime(value) : notAString),
