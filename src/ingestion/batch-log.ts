@@ -3,6 +3,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkForLookup } from '../common/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
+import { dateTime64 } from './names/id-generator.js';
 import { WriteGate } from './write-gate.js';
 
 /** The tables that batches are inserted into: landing tables, and tables without views. */
@@ -43,7 +44,7 @@ export interface LoggedMessage extends MessageKey {
 /** Rows that are written together, all of them or none. */
 export interface Batch {
   id: string;
-  /** Whole seconds, as the engine reads a DateTime in UTC. */
+  /** From `formatBatchTime`. */
   createdAt: string;
   /** The messages that the rows come from; none for an import. */
   messages: readonly LoggedMessage[];
@@ -294,6 +295,11 @@ export class BatchLog {
     }
     this.unmarked.set(batch_id, { createdAt: created, pieces });
   }
+}
+
+/** Now, in whole seconds as the engine reads a DateTime in UTC. */
+export function formatBatchTime(): string {
+  return dateTime64(Date.now()).slice(0, 19);
 }
 
 /** The text of a message's identity. */

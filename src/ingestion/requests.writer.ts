@@ -1,9 +1,8 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
-import { BatchLog, type Recovery, type UnfinishedBatch } from './batch-log.js';
+import { BatchLog, type Recovery, type UnfinishedBatch, formatBatchTime } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
-import { dateTime64 } from './names/id-generator.js';
 import { NameRegistry, type WithIds } from './names/name-registry.js';
 import { Redactor } from './redaction/redactor.js';
 import { RequestClaims } from './request-claims.js';
@@ -128,7 +127,7 @@ export class RequestsWriter {
     const batch = {
       // Derived from its requests, so that two processes without Redis that import the same file write the same batches.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
-      createdAt: dateTime64(Date.now()).slice(0, 19),
+      createdAt: formatBatchTime(),
       messages: [],
       pieces: [...pieces],
       requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),

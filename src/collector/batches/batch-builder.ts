@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Batch, type MessageKey, NIL_UUID, type Piece } from '../../ingestion/batch-log.js';
+import { type Batch, type MessageKey, NIL_UUID, type Piece, formatBatchTime } from '../../ingestion/batch-log.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type {
@@ -63,7 +63,7 @@ export class BatchBuilder {
     }
     return {
       id: randomUUID(),
-      createdAt: dateTime64(Date.now()).slice(0, 19),
+      createdAt: formatBatchTime(),
       messages: messages.map(({ app_id, message_uuid, message }) => ({
         app_id,
         message_uuid,
@@ -80,7 +80,7 @@ export class BatchBuilder {
     await this.instances.settle(due, rows);
     const pieces = [...encode(rows)];
     if (pieces.length === 0) return null;
-    return { id: randomUUID(), createdAt: dateTime64(Date.now()).slice(0, 19), messages: [], pieces };
+    return { id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces };
   }
 
   private async updateFramework(messages: readonly AppMessage[]): Promise<void> {
