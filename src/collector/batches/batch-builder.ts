@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Batch, type MessageKey, NIL_UUID, type Piece, formatBatchTime } from '../../ingestion/batch-log.js';
+import {
+  type Batch,
+  type MessageKey,
+  NIL_UUID,
+  type Piece,
+  formatBatchTime,
+} from '../../ingestion/batch-log.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../../ingestion/known-requests.js';
 import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type {
