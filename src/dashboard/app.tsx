@@ -85,17 +85,13 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
           preloadSeries(api, first.id, state);
         setApps(data.data);
       },
-      (error: unknown) => {
-        fail(toFailure(error));
-      },
+      (error: unknown) => fail(toFailure(error)),
     );
   }, [api, apps, retries, fail]);
   useEffect(() => {
     if (problem?.status !== 0) return undefined;
     addEventListener('online', retry);
-    return () => {
-      removeEventListener('online', retry);
-    };
+    return () => removeEventListener('online', retry);
   }, [problem, retry]);
 
   const app = apps?.find(({ id }) => id === state.app) ?? (state.app === null ? apps?.[0] : undefined);
@@ -107,12 +103,8 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
   useWhileVisible(FIRST_DATA_MS, hasNoData, () => {
     api.forgetRunning();
     api.apps().then(
-      ({ data }) => {
-        setApps(data.data);
-      },
-      (error: unknown) => {
-        fail(toFailure(error));
-      },
+      ({ data }) => setApps(data.data),
+      (error: unknown) => fail(toFailure(error)),
     );
   });
   const session = useMemo<Session | null>(
@@ -145,15 +137,7 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
       ) : (
         <main id="main" class="loading" aria-busy="true" />
       )}
-      {problem && (
-        <Problem
-          failure={problem}
-          retry={retry}
-          close={() => {
-            setProblem(null);
-          }}
-        />
-      )}
+      {problem && <Problem failure={problem} retry={retry} close={() => setProblem(null)} />}
     </SessionContext.Provider>
   );
 }
@@ -238,9 +222,9 @@ function Header(props: {
         class="control app-picker"
         aria-label="App"
         disabled={!apps || apps.length === 0}
-        onChange={(event) => {
-          go({ ...NO_FILTERS, app: Number(event.currentTarget.value), request: null, tab: null });
-        }}
+        onChange={(event) =>
+          go({ ...NO_FILTERS, app: Number(event.currentTarget.value), request: null, tab: null })
+        }
       >
         {!app && <option>…</option>}
         {apps?.map(({ id, name }) => (
@@ -253,9 +237,7 @@ function Header(props: {
         class="control"
         aria-label="Environment"
         disabled={!app || app.envs.length === 0}
-        onChange={(event) => {
-          go({ env: event.currentTarget.value || null });
-        }}
+        onChange={(event) => go({ env: event.currentTarget.value || null })}
       >
         <option value="" selected={state.env === null}>
           All environments
@@ -321,13 +303,7 @@ function KeyBox({ api, end }: { api: Api; end: (why: string | null) => void }) {
           {formatNumber(limit.limit)}
         </p>
       )}
-      <button
-        type="button"
-        class="small"
-        onClick={() => {
-          end(null);
-        }}
-      >
+      <button type="button" class="small" onClick={() => end(null)}>
         Forget the key
       </button>
     </div>

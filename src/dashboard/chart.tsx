@@ -233,11 +233,7 @@ function createPlot(
             ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
           },
         ],
-        setCursor: [
-          (plot) => {
-            onCursor(plot.cursor.idx ?? null);
-          },
-        ],
+        setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
         setSelect: [
           (plot) => {
             const { left, width } = plot.select;

@@ -34,9 +34,7 @@ export function Details(props: {
     api.requestDetails(app.id, uuid).catch(toUnknown),
   );
   const title = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    title.current?.focus({ preventScroll: true });
-  }, []);
+  useEffect(() => title.current?.focus({ preventScroll: true }), []);
   const details = value?.data;
   const isUnknown = value === null;
   return (
@@ -164,13 +162,7 @@ function Trace({ id, time, uuid }: { id: string; time: number; uuid: string }) {
           <Text>{id}</Text>
         </code>{' '}
         {!isWanted && (
-          <button
-            type="button"
-            class="small"
-            onClick={() => {
-              setIsWanted(true);
-            }}
-          >
+          <button type="button" class="small" onClick={() => setIsWanted(true)}>
             Same trace
           </button>
         )}
@@ -226,9 +218,7 @@ function Tabs({ details, chosen }: { details: RequestDetails; chosen: string | n
             aria-selected={one === tab}
             aria-controls="tab-panel"
             tabIndex={one === tab ? 0 : -1}
-            onClick={() => {
-              go({ tab: one }, 'replace');
-            }}
+            onClick={() => go({ tab: one }, 'replace')}
           >
             {NAMES[one]}
             {counts[one] !== undefined && <span class="count">{formatNumber(counts[one])}</span>}
@@ -313,13 +303,7 @@ function LongText({ text }: { text: string }) {
 
 function ShowAll({ length, press }: { length: number; press: (isWhole: boolean) => void }) {
   return (
-    <button
-      type="button"
-      class="small"
-      onClick={() => {
-        press(true);
-      }}
-    >
+    <button type="button" class="small" onClick={() => press(true)}>
       Show all {formatNumber(length)} characters
     </button>
   );
@@ -414,13 +398,7 @@ function formatOffset(ms: number): string {
 function MoreLines(props: { total: number; count: number; setCount: (count: number) => void }) {
   if (props.total <= props.count) return null;
   return (
-    <button
-      type="button"
-      class="small"
-      onClick={() => {
-        props.setCount(Infinity);
-      }}
-    >
+    <button type="button" class="small" onClick={() => props.setCount(Infinity)}>
       Show all {formatNumber(props.total)}
     </button>
   );

@@ -26,13 +26,7 @@ export function Filters() {
         <span>
           <span class="muted">{label}</span> <Text max={60}>{String(value)}</Text>
         </span>
-        <button
-          type="button"
-          aria-label={`Remove the filter ${label}`}
-          onClick={() => {
-            go({ [name]: null });
-          }}
-        >
+        <button type="button" aria-label={`Remove the filter ${label}`} onClick={() => go({ [name]: null })}>
           ×
         </button>
       </li>
@@ -53,13 +47,7 @@ export function Filters() {
         {chip('status', 'status', state.status)}
       </ul>
       {hasFilters(state) && (
-        <button
-          type="button"
-          class="small quiet"
-          onClick={() => {
-            go(NO_FILTERS);
-          }}
-        >
+        <button type="button" class="small quiet" onClick={() => go(NO_FILTERS)}>
           Clear
         </button>
       )}
@@ -101,12 +89,8 @@ function PathFilter() {
         aria-label="Filter by path; * is any text, \* an asterisk"
         aria-keyshortcuts="/"
         value={text}
-        onFocus={() => {
-          setIsUsed(true);
-        }}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-        }}
+        onFocus={() => setIsUsed(true)}
+        onInput={(event) => setText(event.currentTarget.value)}
       />
       <datalist id="paths">
         {[...paths].slice(0, 500).map((path) => (
@@ -141,9 +125,7 @@ function FilterBox({ close }: { close: () => void }) {
   };
   /** A text is set by Enter, and when the field or the box is left, but by Escape. */
   const text = (setText: (text: string) => void) => ({
-    onInput: () => {
-      setError('');
-    },
+    onInput: () => setError(''),
     onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {
       const value = currentTarget.value.trim();
       if (value !== '' && currentTarget.closest(':popover-open')) setText(value);
@@ -158,11 +140,7 @@ function FilterBox({ close }: { close: () => void }) {
   return (
     <div class="filter-box">
       <Field label="Environment">
-        <select
-          onChange={(event) => {
-            set({ env: event.currentTarget.value || null });
-          }}
-        >
+        <select onChange={(event) => set({ env: event.currentTarget.value || null })}>
           <option value="">All</option>
           {options(
             app.envs.map(({ name }) => [name, name.slice(0, 100)] as const),
@@ -171,11 +149,7 @@ function FilterBox({ close }: { close: () => void }) {
         </select>
       </Field>
       <Field label="Method">
-        <select
-          onChange={(event) => {
-            set({ method: event.currentTarget.value || null });
-          }}
-        >
+        <select onChange={(event) => set({ method: event.currentTarget.value || null })}>
           <option value="">All</option>
           {options(
             METHODS.map((method) => [method, method] as const),
@@ -184,11 +158,7 @@ function FilterBox({ close }: { close: () => void }) {
         </select>
       </Field>
       <Field label="Status">
-        <select
-          onChange={(event) => {
-            set({ status: event.currentTarget.value || null });
-          }}
-        >
+        <select onChange={(event) => set({ status: event.currentTarget.value || null })}>
           <option value="">All</option>
           {options(
             STATUSES.map(([value, name]) => [value, `${name} (${value})`] as const),
@@ -303,9 +273,7 @@ export function RangePicker() {
                   type="radio"
                   name="zone"
                   checked={zone === one}
-                  onChange={() => {
-                    go({ zone: one }, 'replace');
-                  }}
+                  onChange={() => go({ zone: one }, 'replace')}
                 />
                 {one === 'utc' ? 'UTC' : timeZone('local').replaceAll('_', ' ')}
               </label>

@@ -117,9 +117,7 @@ export function Overview() {
             type="button"
             class="small quiet"
             aria-pressed={state.isTable}
-            onClick={() => {
-              go({ isTable: !state.isTable }, 'replace');
-            }}
+            onClick={() => go({ isTable: !state.isTable }, 'replace')}
           >
             Table
           </button>
@@ -128,13 +126,7 @@ export function Overview() {
         <div class="traffic-body">
           {points && charted && state.isTable && <PointsTable points={points} window={charted} />}
           {points && charted && !state.isTable && (
-            <Chart
-              points={points}
-              window={charted}
-              onZoom={(from, to) => {
-                go({ range: { from, to } });
-              }}
-            />
+            <Chart points={points} window={charted} onZoom={(from, to) => go({ range: { from, to } })} />
           )}
           {hasNothing && <p class="nothing">{sayNothing(state)}</p>}
         </div>
@@ -145,9 +137,7 @@ export function Overview() {
           load={endpoints}
           name={(row) => <EndpointName row={row} />}
           isChosen={({ method, path }) => state.method === method && state.path === toPattern(path ?? '')}
-          choose={({ method = null, path }) => {
-            go({ method, path: toPattern(path ?? '') });
-          }}
+          choose={({ method = null, path }) => go({ method, path: toPattern(path ?? '') })}
           canChoose={({ path }) => path !== null}
         />
         <TopTable
@@ -155,9 +145,7 @@ export function Overview() {
           load={{ ...consumers, isLoading: consumers.isLoading || !names }}
           name={({ consumer_id }) => <ConsumerName id={consumer_id ?? null} names={names} />}
           isChosen={({ consumer_id }) => state.consumer === consumer_id}
-          choose={({ consumer_id = null }) => {
-            go({ consumer: consumer_id });
-          }}
+          choose={({ consumer_id = null }) => go({ consumer: consumer_id })}
           canChoose={({ consumer_id }) => consumer_id !== null}
         />
       </div>
@@ -277,12 +265,7 @@ function TopTable(props: {
                 class="number"
                 aria-sort={state.sort === sort ? 'descending' : 'none'}
               >
-                <button
-                  type="button"
-                  onClick={() => {
-                    go({ sort }, 'replace');
-                  }}
-                >
+                <button type="button" onClick={() => go({ sort }, 'replace')}>
                   {SORTS[sort].name}
                 </button>
               </th>
@@ -295,12 +278,7 @@ function TopTable(props: {
               <th scope="row">
                 <i class="share" style={{ width: `${(Math.max(0, read(row)) / most) * 100}%` }} />
                 {props.canChoose(row) && !props.isChosen(row) ? (
-                  <button
-                    type="button"
-                    onClick={() => {
-                      props.choose(row);
-                    }}
-                  >
+                  <button type="button" onClick={() => props.choose(row)}>
                     {props.name(row)}
                   </button>
                 ) : (
@@ -329,13 +307,7 @@ function TopTable(props: {
       </table>
       <footer>
         {rows && rows.length > count && (
-          <button
-            type="button"
-            class="small quiet"
-            onClick={() => {
-              setCount(count + MORE_ROWS);
-            }}
-          >
+          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
             Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
           </button>
         )}

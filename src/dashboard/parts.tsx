@@ -56,9 +56,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   const press = () => {
     void copy(text).then((isCopied) => {
       setSaid(isCopied ? 'Copied' : 'Not copied');
-      setTimeout(() => {
-        setSaid('');
-      }, 1500);
+      setTimeout(() => setSaid(''), 1500);
     });
   };
   return (
@@ -96,14 +94,10 @@ export function Popover(props: {
     place();
     at.querySelector<HTMLElement>('[autofocus], input, select, a, button')?.focus({ preventScroll: true });
     addEventListener('resize', place);
-    return () => {
-      removeEventListener('resize', place);
-    };
+    return () => removeEventListener('resize', place);
   }, [isOpen]);
   const { children } = props;
-  const close = () => {
-    box.current?.hidePopover();
-  };
+  const close = () => box.current?.hidePopover();
   return (
     <>
       <button
@@ -121,9 +115,7 @@ export function Popover(props: {
         ref={box}
         popover="auto"
         class="popover"
-        onToggle={(event) => {
-          setIsOpen(event.newState === 'open');
-        }}
+        onToggle={(event) => setIsOpen(event.newState === 'open')}
       >
         {isOpen && (typeof children === 'function' ? children(close) : children)}
       </div>

@@ -208,9 +208,7 @@ function useRequestLogs(session: Session) {
     },
     [id],
   );
-  useEffect(() => {
-    void load();
-  }, [load]);
+  useEffect(() => void load(), [load]);
 
   useWhileVisible(TAIL_MS, state.isTail && window.isLive && list.id === id, () => {
     const newest = list.logs[0];
@@ -222,9 +220,7 @@ function useRequestLogs(session: Session) {
         if (current.current === id)
           setList((old) => addToTail(old, page.data, page.next_token !== undefined));
       },
-      (error: unknown) => {
-        fail(toFailure(error));
-      },
+      (error: unknown) => fail(toFailure(error)),
     );
   });
   return { list, load, window, isCurrent: list.id === id };
@@ -324,9 +320,7 @@ export function Requests() {
             class="small quiet tail"
             aria-pressed={state.isTail && window.isLive}
             disabled={!window.isLive}
-            onClick={() => {
-              go({ isTail: !state.isTail }, 'replace');
-            }}
+            onClick={() => go({ isTail: !state.isTail }, 'replace')}
           >
             Live tail
           </button>
@@ -379,9 +373,7 @@ export function Requests() {
           <More
             isOn={isCurrent && next !== undefined && !list.isLoading}
             isScrolled={logs.length < SCROLL_ROWS && !list.hasFailed}
-            load={() => {
-              void load(next);
-            }}
+            load={() => void load(next)}
           />
         </div>
       </section>
@@ -444,20 +436,11 @@ function More({ isOn, isScrolled, load }: { isOn: boolean; isScrolled: boolean; 
       { rootMargin: '400px' },
     );
     observer.observe(button.current);
-    return () => {
-      observer.disconnect();
-    };
+    return () => observer.disconnect();
   }, [isOn, isScrolled]);
   if (!isOn) return null;
   return (
-    <button
-      type="button"
-      class="more"
-      ref={button}
-      onClick={() => {
-        latest.current();
-      }}
-    >
+    <button type="button" class="more" ref={button} onClick={() => latest.current()}>
       Load more
     </button>
   );
@@ -519,9 +502,7 @@ function Export(props: { from: number; until: number | null; columns: Column[] }
       link.href = url;
       link.download = `requests.${format}`;
       link.click();
-      setTimeout(() => {
-        URL.revokeObjectURL(url);
-      }, 60_000);
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
       setSaid('Saved');
     } catch (error) {
       const failure = toFailure(error);
@@ -537,14 +518,7 @@ function Export(props: { from: number; until: number | null; columns: Column[] }
         <p>All requests of this time that match the filters, with the shown columns.</p>
         <div class="buttons">
           {FORMATS.map(([format, name]) => (
-            <button
-              key={format}
-              type="button"
-              disabled={isBusy}
-              onClick={() => {
-                void save(format);
-              }}
-            >
+            <button key={format} type="button" disabled={isBusy} onClick={() => void save(format)}>
               {name}
             </button>
           ))}
@@ -572,8 +546,6 @@ export function useKeys(press: (key: string) => boolean) {
       if (latest.current(event.key)) event.preventDefault();
     };
     addEventListener('keydown', listen);
-    return () => {
-      removeEventListener('keydown', listen);
-    };
+    return () => removeEventListener('keydown', listen);
   }, []);
 }

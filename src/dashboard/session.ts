@@ -82,9 +82,7 @@ export function useTeam(api: Api): Team | undefined {
   const [team, setTeam] = useState<Team>();
   useEffect(() => {
     api.team().then(
-      ({ data }) => {
-        setTeam(data);
-      },
+      ({ data }) => setTeam(data),
       () => undefined,
     );
   }, [api]);

@@ -33,9 +33,7 @@ export function SignIn(props: {
   const [message, setMessage] = useState(props.message);
   const [isBusy, setIsBusy] = useState(false);
   const [retryAt, setRetryAt] = useState(0);
-  useEffect(() => {
-    setMessage(props.message);
-  }, [props.message]);
+  useEffect(() => setMessage(props.message), [props.message]);
 
   const check = async () => {
     const key = text.trim();
@@ -78,21 +76,14 @@ export function SignIn(props: {
           autofocus
           aria-describedby="key-message key-note"
           value={text}
-          onInput={(event) => {
-            setText(event.currentTarget.value);
-          }}
+          onInput={(event) => setText(event.currentTarget.value)}
         />
         <p id="key-message" role="alert" class="message">
           {message}
           {message !== null && retryAt > Date.now() && (
             <>
               {' '}
-              <Countdown
-                until={retryAt}
-                onEnd={() => {
-                  setRetryAt(0);
-                }}
-              />
+              <Countdown until={retryAt} onEnd={() => setRetryAt(0)} />
             </>
           )}
         </p>
@@ -112,12 +103,8 @@ export function SignIn(props: {
 export function Countdown({ until, onEnd }: { until: number; onEnd: () => void }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
-    const clock = setInterval(() => {
-      setNow(Date.now());
-    }, 500);
-    return () => {
-      clearInterval(clock);
-    };
+    const clock = setInterval(() => setNow(Date.now()), 500);
+    return () => clearInterval(clock);
   }, []);
   const isOver = now >= until && document.visibilityState === 'visible';
   useEffect(() => {

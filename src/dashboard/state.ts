@@ -121,9 +121,7 @@ export type Go = (patch: Partial<State>, how?: 'push' | 'replace') => void;
 export function useUrlState(): [State, Go] {
   const [state, setState] = useState(() => parseState(location.search));
   useEffect(() => {
-    const read = () => {
-      setState(parseState(location.search));
-    };
+    const read = () => setState(parseState(location.search));
     // A link to another state needs no new page; with a modifier it opens one, as everywhere.
     const follow = (event: MouseEvent) => {
       const link = event.target instanceof Element ? event.target.closest('a') : null;
