@@ -123,8 +123,9 @@ export function Popover(props: {
   );
 }
 
-/** Shows the request behind a panel, as a command line. */
-export function ApiRequest({ curl, of }: { curl: string; of: string }) {
+/** Shows the request behind a panel, as a command line; until there is one, the room for it. */
+export function ApiRequest({ curl, of }: { curl: string | undefined; of: string }) {
+  if (curl === undefined) return <span class="api-space" />;
   return (
     <Popover label="API" name={`API request of ${of}`} class="small quiet">
       <div class="api-request">
@@ -152,11 +153,7 @@ export function Panel(props: {
       <header>
         <h2 id={id}>{props.title}</h2>
         {props.actions}
-        {props.curl === undefined ? (
-          <span class="api-space" />
-        ) : (
-          <ApiRequest curl={props.curl} of={props.title} />
-        )}
+        <ApiRequest curl={props.curl} of={props.title} />
       </header>
       {props.children}
     </section>

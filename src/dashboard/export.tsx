@@ -1,0 +1,65 @@
+import { useState } from 'preact/hooks';
+import type { ExportQuery } from './api.js';
+import { Popover, Text } from './parts.js';
+import type { Column } from './request-columns.js';
+import { listFilters, toFailure, useSession } from './session.js';
+import { toIso } from './time.js';
+
+const FORMATS = [
+  ['ndjson', 'NDJSON'],
+  ['csv', 'CSV'],
+  ['parquet', 'Parquet'],
+] as const;
+
+/** Saves all requests of the window that match, with the shown columns, as a file. */
+export function Export(props: { from: number; until: number | null; columns: Column[] }) {
+  const { api, app, state, fail } = useSession();
+  const [isBusy, setIsBusy] = useState(false);
+  const [said, setSaid] = useState('');
+  const filters = listFilters(state);
+  const body = (format: (typeof FORMATS)[number][0]): ExportQuery => ({
+    format,
+    since: toIso(props.from),
+    ...(props.until !== null && { until: toIso(props.until) }),
+    fields: props.columns.map(({ field }) => field),
+    ...(filters.length > 0 && { filters }),
+  });
+  const save = async (format: (typeof FORMATS)[number][0]) => {
+    setIsBusy(true);
+    setSaid('Exporting…');
+    try {
+      const url = URL.createObjectURL(await api.exportFile(app.id, body(format)));
+      const link = document.createElement('a');
+      link.href = url;
+      link.download = `requests.${format}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      setSaid('Saved');
+    } catch (error) {
+      const failure = toFailure(error);
+      setSaid(failure.message);
+      if (failure.status !== 0) fail(failure);
+    } finally {
+      setIsBusy(false);
+    }
+  };
+  return (
+    <Popover label="Export" class="small quiet">
+      <div class="api-request">
+        <p>All requests of this time that match the filters, with the shown columns.</p>
+        <div class="buttons">
+          {FORMATS.map(([format, name]) => (
+            <button key={format} type="button" disabled={isBusy} onClick={() => void save(format)}>
+              {name}
+            </button>
+          ))}
+          <span role="status">{said}</span>
+        </div>
+        <p>The same on the command line:</p>
+        <pre tabIndex={0}>
+          <Text max={20_000}>{api.exportCurl(app.id, body('ndjson'))}</Text>
+        </pre>
+      </div>
+    </Popover>
+  );
+}

@@ -1,0 +1,140 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { RequestLog, RequestLogsQuery } from './api.js';
+import { type Session, toFailure, useSession, useWhileVisible, useWindow } from './session.js';
+import { toLogsPattern } from './state.js';
+import { toIso } from './time.js';
+
+const PAGE = 100;
+const TAIL_MS = 5000;
+/** The tail of a tab that stays open does not grow beyond these, or what was loaded before; the most that a page can have. */
+const TAIL_ROWS = 1000;
+/** Client libraries send what they have every minute at the latest, so new requests may be a little older than others. */
+const TAIL_OVERLAP_MS = 120_000;
+
+interface List {
+  id: string;
+  logs: RequestLog[];
+  /** What the request for the next page has besides: the token, or the end where the tail pushed rows out. */
+  next: Pick<RequestLogsQuery, 'next_token' | 'end' | 'limit'> | undefined;
+  isLoading: boolean;
+  /** Whether the last page could not be loaded: scrolling would ask for it again at once. */
+  hasFailed: boolean;
+  curl: string | undefined;
+}
+
+/** The request logs of the window, page by page, and those that arrive while the tail is on. */
+export function useRequestLogs() {
+  const session = useSession();
+  const { api, app, state, retries, fail } = session;
+  const filters = toQuery(session);
+  const id = JSON.stringify([app.id, filters, state.range, state.zone, retries]);
+  const window = useWindow(state, [id, state.isTail]);
+  const [list, setList] = useState<List>({
+    id: '',
+    logs: [],
+    next: undefined,
+    isLoading: true,
+    hasFailed: false,
+    curl: undefined,
+  });
+  const current = useRef(id);
+  current.current = id;
+  const bounds = {
+    start: toIso(window.from),
+    ...(!window.isLive && { end: toIso(window.to) }),
+  };
+
+  const load = useCallback(
+    async (next?: List['next']) => {
+      setList((old) => ({ ...old, isLoading: true }));
+      try {
+        const query = filters && { ...filters, ...bounds, ...next };
+        const { data: page, curl } = query
+          ? await api.requestLogs(app.id, query)
+          : { data: { data: [], next_token: undefined }, curl: undefined };
+        if (current.current !== id) return;
+        setList((old) => ({
+          id,
+          logs: next ? merge(old.logs, page.data) : page.data,
+          next: page.next_token === undefined ? undefined : { next_token: page.next_token },
+          isLoading: false,
+          hasFailed: false,
+          curl: next ? old.curl : curl,
+        }));
+      } catch (error) {
+        if (current.current !== id) return;
+        setList((old) => ({ ...old, isLoading: false, hasFailed: true }));
+        fail(toFailure(error));
+      }
+    },
+    [id],
+  );
+  useEffect(() => void load(), [load]);
+
+  useWhileVisible(TAIL_MS, state.isTail && window.isLive && list.id === id, () => {
+    const newest = list.logs[0];
+    const since = newest ? Date.parse(newest.timestamp) - TAIL_OVERLAP_MS : window.from;
+    const start = toIso(Math.max(window.from, since));
+    if (!filters) return;
+    api.requestLogs(app.id, { ...filters, start, limit: TAIL_ROWS }).then(
+      ({ data: page }) => {
+        if (current.current === id)
+          setList((old) => addToTail(old, page.data, page.next_token !== undefined));
+      },
+      (error: unknown) => fail(toFailure(error)),
+    );
+  });
+  return { list, load, window, isCurrent: list.id === id };
+}
+
+/** The filters of the state as Get Request Logs takes them; null: an environment that the app does not have. */
+function toQuery({ app, state }: Session): RequestLogsQuery | null {
+  const { env, consumer, method, path, status } = state;
+  const known = app.envs.find(({ name }) => name === env);
+  if (env !== null && !known) return null;
+  return {
+    limit: PAGE,
+    ...(known && { app_env_id: known.id }),
+    ...(consumer !== null && { consumer_id: consumer }),
+    ...(method !== null && { method }),
+    ...(path !== null && { path: toLogsPattern(path) }),
+    ...(status !== null && { status_code: status }),
+  };
+}
+
+/** Newest first, each request once. */
+function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
+  const ids = new Set(known.map(({ request_uuid }) => request_uuid));
+  const added = more.filter(({ request_uuid }) => !ids.has(request_uuid));
+  if (added.length === 0) return known;
+  return [...known, ...added].sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
+}
+
+/**
+ * The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with those.
+ *
+ * @param hasMore whether requests between `newer` and the list may be missing: `newer` becomes the list, and the next page
+ *   begins behind it. Not while a page loads, which continues the list as it is
+ */
+function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
+  const known = new Set(list.logs.map(({ request_uuid }) => request_uuid));
+  const isApart = !newer.some(({ request_uuid }) => known.has(request_uuid));
+  if (hasMore && (isApart || list.logs.length <= TAIL_ROWS))
+    return list.isLoading ? list : { ...list, logs: newer, next: nextBehind(newer) };
+  const all = merge(list.logs, newer);
+  const most = Math.max(TAIL_ROWS, list.logs.length);
+  if (all.length <= most || list.isLoading) return { ...list, logs: all };
+  const logs = all.slice(0, most);
+  return { ...list, logs, next: nextBehind(logs) };
+}
+
+/** Requests of the last millisecond come again, beside a page of others: `merge` leaves them out. */
+function nextBehind(logs: RequestLog[]): List['next'] {
+  const oldest = logs.at(-1);
+  if (!oldest) return undefined;
+  const again = logs.filter(({ timestamp }) => timestamp === oldest.timestamp).length;
+  return {
+    end: new Date(Date.parse(oldest.timestamp) + 1).toISOString(),
+    limit: Math.min(TAIL_ROWS, again + PAGE),
+  };
+}
