@@ -1,6 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { components, operations, paths } from '../../test/contract/client/schema.js';
 import { ClosedPeriods } from './closed-periods.js';
+import { toApiCurl } from './curl.js';
 import { toIso } from './time.js';
 
 type Schemas = components['schemas'];
@@ -243,7 +244,7 @@ export class Api {
   }
 
   exportCurl(app_id: number, body: ExportQuery): string {
-    return toCurl(`${BASE}/v1/apps/${app_id}/request-logs`, body);
+    return toApiCurl(`${BASE}/v1/apps/${app_id}/request-logs`, body);
   }
 
   private async queryMetrics(app_id: number, body: MetricsQuery): Promise<Loaded<MetricsRow[]>> {
@@ -285,7 +286,7 @@ export class Api {
   /** @param empty the data of a response without a byte, such as rows of which there are none */
   private unwrap<Data>({ data, error, response }: Outcome<Data>, empty?: Data): Loaded<Data> {
     const value = data ?? empty;
-    if (response.ok && value !== undefined) return { data: value, curl: toCurl(response.url) };
+    if (response.ok && value !== undefined) return { data: value, curl: toApiCurl(response.url) };
     const seconds = Number(response.headers.get('Retry-After') ?? RETRY_SECONDS);
     throw new ApiFailure(
       response.status,
@@ -301,7 +302,7 @@ function isComplete(end: number): boolean {
 }
 
 function metricsCurl(app_id: number, body: MetricsQuery): string {
-  return toCurl(`${BASE}/v1/apps/${app_id}/metrics`, body);
+  return toApiCurl(`${BASE}/v1/apps/${app_id}/metrics`, body);
 }
 
 function noResponse(message: string): ApiFailure {
@@ -320,27 +321,4 @@ function parseLines<Row>(text: string): Row[] {
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Row);
-}
-
-/** A command line for a shell; the key comes from its variable `API_KEY`. */
-function toCurl(url: string, body?: object): string {
-  const head = `curl -s ${quote(url)} -H "Api-Key: $API_KEY"`;
-  return body ? `${head} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}` : head;
-}
-
-/** Controls and direction marks: a terminal may act on them, and a reader does not see them. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-/** One word of a POSIX shell; with invisible characters, of bash and zsh. */
-export function quote(text: string): string {
-  if (text.search(INVISIBLE) < 0) return `'${text.replaceAll("'", `'\\''`)}'`;
-  const escaped = text
-    .replaceAll('\\', '\\\\')
-    .replaceAll("'", "\\'")
-    .replaceAll(
-      INVISIBLE,
-      (one) => SHORT[one] ?? `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`,
-    );
-  return `$'${escaped}'`;
 }

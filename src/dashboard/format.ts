@@ -32,3 +32,8 @@ export function formatBytes(bytes: number | null | undefined): string {
   const value = rounded / 1000 ** unit;
   return `${unit === 0 ? value : value.toPrecision(3)} ${['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'][unit] ?? ''}`;
 }
+
+/** A time after, or before, the start of a request. */
+export function formatOffset(ms: number): string {
+  return `${ms < 0 ? '−' : '+'}${formatMs(Math.abs(ms))}`;
+}

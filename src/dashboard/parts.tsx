@@ -34,6 +34,23 @@ export function Status({ code }: { code: number | undefined }) {
   return <span class={`status s${kind}`}>{code === undefined || code === 0 ? '–' : code}</span>;
 }
 
+export function Method({ children }: { children: string }) {
+  return (
+    <span class="method">
+      <Text max={20}>{children}</Text>
+    </span>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
 /** Copies; without a secure context, as over plain HTTP, by the older command. */
 async function copy(text: string): Promise<boolean> {
   try {

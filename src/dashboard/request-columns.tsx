@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ExportQuery, RequestLog } from './api.js';
 import { formatBytes, formatMs } from './format.js';
-import { Popover, Status, Text } from './parts.js';
+import { Method, Popover, Status, Text } from './parts.js';
 import { useSession } from './session.js';
 import type { State } from './state.js';
 import { formatTime } from './time.js';
@@ -46,11 +46,7 @@ const COLUMNS: readonly Column[] = [
     name: 'Method',
     field: 'method',
     isUsual: true,
-    show: ({ method }) => (
-      <span class="method">
-        <Text max={20}>{method}</Text>
-      </span>
-    ),
+    show: ({ method }) => <Method>{method}</Method>,
   },
   {
     id: 'path',

@@ -1,0 +1,52 @@
+import { useState } from 'preact/hooks';
+import type { RequestDetails } from './api.js';
+import { LongText, ShowAll } from './captured-text.js';
+import { formatOffset } from './format.js';
+import { Text } from './parts.js';
+
+/** More are shown by a button. */
+const MAX_LINES = 200;
+
+/** What the application logged during the request. */
+export function AppLogs({ details }: { details: RequestDetails }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const { logs, timestamp } = details;
+  if (logs.length === 0) return <p class="muted">No application logs were captured.</p>;
+  const start = Date.parse(timestamp);
+  return (
+    <>
+      <table class="app-logs">
+        <tbody>
+          {logs.slice(0, isWhole ? Infinity : MAX_LINES).map((entry, index) => (
+            <tr key={index} class={`level-${levelOf(entry.level)}`}>
+              <td class="number" title={entry.timestamp}>
+                {formatOffset(Date.parse(entry.timestamp) - start)}
+              </td>
+              <td class="level">
+                <Text max={12}>{entry.level}</Text>
+              </td>
+              <td class="entry">
+                <LongText text={entry.message} />
+                {(entry.logger !== null || entry.file !== null) && (
+                  <div class="muted">
+                    <Text>
+                      {[entry.logger, entry.file && `${entry.file}:${entry.line ?? '?'}`]
+                        .filter(Boolean)
+                        .join(' · ')}
+                    </Text>
+                  </div>
+                )}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isWhole && logs.length > MAX_LINES && <ShowAll count={logs.length} press={() => setIsWhole(true)} />}
+    </>
+  );
+}
+
+function levelOf(level: string): 'error' | 'warning' | 'other' {
+  if (/^(error|err|fatal|critical|alert|emerg)/i.test(level)) return 'error';
+  return /^warn/i.test(level) ? 'warning' : 'other';
+}

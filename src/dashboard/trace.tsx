@@ -1,0 +1,47 @@
+import { useState } from 'preact/hooks';
+import { formatMs } from './format.js';
+import { ApiRequest, Method, Status, Text } from './parts.js';
+import { linkTo, useLoad, useSession } from './session.js';
+import { toIso } from './time.js';
+
+/** Requests of a trace are looked for from this long before. */
+const TRACE_MS = 15 * 60_000;
+
+/** The requests of the same trace, asked for by a button: the search costs a request of its own. */
+export function Trace({ id, time, uuid }: { id: string; time: number; uuid: string }) {
+  const { api, app, state } = useSession();
+  const [isWanted, setIsWanted] = useState(false);
+  const since = toIso(Math.floor((time - TRACE_MS) / 1000) * 1000);
+  const { value } = useLoad(isWanted ? `trace ${id}` : null, () => api.trace(app.id, id, since));
+  const others = value?.data.filter(({ request_uuid }) => request_uuid !== uuid);
+  return (
+    <div class="trace">
+      <p>
+        <span class="muted">Trace</span>{' '}
+        <code>
+          <Text>{id}</Text>
+        </code>{' '}
+        {!isWanted && (
+          <button type="button" class="small" onClick={() => setIsWanted(true)}>
+            Same trace
+          </button>
+        )}
+        {value && <ApiRequest curl={value.curl} of="Trace" />}
+        {others?.length === 0 && <span class="muted">No other request of this trace.</span>}
+      </p>
+      {others && others.length > 0 && (
+        <ul>
+          {others.map((one) => (
+            <li key={one.request_uuid}>
+              <Status code={one.status_code} />{' '}
+              <a href={linkTo(state, { request: one.request_uuid, tab: null })}>
+                <Method>{one.method}</Method> <Text>{one.path ?? one.url}</Text>
+              </a>{' '}
+              <span class="muted">{formatMs(one.response_time_ms)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
