@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, Consumer, Loaded, MetricsQuery, MetricsRow } from './api.js';
-import { Chart, type Point, PointsTable, toPoints } from './chart.js';
+import { Chart } from './chart.js';
 import { formatBytes, formatCompact, formatMs, formatNumber, formatShare } from './format.js';
 import { ApiRequest, Panel, Text } from './parts.js';
 import {
@@ -14,6 +14,8 @@ import {
   useWhileVisible,
   useWindow,
 } from './session.js';
+import { PointsTable } from './points-table.js';
+import { type Point, toPoints } from './points.js';
 import { type Sort, type State, toPattern } from './state.js';
 import { type Window, getWindow, timeZone, toIso } from './time.js';
 

@@ -1,0 +1,134 @@
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+import { LANES, type Scaled } from './chart-scale.js';
+import { type Window, formatTime, timeZone, yearOf } from './time.js';
+
+/** Room above the highest lane and below the lowest one, for the lines' width. */
+const MARGIN = 0.01;
+
+/** The plot of the chart's data. `getScaled` has the latest data: a plot is kept while they change. */
+export function createPlot(
+  box: HTMLElement,
+  window: Window,
+  onCursor: (index: number | null) => void,
+  onZoom: (from: number, to: number) => void,
+  getScaled: () => Scaled,
+): uPlot {
+  // A canvas needs the colour itself; a custom property has the text `light-dark(…)`.
+  const probe = box.appendChild(document.createElement('i'));
+  const color = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  const veil = color('veil');
+  const font = `11px ${getComputedStyle(box).fontFamily}`;
+  const axis = { stroke: color('muted'), font, gap: 6, ticks: { show: false } };
+  const options: uPlot.Options = {
+    width: box.clientWidth,
+    height: box.clientHeight,
+    legend: { show: false },
+    padding: [10, 20, 0, 0],
+    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone(window.zone)),
+    cursor: {
+      y: false,
+      points: { show: false },
+      drag: { x: true, y: false, setScale: false, dist: 6 },
+      bind: { dblclick: () => null },
+    },
+    scales: {
+      x: { time: true, range: () => [window.from / 1000, window.to / 1000] },
+      y: { range: () => [-MARGIN, 1 + MARGIN] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 26,
+        grid: { show: false },
+        values: (_, splits, __, ___, step) => nameTimes(splits, step, window),
+      },
+      {
+        ...axis,
+        size: 52,
+        grid: { stroke: color('grid'), width: 1 },
+        splits: () => getScaled().ticks.map(({ at }) => at),
+        values: () => getScaled().ticks.map(({ text }) => text),
+      },
+    ],
+    series: createSeries(color),
+    hooks: {
+      draw: [
+        (plot) => {
+          const { ctx, bbox } = plot;
+          const { runningFrom } = getScaled();
+          if (runningFrom === undefined) return;
+          const left = plot.valToPos(runningFrom / 1000, 'x', true);
+          ctx.fillStyle = veil;
+          ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
+        },
+      ],
+      setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width <= 0) return;
+          onZoom(plot.posToVal(left, 'x') * 1000, plot.posToVal(left + width, 'x') * 1000);
+          plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+        },
+      ],
+    },
+  };
+  const plot = new uPlot(options, getScaled().data, box);
+  probe.remove();
+  return plot;
+}
+
+/** The series in the order of `Scaled.data`. */
+function createSeries(color: (name: string) => string): uPlot.Series[] {
+  const bars = uPlot.paths.bars?.({ size: [0.84, 64] });
+  const bar = (fill: string): uPlot.Series => ({
+    fill,
+    width: 0,
+    points: { show: false },
+    fillTo: LANES.requests.from,
+    ...(bars && { paths: bars }),
+  });
+  const line = (stroke: string, width: number, more: uPlot.Series = {}): uPlot.Series => ({
+    stroke,
+    width,
+    // A period without neighbours is no line.
+    points: { show: true, size: 4, fill: stroke, filter: listIsolated },
+    ...more,
+  });
+  return [
+    {},
+    bar(color('bar')),
+    bar(color('status-4')),
+    bar(color('status-5')),
+    line(color('before'), 1.25, { dash: [4, 3] }),
+    line(color('accent'), 1.75, { fill: color('accent-fill'), fillTo: LANES.times.from }),
+    line(color('muted'), 1.25),
+    line(color('status-5'), 1.5, { fill: color('error-fill'), fillTo: LANES.errors.from }),
+  ];
+}
+
+/** The marks of the time axis: times, and days at midnight, with the year where it is another one than before. */
+function nameTimes(splits: readonly number[], step: number, { from, zone }: Window): string[] {
+  let year = yearOf(from, zone);
+  return splits.map((seconds) => {
+    const at = seconds * 1000;
+    const time = formatTime(at, 'time', zone);
+    if (step < 86_400 && time !== '00:00') return time;
+    const isSameYear = yearOf(at, zone) === year;
+    year = yearOf(at, zone);
+    return formatTime(at, isSameYear ? 'day' : 'date', zone);
+  });
+}
+
+/** The indices of values between two that are not known. */
+function listIsolated({ data }: uPlot, series: number): number[] {
+  const values = data[series] ?? [];
+  const isKnown = (index: number) => typeof values[index] === 'number';
+  return Array.from(values.keys()).filter(
+    (index) => isKnown(index) && !isKnown(index - 1) && !isKnown(index + 1),
+  );
+}

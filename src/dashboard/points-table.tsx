@@ -1,0 +1,36 @@
+import { formatMs, formatNumber, formatShare } from './format.js';
+import { type Point, namePeriod } from './points.js';
+import type { Window } from './time.js';
+
+export function PointsTable({ points, window }: { points: readonly Point[]; window: Window }) {
+  return (
+    <div class="scroll points" tabIndex={0} role="region" aria-label="Traffic by period">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Period</th>
+            {['Requests', 'Period before', '4xx', '5xx', 'Error rate', 'p50', 'p95'].map((name) => (
+              <th key={name} scope="col" class="number">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {points.toReversed().map((point) => (
+            <tr key={point.start}>
+              <th scope="row">{namePeriod(point, window)}</th>
+              <td class="number">{formatNumber(point.requests)}</td>
+              <td class="number">{formatNumber(point.before)}</td>
+              <td class="number">{formatNumber(point.clientErrors)}</td>
+              <td class="number">{formatNumber(point.serverErrors)}</td>
+              <td class="number">{formatShare(point.errorRate)}</td>
+              <td class="number">{formatMs(point.p50)}</td>
+              <td class="number">{formatMs(point.p95)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
