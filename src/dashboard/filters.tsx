@@ -1,9 +1,9 @@
-import type { ComponentChildren, TargetedEvent } from 'preact';
+import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import { Popover, Text } from './parts.js';
+import { Field, Popover, Text } from './parts.js';
 import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
 import { NO_FILTERS, type State, toPattern } from './state.js';
-import { PRESETS, type Preset, formatWindow, fromInput, timeZone, toInput, toIso } from './time.js';
+import { toIso } from './time.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 const STATUSES = [
@@ -131,41 +131,26 @@ function FilterBox({ close }: { close: () => void }) {
       if (value !== '' && currentTarget.closest(':popover-open')) setText(value);
     },
   });
-  const options = (values: readonly (readonly [string, string])[], chosen: string | null) =>
-    values.map(([value, name]) => (
-      <option key={value} value={value} selected={value === chosen}>
-        {name}
-      </option>
-    ));
   return (
     <div class="filter-box">
-      <Field label="Environment">
-        <select onChange={(event) => set({ env: event.currentTarget.value || null })}>
-          <option value="">All</option>
-          {options(
-            app.envs.map(({ name }) => [name, name.slice(0, 100)] as const),
-            state.env,
-          )}
-        </select>
-      </Field>
-      <Field label="Method">
-        <select onChange={(event) => set({ method: event.currentTarget.value || null })}>
-          <option value="">All</option>
-          {options(
-            METHODS.map((method) => [method, method] as const),
-            state.method,
-          )}
-        </select>
-      </Field>
-      <Field label="Status">
-        <select onChange={(event) => set({ status: event.currentTarget.value || null })}>
-          <option value="">All</option>
-          {options(
-            STATUSES.map(([value, name]) => [value, `${name} (${value})`] as const),
-            state.status,
-          )}
-        </select>
-      </Field>
+      <Choice
+        label="Environment"
+        options={app.envs.map(({ name }) => [name, name.slice(0, 100)])}
+        chosen={state.env}
+        choose={(env) => set({ env })}
+      />
+      <Choice
+        label="Method"
+        options={METHODS.map((method) => [method, method])}
+        chosen={state.method}
+        choose={(method) => set({ method })}
+      />
+      <Choice
+        label="Status"
+        options={STATUSES.map(([value, name]) => [value, `${name} (${value})`])}
+        chosen={state.status}
+        choose={(status) => set({ status })}
+      />
       <Field label="Codes">
         <input placeholder="404,5xx" maxLength={100} {...text(setCodes)} />
       </Field>
@@ -184,103 +169,23 @@ function FilterBox({ close }: { close: () => void }) {
   );
 }
 
-function Field({ label, children }: { label: string; children: ComponentChildren }) {
+/** One of several values, or all. */
+function Choice(props: {
+  label: string;
+  options: readonly (readonly [value: string, name: string])[];
+  chosen: string | null;
+  choose: (value: string | null) => void;
+}) {
   return (
-    <label class="field">
-      <span>{label}</span>
-      {children}
-    </label>
-  );
-}
-
-/** Presets, a free range, and the zone of all times. */
-export function RangePicker() {
-  const { state, go } = useSession();
-  const { range, zone } = state;
-  const window = useWindow(state, null);
-  const shown = 'preset' in range ? PRESETS[range.preset][0] : formatWindow(window);
-  const [error, setError] = useState('');
-  return (
-    <Popover
-      class="control"
-      label={
-        <>
-          <span class="visually-hidden">Time range: </span>
-          {shown}
-          <span class="muted zone">{zone === 'utc' ? 'UTC' : 'local'}</span>
-        </>
-      }
-    >
-      {(close) => (
-        <div class="range-box">
-          <div class="presets">
-            {(Object.keys(PRESETS) as Preset[]).map((preset) => (
-              <button
-                key={preset}
-                type="button"
-                aria-pressed={'preset' in range && range.preset === preset}
-                onClick={() => {
-                  close();
-                  go({ range: { preset } });
-                }}
-              >
-                {PRESETS[preset][0]}
-              </button>
-            ))}
-          </div>
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              const form = new FormData(event.currentTarget);
-              const read = (name: string) => {
-                const value = form.get(name);
-                return fromInput(typeof value === 'string' ? value : '', zone);
-              };
-              const [from, to] = [read('from'), read('to')];
-              if (!(from < to)) {
-                setError('The start must be before the end.');
-                return;
-              }
-              if (from > Date.now()) {
-                setError('This time is in the future.');
-                return;
-              }
-              close();
-              go({ range: { from, to } });
-            }}
-          >
-            <Field label="From">
-              <input name="from" type="datetime-local" required defaultValue={toInput(window.from, zone)} />
-            </Field>
-            <Field label="To">
-              <input
-                name="to"
-                type="datetime-local"
-                required
-                defaultValue={toInput(Math.min(window.to, Date.now()), zone)}
-              />
-            </Field>
-            <button type="submit">Apply</button>
-            <p role="alert" class="message">
-              {error}
-            </p>
-          </form>
-          <fieldset>
-            <legend>Times in</legend>
-            {(['local', 'utc'] as const).map((one) => (
-              <label key={one}>
-                <input
-                  type="radio"
-                  name="zone"
-                  checked={zone === one}
-                  onChange={() => go({ zone: one }, 'replace')}
-                />
-                {one === 'utc' ? 'UTC' : timeZone('local').replaceAll('_', ' ')}
-              </label>
-            ))}
-          </fieldset>
-        </div>
-      )}
-    </Popover>
+    <Field label={props.label}>
+      <select onChange={(event) => props.choose(event.currentTarget.value || null)}>
+        <option value="">All</option>
+        {props.options.map(([value, name]) => (
+          <option key={value} value={value} selected={value === props.chosen}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </Field>
   );
 }

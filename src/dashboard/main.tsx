@@ -1,5 +1,6 @@
 import { render } from 'preact';
-import { Page, storeKey, takeKeyFromFragment } from './app.js';
+import { Page } from './app.js';
+import { storeKey, takeKeyFromFragment } from './stored-key.js';
 import './style.css';
 
 const givenKey = takeKeyFromFragment();

@@ -51,6 +51,15 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   );
 }
 
+export function Field({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      {children}
+    </label>
+  );
+}
+
 /** Copies; without a secure context, as over plain HTTP, by the older command. */
 async function copy(text: string): Promise<boolean> {
   try {

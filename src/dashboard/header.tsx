@@ -1,0 +1,172 @@
+import { useRef } from 'preact/hooks';
+import type { Api, App } from './api.js';
+import { formatNumber } from './format.js';
+import { useKeys } from './keys.js';
+import { Popover, Text, readMeta } from './parts.js';
+import { RangePicker } from './range-picker.js';
+import { linkTo, useTeam } from './session.js';
+import { type Go, NO_FILTERS, type State } from './state.js';
+
+export function Header(props: {
+  state: State;
+  go: Go;
+  app: App | undefined;
+  apps: App[] | null;
+  api: Api;
+  end: (why: string | null) => void;
+  /** Asks for all that is shown again, also for complete periods. */
+  refresh: () => void;
+}) {
+  const { state, go, app, apps, api } = props;
+  const help = useRef<HTMLDialogElement>(null);
+  useKeys((key) => {
+    if (key === '?') help.current?.showModal();
+    else if (key === '/') document.getElementById('path-filter')?.focus();
+    else return false;
+    return true;
+  });
+  const view = (name: State['view'], label: string) => (
+    <a
+      href={linkTo(state, { view: name, request: null, tab: null })}
+      aria-current={state.view === name ? 'page' : undefined}
+    >
+      {label}
+    </a>
+  );
+  return (
+    <header class="top-bar">
+      <span class="brand">
+        <i class="logo" aria-hidden="true" />
+        <span class="visually-hidden">Request Analytics</span>
+      </span>
+      <select
+        class="control app-picker"
+        aria-label="App"
+        disabled={!apps || apps.length === 0}
+        onChange={(event) =>
+          go({ ...NO_FILTERS, app: Number(event.currentTarget.value), request: null, tab: null })
+        }
+      >
+        {!app && <option>…</option>}
+        {apps?.map(({ id, name }) => (
+          <option key={id} value={id} selected={id === app?.id}>
+            {name.slice(0, 100)}
+          </option>
+        ))}
+      </select>
+      <select
+        class="control"
+        aria-label="Environment"
+        disabled={!app || app.envs.length === 0}
+        onChange={(event) => go({ env: event.currentTarget.value || null })}
+      >
+        <option value="" selected={state.env === null}>
+          All environments
+        </option>
+        {app?.envs.map(({ id, name }) => (
+          <option key={id} value={name} selected={name === state.env}>
+            {name.slice(0, 100)}
+          </option>
+        ))}
+      </select>
+      <nav aria-label="Views">
+        {view('overview', 'Overview')}
+        {view('requests', 'Requests')}
+      </nav>
+      <div class="right">
+        {app && app.envs.length > 0 && (
+          <>
+            <RangePicker />
+            <button
+              type="button"
+              class="control icon refresh"
+              aria-label="Refresh"
+              title="Refresh"
+              onClick={props.refresh}
+            >
+              <svg viewBox="0 0 16 16" aria-hidden="true">
+                <path d="M13 8a5 5 0 1 1-1.5-3.6M13 2v3h-3" />
+              </svg>
+            </button>
+          </>
+        )}
+        <button
+          type="button"
+          class="control icon help"
+          aria-label="Help"
+          aria-keyshortcuts="?"
+          onClick={() => help.current?.showModal()}
+        >
+          ?
+        </button>
+        {apps && (
+          <Popover label="Key" class="control">
+            <KeyBox api={api} end={props.end} />
+          </Popover>
+        )}
+      </div>
+      <Help dialog={help} />
+    </header>
+  );
+}
+
+function KeyBox({ api, end }: { api: Api; end: (why: string | null) => void }) {
+  const team = useTeam(api);
+  const limit = api.rateLimit;
+  return (
+    <div class="key-box">
+      <p>
+        <span class="muted">Team</span> {team ? <Text>{team.name}</Text> : '…'}
+      </p>
+      {limit && (
+        <p>
+          <span class="muted">Requests left in this minute</span> {formatNumber(limit.remaining)} of{' '}
+          {formatNumber(limit.limit)}
+        </p>
+      )}
+      <button type="button" class="small" onClick={() => end(null)}>
+        Forget the key
+      </button>
+    </div>
+  );
+}
+
+const KEYS = [
+  ['/', 'Filter by path'],
+  ['j, k', 'Next and previous request'],
+  ['Enter', 'Open the request'],
+  ['Esc', 'Close it'],
+  ['← →', 'Periods of the chart; with Shift select, Enter zooms'],
+  ['?', 'This help'],
+] as const;
+
+function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
+  const hasDocs = readMeta('docs') === 'on';
+  return (
+    <dialog ref={dialog} aria-labelledby="help-title">
+      <form method="dialog">
+        <h2 id="help-title">Keys</h2>
+        <dl class="keys">
+          {KEYS.map(([key, what]) => (
+            <div key={key}>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{what}</dd>
+            </div>
+          ))}
+        </dl>
+        <p>
+          The address of the page has all that it shows: send it to a colleague. The button API on each panel
+          shows the request behind it.
+        </p>
+        {hasDocs && (
+          <p>
+            <a href="./docs">Reference of the API</a>
+          </p>
+        )}
+        <button type="submit">Close</button>
+      </form>
+    </dialog>
+  );
+}
