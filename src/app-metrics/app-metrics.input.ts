@@ -1,4 +1,5 @@
-import { type Filter, FiltersField, integerFilter, textFilter } from '../common/filters/filter.js';
+import { type Filter, FiltersField } from '../common/filters/filter.js';
+import { integerFilter, textFilter } from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import type { Interval } from '../traffic/periods.js';

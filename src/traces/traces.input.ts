@@ -1,13 +1,12 @@
 import { isLosslessNumber } from 'lossless-json';
+import { type Filter, FiltersField } from '../common/filters/filter.js';
 import {
-  type Filter,
   type FilterField,
   type FilterOperator,
   type FilterScalar,
-  FiltersField,
   identifierFilter,
   textFilter,
-} from '../common/filters/filter.js';
+} from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { KeyField, type KeyMember, type Sample, SampleField } from '../exports/body.fields.js';

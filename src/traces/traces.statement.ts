@@ -1,6 +1,6 @@
 import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
-import type { FilterScalar } from '../common/filters/filter.js';
+import type { FilterScalar } from '../common/filters/filter-field.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { matchCapturedAttribute } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';

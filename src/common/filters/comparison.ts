@@ -1,5 +1,6 @@
 import type { Predicate } from '../../clickhouse/predicates.js';
-import type { Filter, FilterField, FilterOperator } from './filter.js';
+import type { Filter } from './filter.js';
+import type { FilterField, FilterOperator } from './filter-field.js';
 
 /** The expression of a field in the store. */
 export interface FilterColumn {

@@ -1,6 +1,5 @@
-import type { SchemaObject } from '@nestjs/swagger';
 import { isLosslessNumber } from 'lossless-json';
-import { jsonInteger, notInUrl } from '../../validation/field-types.js';
+import { notInUrl } from '../../validation/field-types.js';
 import {
   type FieldDecorator,
   type FieldOptions,
@@ -21,35 +20,18 @@ import { readList, listInvalidParts } from '../../validation/json-list.js';
 import { validateText } from '../../validation/text.js';
 import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { parseJson } from '../json/parse-json.js';
-import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
+import {
+  type FilterField,
+  type FilterFields,
+  type FilterOperator,
+  type FilterScalar,
+  MAX_LENGTH,
+  MAX_VALUES,
+  OPERATORS,
+} from './filter-field.js';
+import { filterSchema } from './filter-schema.js';
 
 const MAX_FILTERS = 100;
-const MAX_VALUES = 1_000;
-const MAX_LENGTH = 4_096;
-
-const OPERATORS = [
-  'eq',
-  'neq',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'not_in',
-  'like',
-  'not_like',
-  'ilike',
-  'not_ilike',
-  'contains',
-  'not_contains',
-  'is_null',
-  'is_not_null',
-  'exists',
-  'not_exists',
-] as const;
-
-export type FilterOperator = (typeof OPERATORS)[number];
-export type FilterScalar = string | number | bigint | boolean;
 
 const LISTS: ReadonlySet<FilterOperator> = new Set(['in', 'not_in']);
 const PATTERNS: ReadonlySet<FilterOperator> = new Set(['like', 'not_like', 'ilike', 'not_ilike']);
@@ -67,30 +49,6 @@ const ALIASES = {
   value: ['value', 'val'],
 } as const;
 
-/** Type and operators of a filter field. */
-export interface FilterField {
-  readonly operators: readonly FilterOperator[];
-  /** The type of its values in the store. */
-  readonly type: 'String' | 'Int64' | 'UUID';
-  readonly schema: SchemaObject;
-  /** Whether it holds values by name: a filter names one of them by `key`. */
-  readonly hasKey?: boolean;
-  /** Whether keys are case-sensitive; those of headers are not. */
-  readonly isCaseSensitive?: boolean;
-  /** Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both. */
-  readonly hasEvents?: boolean;
-  /** Why an operator does not support a value; undefined if it does. */
-  readonly checkValue?: (
-    op: FilterOperator,
-    value: FilterScalar | readonly FilterScalar[],
-  ) => ConstraintViolation | undefined;
-  /** Parses one value, or each item of a list. */
-  readonly readValue: (value: unknown) => FilterScalar | ConstraintViolation;
-}
-
-/** The fields that an operation filters by, by name. */
-export type FilterFields<Name extends string = string> = Readonly<Record<Name, FilterField>>;
-
 /** One condition on the records. All filters of a request must hold. */
 export interface Filter<Name extends string = string> {
   readonly field: Name;
@@ -101,75 +59,6 @@ export interface Filter<Name extends string = string> {
   readonly key?: string;
   /** The name of the event in a field that holds events. */
   readonly event_name?: string;
-}
-
-/** A field of text. @param normalize converts a value to its form in the store */
-export function textFilter(
-  operators: readonly FilterOperator[],
-  normalize = (text: string) => text,
-): FilterField {
-  return {
-    operators,
-    type: 'String',
-    schema: { type: 'string', maxLength: MAX_LENGTH },
-    readValue: (value) =>
-      typeof value === 'string'
-        ? (validateText(value, MAX_LENGTH) ?? normalize(value))
-        : valueError('value must be a string'),
-  };
-}
-
-/** A field of headers: pairs of name and text, found by name without regard to case. */
-export function headersFilter(operators: readonly FilterOperator[]): FilterField {
-  return { ...textFilter(operators), hasKey: true };
-}
-
-/** A field of identifiers that have one form. @param parse the normal form of a text, or why it is none */
-export function identifierFilter(
-  operators: readonly FilterOperator[],
-  type: 'String' | 'UUID',
-  schema: SchemaObject,
-  parse: (text: string) => string | ConstraintViolation,
-): FilterField {
-  return {
-    operators,
-    type,
-    schema,
-    readValue: (value) => {
-      const parsed = typeof value === 'string' ? parse(value) : notAString;
-      return parsed instanceof ConstraintViolation
-        ? valueError(`value must be ${schema.description}`)
-        : parsed;
-    },
-  };
-}
-
-/** A field of times, in milliseconds since the epoch; ISO 8601, UTC without an offset. */
-export function timestampFilter(operators: readonly FilterOperator[]): FilterField {
-  return {
-    operators,
-    type: 'Int64',
-    schema: { type: 'string', format: 'date-time' },
-    readValue: (value) => {
-      const timestamp = typeof value === 'string' ? parseTimestamp(value) : undefined;
-      return timestamp === undefined || timestamp.kind === 'invalid'
-        ? valueError('value must be an ISO 8601 date or time')
-        : resolveTimestamp(timestamp);
-    },
-  };
-}
-
-/** A field of whole numbers. */
-export function integerFilter(operators: readonly FilterOperator[]): FilterField {
-  return {
-    operators,
-    type: 'Int64',
-    schema: { type: 'integer' },
-    readValue: (value) => {
-      const integer = jsonInteger(value);
-      return integer instanceof ConstraintViolation ? valueError('value must be an integer') : integer;
-    },
-  };
 }
 
 /** A list of conditions on `fields`, joined with AND. */
@@ -325,47 +214,4 @@ function readAnyValue(
   const read = readOne(value);
   const backslashes = typeof read === 'string' && PATTERNS.has(op) ? (/\\*$/.exec(read)?.[0].length ?? 0) : 0;
   return backslashes % 2 === 1 ? valueError('a pattern must not end with an escape character') : read;
-}
-
-/** One alternative for all fields that are compared in the same way. */
-function filterSchema(fields: FilterFields): SchemaObject {
-  const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
-  for (const [name, filterField] of Object.entries(fields)) {
-    const kind = JSON.stringify([
-      filterField.operators,
-      filterField.schema,
-      filterField.hasKey,
-      filterField.hasEvents,
-    ]);
-    const known = alternatives.get(kind);
-    if (known) known.names.push(name);
-    else alternatives.set(kind, { names: [name], filterField });
-  }
-  const anyOf = [...alternatives.values()].map(
-    ({ names, filterField: { operators, schema, hasKey, hasEvents, isCaseSensitive } }): SchemaObject => {
-      const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_VALUES };
-      return {
-        type: 'object',
-        required: ['field', 'op', ...(hasKey && !hasEvents ? ['key'] : [])],
-        properties: {
-          field: { type: 'string', enum: names },
-          op: { type: 'string', enum: [...operators] },
-          ...(hasKey && {
-            key: {
-              type: 'string',
-              description: isCaseSensitive
-                ? 'Key of the attribute'
-                : 'Name of the header, without regard to case',
-            },
-          }),
-          ...(hasEvents && { event_name: { type: 'string', description: 'Name of the event' } }),
-          value: {
-            description: 'A list for `in` and `not_in`; absent for `is_null` and `is_not_null`',
-            anyOf: [schema, list],
-          },
-        },
-      };
-    },
-  );
-  return { anyOf };
 }

@@ -1,13 +1,12 @@
 import { EXAMPLES } from '../../common/examples.js';
+import { type Filter, FiltersField } from '../../common/filters/filter.js';
 import {
-  type Filter,
-  FiltersField,
   headersFilter,
   identifierFilter,
   integerFilter,
   textFilter,
   timestampFilter,
-} from '../../common/filters/filter.js';
+} from '../../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../common/time/timestamp.js';
 import { KeyField, type Sample, SampleField } from '../../exports/body.fields.js';
