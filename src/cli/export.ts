@@ -17,7 +17,7 @@ import { Config } from '../config/config.js';
 import { readPages } from '../exports/row-pages.js';
 import { type BrokenFile, findBreak } from '../request-logs/export/broken-file.js';
 import { createExportSource } from '../request-logs/export/export-pages.js';
-import type { ExportQuery } from '../request-logs/export/export-statement.js';
+import type { ExportQuery } from '../request-logs/export/export-query.js';
 import {
   ALWAYS,
   EXPORT_FIELDS,

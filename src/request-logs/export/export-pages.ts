@@ -1,7 +1,8 @@
 import type { AppScope } from '../../apps/apps.service.js';
 import type { RowSource } from '../../exports/row-pages.js';
 import type { RequestLogKey } from '../request-log-key.js';
-import { type ExportQuery, type ExportRange, isCheap } from './export-statement.js';
+import { isCheap } from './export-conditions.js';
+import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportRepository } from './export.repository.js';
 
 /** Less than a partition of the logs: then the end of a page is found in one or two of them, instead of in all. */

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../../apps/app-scoped-store.js';
 import type { AppScope } from '../../apps/apps.service.js';
 import type { RequestLogKey } from '../request-log-key.js';
-import { type ExportQuery, type ExportRange, countRows, findEnd, selectRows } from './export-statement.js';
+import type { ExportQuery, ExportRange } from './export-query.js';
+import { countRows, findEnd, selectRows } from './export-statement.js';
 
 /** Largest page in bytes: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;

@@ -9,7 +9,7 @@ import { findHashBound, readPages } from '../../exports/row-pages.js';
 import { ReadAudit } from '../../observability/read-audit.js';
 import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
 import { createExportSource } from './export-pages.js';
-import type { ExportQuery } from './export-statement.js';
+import type { ExportQuery } from './export-query.js';
 import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
 import { ExportRepository } from './export.repository.js';
 

@@ -1,0 +1,25 @@
+import type { RequestScope } from '../../clickhouse/predicates.js';
+import type { FileFormat } from '../../common/formats/file-format.js';
+import type { Window } from '../../common/time/window.js';
+import type { RequestLogKey } from '../request-log-key.js';
+import type { ExportField, ExportFilter } from './export.input.js';
+
+/** What is to be exported. */
+export interface ExportQuery {
+  readonly format: FileFormat;
+  /** `whole`: rows are records with all that was captured, in the shape of Request Details; as NDJSON alone. */
+  readonly fields: readonly ExportField[] | 'whole';
+  readonly filters: readonly ExportFilter[];
+  readonly window: Window;
+  readonly scope: RequestScope;
+  /** Rows are chosen whose UUID has a hash below this; without it all are. */
+  readonly hashBelow?: bigint | undefined;
+}
+
+/** A part of an export: what lies behind `after`, up to and including `last`. */
+export interface ExportRange {
+  readonly after: RequestLogKey | undefined;
+  readonly last: RequestLogKey | undefined;
+  /** Whether rows of it may be older than the columns of the trace and the exception. */
+  readonly hasOlderRows: boolean;
+}
