@@ -1,13 +1,24 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
-import { isIP } from 'node:net';
+import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { EnvError, bool, cleanEnv, host, makeValidator, port, str } from 'envalid';
+import { cleanEnv, host, port, str } from 'envalid';
 import { distance } from 'fastest-levenshtein';
-import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
-import { type JsonPathStep, parseJsonPath } from '../ingestion/redaction/json-path.js';
 import type { RedactionOptions } from '../ingestion/redaction/redactor.js';
-import { SECRET_FORMS, type SecretForm } from '../ingestion/redaction/secret-texts.js';
+import { SECRET_FORMS } from '../ingestion/redaction/secret-texts.js';
+import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
 import { type TracingConfig, parseTracing } from './tracing.config.js';
+import {
+  address,
+  apiKey,
+  jsonPaths,
+  names,
+  origins,
+  pathPrefix,
+  readableFile,
+  secret,
+  secretForms,
+  trustProxy,
+  whole,
+} from './validators.js';
 
 /** The configuration is invalid; `message` is one line that names each variable and the reason. */
 export class ConfigError extends Error {
@@ -15,110 +26,6 @@ export class ConfigError extends Error {
 }
 
 const MIB = 1024 * 1024;
-
-const whole = (min: number, max: number) =>
-  makeValidator<number>((input) => {
-    const value = /^\d+$/.test(input) ? Number(input) : NaN;
-    if (!(value >= min && value <= max)) throw new EnvError(`must be a whole number from ${min} to ${max}`);
-    return value;
-  });
-
-/** A URL that may contain a password, so errors do not repeat it. */
-const address = (...schemes: readonly string[]) =>
-  makeValidator<string>((input) => {
-    if (URL.canParse(input) && schemes.includes(new URL(input).protocol)) return input;
-    throw new EnvError(
-      `must be a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`,
-    );
-  });
-
-/** `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets. */
-const trustProxy = makeValidator<boolean | number | string>((input) => {
-  if (input === 'true' || input === 'false') return bool()._parse(input);
-  if (/^\d+$/.test(input) && Number(input) <= MAX_HOPS) return Number(input);
-  if (input.split(',').every((item) => isNetwork(item.trim()))) return input;
-  throw new EnvError(
-    `must be true, false, a number of hops up to ${MAX_HOPS}, or a list of addresses and subnets`,
-  );
-});
-
-/** More is a mistake: with one hop too many, clients can forge their address. */
-const MAX_HOPS = 10;
-
-const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
-
-function isNetwork(item: string): boolean {
-  if (NETWORKS.has(item)) return true;
-  const [address = '', range = '32', ...rest] = item.split('/');
-  const kind = isIP(address);
-  const isRange = /^\d+$/.test(range)
-    ? Number(range) >= 1 && Number(range) <= (kind === 4 ? 32 : 128)
-    : isIP(range) === 4;
-  return kind !== 0 && isRange && rest.length === 0;
-}
-
-const readableFile = makeValidator<string>((input) => {
-  try {
-    accessSync(input, constants.R_OK);
-    return input;
-  } catch {
-    throw new EnvError('must name a file that can be read');
-  }
-});
-
-/** Origins as a browser sends them (`https://app.example.com`), separated by commas; `*`: all. */
-const origins = makeValidator<readonly string[]>((input) => {
-  const items = input.split(',').map((item) => item.trim());
-  if (input === '*' || items.every((item) => URL.canParse(item) && new URL(item).origin === item))
-    return items;
-  throw new EnvError('must be *, or origins such as https://app.example.com, separated by commas');
-});
-
-/** A path before all others, such as `/analytics`; its segments need no escapes in a URL or in a route. */
-const pathPrefix = makeValidator<string>((input) => {
-  if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*$/.test(input)) return input;
-  throw new EnvError('must be a path such as /analytics: letters, digits, - . _ ~, and no slash at the end');
-});
-
-const apiKey = makeValidator<string>((input) => {
-  if (!/^[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}$/.test(input))
-    throw new EnvError('must be 7 letters or digits, a dot, and 32 letters or digits');
-  return input;
-});
-
-/** Names separated by commas: of headers, parameters or members. */
-const names = makeValidator<readonly string[]>((input) => {
-  const items = input.split(',').map((item) => item.trim());
-  if (items.every((item) => /[\p{L}\p{N}]/u.test(item) && item.length <= MAX_REDACTED_NAME)) return items;
-  throw new EnvError(
-    `must be names separated by commas, each with a letter or digit and at most ${MAX_REDACTED_NAME} characters`,
-  );
-});
-const MAX_REDACTED_NAME = 128;
-
-const jsonPaths = makeValidator<readonly JsonPathStep[]>((input) =>
-  input.split(',').map((item) => {
-    const path = parseJsonPath(item.trim());
-    if (!path) throw new EnvError('must be JSON paths such as $.user.ssn, $.cards[*].number or $..iban');
-    return path;
-  }),
-);
-
-const secretForms = makeValidator<readonly SecretForm[]>((input) => {
-  if (input === 'none') return [];
-  return input.split(',').map((item) => {
-    const form = SECRET_FORMS.find((name) => name === item.trim());
-    if (!form) throw new EnvError(`must be none, or some of ${SECRET_FORMS.join(', ')}, separated by commas`);
-    return form;
-  });
-});
-
-const MIN_SECRET_LENGTH = 32;
-
-const secret = makeValidator<string>((input) => {
-  if (input.trim().length >= MIN_SECRET_LENGTH) return input;
-  throw new EnvError(`must have at least ${MIN_SECRET_LENGTH} characters`);
-});
 
 const SPECS = {
   PORT: port({ default: 3000 }),
@@ -192,72 +99,9 @@ const SECRETS = [
   'API_KEY',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
-
-/** The variables with the contents of their files. */
-function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const issues: string[] = [];
-  const values = { ...env };
-  for (const name of SECRETS) {
-    const path = env[`${name}_FILE`];
-    if (path === undefined) continue;
-    if (env[name] !== undefined) issues.push(`${name}_FILE: must not be set together with ${name}`);
-    else values[name] = readSecret(path) ?? '';
-    if (values[name] === '')
-      issues.push(`${name}_FILE: must name a file that can be read and has a secret in it`);
-  }
-  throwIfInvalid(issues);
-  return values;
-}
-
-/** The content of the file without a trailing line feed; undefined if it cannot be read. */
-function readSecret(path: string): string | undefined {
-  try {
-    const file = statSync(path);
-    if (!file.isFile() || file.size > MAX_SECRET_BYTES) return undefined;
-    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-  } catch {
-    return undefined;
-  }
-}
-
-function parse(env: NodeJS.ProcessEnv) {
-  // An empty variable counts as not set, because docker-compose and .env files write empty values.
-  const given = withSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
-  const values = cleanEnv(given, SPECS, {
-    reporter: ({ errors }) => {
-      throwIfInvalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
-    },
-  });
-  const { METRICS_PORT, PORT, COLLECTOR_PORT } = values;
-  const tracing = parseTracing(given);
-  throwIfInvalid([
-    ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
-      ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
-      : []),
-    ...tracing.issues,
-  ]);
-  return { ...values, tracing: tracing.config };
-}
-
 /** Shorter names resemble those of other programs: `APP_URL` is not `API_URL`. */
 const MIN_COMPARED_LENGTH = 8;
 const MAX_EDITS = 2;
-
-function findMisspelled(env: NodeJS.ProcessEnv): string[] {
-  const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
-  return Object.keys(env).flatMap((name) => {
-    if (known.includes(name) || name.length < MIN_COMPARED_LENGTH) return [];
-    const meant = known.find((one) => distance(name.toUpperCase(), one) <= MAX_EDITS);
-    return meant === undefined
-      ? []
-      : [`${name} has no effect: no variable has this name; ${meant} may be meant`];
-  });
-}
-
-function throwIfInvalid(issues: readonly string[]) {
-  if (issues.length > 0)
-    throw new ConfigError(`Invalid configuration. ${issues.join('; ').replaceAll(/\s+/g, ' ')}`);
-}
 
 /**
  * The configuration, read once from the environment; `.env.example` describes every variable. No other file reads the
@@ -432,4 +276,66 @@ export class Config {
   get tracing(): TracingConfig | null {
     return this.env.tracing;
   }
+}
+
+function parse(env: NodeJS.ProcessEnv) {
+  // An empty variable counts as not set, because docker-compose and .env files write empty values.
+  const given = withSecretFiles(Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')));
+  const values = cleanEnv(given, SPECS, {
+    reporter: ({ errors }) => {
+      throwIfInvalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
+    },
+  });
+  const { METRICS_PORT, PORT, COLLECTOR_PORT } = values;
+  const tracing = parseTracing(given);
+  throwIfInvalid([
+    ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
+      ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
+      : []),
+    ...tracing.issues,
+  ]);
+  return { ...values, tracing: tracing.config };
+}
+
+/** The variables with the contents of their files. */
+function withSecretFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const issues: string[] = [];
+  const values = { ...env };
+  for (const name of SECRETS) {
+    const path = env[`${name}_FILE`];
+    if (path === undefined) continue;
+    if (env[name] !== undefined) issues.push(`${name}_FILE: must not be set together with ${name}`);
+    else values[name] = readSecret(path) ?? '';
+    if (values[name] === '')
+      issues.push(`${name}_FILE: must name a file that can be read and has a secret in it`);
+  }
+  throwIfInvalid(issues);
+  return values;
+}
+
+/** The content of the file without a trailing line feed; undefined if it cannot be read. */
+function readSecret(path: string): string | undefined {
+  try {
+    const file = statSync(path);
+    if (!file.isFile() || file.size > MAX_SECRET_BYTES) return undefined;
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+  } catch {
+    return undefined;
+  }
+}
+
+function findMisspelled(env: NodeJS.ProcessEnv): string[] {
+  const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
+  return Object.keys(env).flatMap((name) => {
+    if (known.includes(name) || name.length < MIN_COMPARED_LENGTH) return [];
+    const meant = known.find((one) => distance(name.toUpperCase(), one) <= MAX_EDITS);
+    return meant === undefined
+      ? []
+      : [`${name} has no effect: no variable has this name; ${meant} may be meant`];
+  });
+}
+
+function throwIfInvalid(issues: readonly string[]) {
+  if (issues.length > 0)
+    throw new ConfigError(`Invalid configuration. ${issues.join('; ').replaceAll(/\s+/g, ' ')}`);
 }
