@@ -297,9 +297,9 @@ export class BatchLog {
   }
 }
 
-/** Now, in whole seconds as the engine reads a DateTime in UTC. */
-export function formatBatchTime(): string {
-  return dateTime64(Date.now()).slice(0, 19);
+/** The time in whole seconds, as the engine reads a DateTime in UTC. */
+export function formatBatchTime(at = Date.now()): string {
+  return dateTime64(at).slice(0, 19);
 }
 
 /** The text of a message's identity. */

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Batch, BatchLog, type MessageKey, type Piece } from '../../src/ingestion/batch-log.js';
+import {
+  type Batch,
+  BatchLog,
+  type MessageKey,
+  type Piece,
+  formatBatchTime,
+} from '../../src/ingestion/batch-log.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -143,7 +149,7 @@ describe('BatchLog', () => {
     const [poisoned, broken] = [buildBatch(8), buildBatch(9)];
     await new BatchLog(open.store).append({
       ...poisoned,
-      createdAt: dateTime64(Date.now() - 3_600_000).slice(0, 19),
+      createdAt: formatBatchTime(Date.now() - 3_600_000),
       pieces: [{ table: 'request_counts', rows: '{"app_id":"not a number"}' }],
     });
     await new BatchLog(open.store).append(broken);

@@ -5,8 +5,7 @@ import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
 import { ALL_SCOPES } from '../../src/common/account.js';
 import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
-import { BatchLog } from '../../src/ingestion/batch-log.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { BatchLog, formatBatchTime } from '../../src/ingestion/batch-log.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -459,7 +458,7 @@ describe('AdminService', () => {
     it('applies no batch while a backup pauses writes', async () => {
       const appId = await createAppId();
       const id = randomUUID();
-      const createdAt = dateTime64(Date.now()).slice(0, 19);
+      const createdAt = formatBatchTime();
       const pieces = [{ table: 'requests' as const, rows: JSON.stringify({ app_id: appId }) }];
       await new BatchLog(open.store, new LocalCoordinator()).append({ id, createdAt, messages: [], pieces });
       const coordinator = new LocalCoordinator();
