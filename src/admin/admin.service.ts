@@ -1,14 +1,17 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { App, Env } from '../apps/apps.dto.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { createApiKey, hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import { createWriteToken, findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import type { Parameters } from '../clickhouse/query-parameters.js';
 import { ALL_SCOPES, type KeyScopes, type Plan } from '../common/account.js';
 import { deleteAppData } from './app-data.js';
 import type { BatchLog } from '../ingestion/batch-log.js';
-import { dateTime64, findHighestId, requireId } from '../ingestion/names/id-generator.js';
+import { dateTime64 } from '../ingestion/names/id-generator.js';
+import { claimId } from './id-claims.js';
+import { readStatus } from './store-status.js';
 
 /** The command cannot be executed; `message` is one line for its user. */
 export class AdminError extends Error {
@@ -42,30 +45,6 @@ export interface CreateKeyOptions {
   expiresAt?: number;
   key?: string;
   scopes?: KeyScopes;
-}
-
-/** What the store has of one kind. */
-export interface StoredRow {
-  kind: string;
-  rows: number;
-  /** Time of the oldest; null without rows. */
-  since: string | null;
-}
-
-export interface SyncRow {
-  app_id: number;
-  app: string;
-  env_id: number;
-  env: string;
-  /** When data of the environment arrived last; null: never. */
-  last_sync_at: string | null;
-}
-
-export interface TableRow {
-  table: string;
-  rows: number;
-  bytes: number;
-  parts: number;
 }
 
 export interface WriteTokenRow {
@@ -102,8 +81,6 @@ export interface ExpectedErrorRow {
   expected: boolean;
 }
 
-const LAST_CLAIM = `SELECT max(id) AS id FROM id_claims_v1 WHERE table_name = {table_name:String}`;
-const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:String} AND id = {id:UInt32}`;
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
 const APP_TEAM = `SELECT team_id, name FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
 const KEYS = `
@@ -156,39 +133,6 @@ const DELETE_KEY = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:Strin
 const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
 const DELETE_APP = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const DELETE_TEAM = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
-/** A table without rows has no oldest one. */
-const stored = (kind: string, table: string, oldest: string, position: number) => `
-SELECT ${position} AS position, '${kind}' AS kind, count() AS rows, if(count() = 0, NULL, toDateTime64(min(${oldest}), 3, 'UTC')) AS since FROM ${table}`;
-const STORED_TABLES = [
-  ['request logs', 'request_logs_v1', 'timestamp'],
-  ['request details', 'request_details_v1', 'timestamp'],
-  ['traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'],
-  ['traffic by day', 'counts_per_day_v1', 'bucket'],
-  ['errors', 'errors_v1', 'timestamp'],
-  ['spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'],
-  ['application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'],
-  ['teams', 'teams_v1 FINAL', 'created_at'],
-  ['apps', 'apps_v1 FINAL', 'created_at'],
-  ['API keys', 'api_keys_v1 FINAL', 'created_at'],
-  ['endpoints', 'endpoints_v1 FINAL', 'created_at'],
-  ['consumers', 'consumers_v1 FINAL', 'created_at'],
-] as const;
-const STORED = `SELECT kind, rows, since FROM (${STORED_TABLES.map(([kind, table, oldest], position) => stored(kind, table, oldest, position)).join(' UNION ALL ')}
-) ORDER BY position`;
-const SYNCS = `
-SELECT e.app_id AS app_id, a.name AS app, e.id AS env_id, e.name AS env,
-  if(s.at = toDateTime64(0, 3), NULL, s.at) AS last_sync_at
-FROM app_envs_v1 AS e FINAL
-INNER JOIN apps_v1 AS a FINAL ON a.id = e.app_id
-LEFT JOIN (
-  SELECT app_id, app_env_id, max(last_sync_at) AS at FROM env_activity_v1 GROUP BY app_id, app_env_id
-) AS s ON s.app_id = e.app_id AND s.app_env_id = e.id
-ORDER BY app_id, env_id`;
-const TABLES = `
-SELECT name AS table, total_rows AS rows, total_bytes AS bytes, active_parts AS parts
-FROM system.tables
-WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree')
-ORDER BY bytes DESC, table`;
 const LIMITS = `
 SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 const ENDPOINT = `
@@ -203,7 +147,7 @@ export class AdminService {
   constructor(private readonly store: ClickHouse) {}
 
   async createTeam(name: string, plan: Plan, createdAt = Date.now()): Promise<TeamRow> {
-    const team = { id: await this.claimId('teams_v1'), name: text('name', name), plan };
+    const team = { id: await claimId(this.store, 'teams_v1'), name: text('name', name), plan };
     await this.store.insert('teams_v1', [JSON.stringify({ ...team, created_at: dateTime64(createdAt) })]);
     return team;
   }
@@ -221,7 +165,7 @@ export class AdminService {
 
   async createApp(teamId: number, name: string, framework: string, createdAt = Date.now()): Promise<App> {
     await this.requireTeam(teamId);
-    const id = await this.claimId('apps_v1');
+    const id = await claimId(this.store, 'apps_v1');
     const app = {
       id,
       name: text('name', name),
@@ -293,7 +237,7 @@ export class AdminService {
   /** Revokes the key permanently; a repeated call changes nothing. */
   async revokeKey(identifier: string): Promise<{ identifier: string; revoked: true }> {
     await this.requireKey(identifier);
-    await this.store.command(REVOKE, { identifier }, { name: 'api_keys.revoke', operation: 'INSERT' });
+    await this.change('api_keys.revoke', REVOKE, { identifier });
     return { identifier, revoked: true };
   }
 
@@ -302,7 +246,7 @@ export class AdminService {
     const teamId = await this.requireKey(identifier);
     await this.requireAppsOfTeam(scopes.appIds, teamId);
     const params = { identifier, ...toColumns(scopes) };
-    await this.store.command(SET_SCOPES, params, { name: 'api_keys.set_scopes', operation: 'INSERT' });
+    await this.change('api_keys.set_scopes', SET_SCOPES, params);
     const changed = (await this.listKeys(teamId)).find((row) => row.identifier === identifier);
     if (!changed) throw new AdminError('The key was deleted at the same time');
     return changed;
@@ -311,32 +255,20 @@ export class AdminService {
   async renameTeam(teamId: number, name: string): Promise<TeamRow> {
     const team = await this.requireTeam(teamId);
     const renamed = { ...team, name: text('name', name) };
-    await this.store.command(
-      RENAME_TEAM,
-      { team_id: teamId, name: renamed.name },
-      { name: 'teams.rename', operation: 'INSERT' },
-    );
+    await this.change('teams.rename', RENAME_TEAM, { team_id: teamId, name: renamed.name });
     return renamed;
   }
 
   async renameApp(appId: number, name: string): Promise<{ id: number; name: string }> {
     await this.requireApp(appId);
     const renamed = { id: appId, name: text('name', name) };
-    await this.store.command(
-      RENAME_APP,
-      { app_id: appId, name: renamed.name },
-      { name: 'apps.rename', operation: 'INSERT' },
-    );
+    await this.change('apps.rename', RENAME_APP, { app_id: appId, name: renamed.name });
     return renamed;
   }
 
   async renameKey(identifier: string, name: string): Promise<{ identifier: string; name: string }> {
     await this.requireKey(identifier);
-    await this.store.command(
-      RENAME_KEY,
-      { identifier, name: name.toWellFormed() },
-      { name: 'api_keys.rename', operation: 'INSERT' },
-    );
+    await this.change('api_keys.rename', RENAME_KEY, { identifier, name: name.toWellFormed() });
     return { identifier, name };
   }
 
@@ -365,13 +297,8 @@ export class AdminService {
     return (await this.listApps(team_id)).find(({ id }) => id === appId)?.envs ?? [];
   }
 
-  /** What the store has; of tables in a cluster, those of the node that executes the query. */
-  async readStatus(): Promise<{ stored: StoredRow[]; environments: SyncRow[]; tables: TableRow[] }> {
-    return {
-      stored: await this.store.rows<StoredRow>('status.stored', STORED),
-      environments: await this.store.rows<SyncRow>('status.syncs', SYNCS),
-      tables: await this.store.rows<TableRow>('status.tables', TABLES),
-    };
+  readStatus(): ReturnType<typeof readStatus> {
+    return readStatus(this.store);
   }
 
   /** Creates a write token of an app. Only its hash is stored, so the result is the only place where the token is shown. */
@@ -409,19 +336,14 @@ export class AdminService {
     await this.requireApp(appId);
     if ((await this.findTokenApp(identifier)) !== appId)
       throw new AdminError(`App ${appId} has no write token with that identifier`);
-    const name = 'write_tokens.revoke';
-    await this.store.command(REVOKE_WRITE_TOKEN, { identifier }, { name, operation: 'INSERT' });
+    await this.change('write_tokens.revoke', REVOKE_WRITE_TOKEN, { identifier });
     return { identifier, app_id: appId, revoked: true };
   }
 
   /** Only teams on the premium plan may use the API; takes effect within 10 seconds. */
   async setPlan(teamId: number, plan: Plan): Promise<TeamRow> {
     const team = await this.requireTeam(teamId);
-    await this.store.command(
-      SET_PLAN,
-      { team_id: teamId, plan },
-      { name: 'teams.set_plan', operation: 'INSERT' },
-    );
+    await this.change('teams.set_plan', SET_PLAN, { team_id: teamId, plan });
     return { ...team, plan };
   }
 
@@ -429,7 +351,7 @@ export class AdminService {
   async setDisabled(appId: number, disabled: boolean): Promise<{ id: number; disabled: boolean }> {
     await this.requireApp(appId);
     const params = { app_id: appId, disabled };
-    await this.store.command(SET_DISABLED, params, { name: 'apps.set_disabled', operation: 'INSERT' });
+    await this.change('apps.set_disabled', SET_DISABLED, params);
     return { id: appId, disabled };
   }
 
@@ -438,7 +360,7 @@ export class AdminService {
     await this.requireApp(appId);
     const client_id = randomUUID();
     const params = { app_id: appId, client_id };
-    await this.store.command(SET_CLIENT_ID, params, { name: 'apps.set_client_id', operation: 'INSERT' });
+    await this.change('apps.set_client_id', SET_CLIENT_ID, params);
     return { id: appId, client_id };
   }
 
@@ -492,24 +414,9 @@ export class AdminService {
     return { id: endpoint.id, method: endpoint.method, path: endpoint.path, status_code, expected };
   }
 
-  /**
-   * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token, so the engine
-   * keeps only one of them (migration 0001).
-   */
-  private async claimId(table_name: 'teams_v1' | 'apps_v1'): Promise<number> {
-    const claim = randomUUID();
-    const [claimed] = await this.store.rows<{ id: number }>('ids.last_claim', LAST_CLAIM, { table_name });
-    const highest = Math.max(claimed?.id ?? 0, await findHighestId(this.store, table_name));
-    for (let id = highest + 1; ; id++) {
-      const row = JSON.stringify({ table_name, id: requireId(table_name, id), claim });
-      await this.store.insert(
-        'id_claims_v1',
-        [row],
-        createHash('sha256').update(`${table_name} ${id}`).digest('hex'),
-      );
-      const owners = await this.store.rows<{ claim: string }>('ids.claims', CLAIMS, { table_name, id });
-      if (owners.some((owner) => owner.claim === claim)) return id;
-    }
+  /** Inserts a row again with its change; see `NAME_VERSION`. */
+  private change(name: string, sql: string, params: Parameters): Promise<void> {
+    return this.store.command(sql, params, { name, operation: 'INSERT' });
   }
 
   /** @throws AdminError if the app has no such endpoint. */
