@@ -7,6 +7,7 @@ import {
   StoreUnavailable,
   StoredDataDamaged,
 } from '../clickhouse/clickhouse.errors.js';
+import { findAcceptedType } from '../common/formats/accepted-type.js';
 import { ClientDisconnected } from './abort-signal.middleware.js';
 import {
   ApiError,
@@ -62,7 +63,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
 
 function writeJson(response: Response, error: HttpException): void {
   response.vary('Accept');
-  if (response.req.accepts(['application/json', PROBLEM]) === PROBLEM)
+  if (findAcceptedType(response.req, ['application/json', PROBLEM]) === PROBLEM)
     response.set('Content-Type', PROBLEM).send(Buffer.from(JSON.stringify(toProblem(error))));
   else response.json(error.getResponse());
 }

@@ -578,6 +578,9 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
 
     it.each([
       ['text/csv', 'text/csv'],
+      ['text/csv; charset=utf-8', 'text/csv'],
+      ['Text/CSV;charset="UTF-8";q=0.5, application/x-ndjson;q=0.4', 'text/csv'],
+      ['text/csv; charset=utf-16, application/vnd.apache.parquet;q=0.5', 'application/vnd.apache.parquet'],
       ['text/csv;q=0.5, application/vnd.apache.parquet', 'application/vnd.apache.parquet'],
       ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.stream'],
       ['*/*', 'application/x-ndjson'],

@@ -93,6 +93,8 @@ describe('an error as problem details', () => {
     [`application/json;q=0.9, ${PROBLEM}`, true],
     [`text/csv, ${PROBLEM};q=0.1`, true],
     [`${PROBLEM}, */*`, true],
+    [`${PROBLEM}; charset=utf-8`, true],
+    [`application/json; charset=utf-8, ${PROBLEM}`, false],
     [`application/json, ${PROBLEM}`, false],
     [`${PROBLEM};q=0.5, application/json`, false],
     [`${PROBLEM};q=0`, false],

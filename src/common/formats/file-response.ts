@@ -1,5 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
+import { findAcceptedType } from './accepted-type.js';
 import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from './file-format.js';
 
 /** Bytes that are sent as they come. */
@@ -28,6 +29,6 @@ export class FileResponse {
 
 /** The preferred format of the `Accept` header; the default if it accepts none of them explicitly. */
 export const AcceptedFormat = createParamDecorator((_: unknown, context: ExecutionContext): FileFormat => {
-  const accepted = context.switchToHttp().getRequest<Request>().accepts(Object.values(MEDIA_TYPES));
+  const accepted = findAcceptedType(context.switchToHttp().getRequest<Request>(), Object.values(MEDIA_TYPES));
   return FILE_FORMATS.find((format) => MEDIA_TYPES[format] === accepted) ?? 'ndjson';
 });
