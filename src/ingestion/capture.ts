@@ -111,6 +111,16 @@ export function normalizeSpanStatus(status: string | null): string | null {
   return findName(NORMAL_STATUSES, status);
 }
 
+/** The ID of a span; OpenTelemetry's in lower case, as in Query Traces. */
+export function normalizeSpanId(id: string): string {
+  return /^[0-9a-f]{16}$/i.test(id) ? id.toLowerCase() : id;
+}
+
+/** The ID of a span's parent; an empty one and zeros mean a root (OTLP). */
+export function normalizeParentSpanId(id: string | null): string | null {
+  return id === null || /^0*$/.test(id) ? null : normalizeSpanId(id);
+}
+
 /** Normalizes a trace ID; all zeros mean none (W3C Trace Context). */
 export function normalizeTraceId(id: string): string | null {
   return /^0*$/.test(id) ? null : id;

@@ -4,6 +4,8 @@ import {
   type CapturedLog,
   type CapturedSpan,
   formatMicroseconds,
+  normalizeParentSpanId,
+  normalizeSpanId,
   normalizeSpanKind,
   normalizeSpanStatus,
   toAttributesJson,
@@ -136,8 +138,10 @@ function readSpan(value: unknown, reader: LenientReader): CapturedSpan | undefin
   if (span_id === undefined || name === undefined || start === undefined || end === undefined)
     return undefined;
   return {
-    span_id,
-    parent_span_id: reader.read(getField(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
+    span_id: normalizeSpanId(span_id),
+    parent_span_id: normalizeParentSpanId(
+      reader.read(getField(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
+    ),
     name,
     kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start,

@@ -83,6 +83,16 @@ describe('parseLogItem', () => {
     expect(integer).toBe(text);
   });
 
+  it.each([
+    ['A1B2C3D4E5F60718', 'a1b2c3d4e5f60718'],
+    ['Mixed', 'Mixed'],
+    ['', null],
+    ['0000000000000000', null],
+  ])('has the parent %j of a span as %j', (parentSpanId, expected) => {
+    const { spans } = parseCapture({ item: { spans: [span({ spanId: 'A1B2C3D4E5F60719', parentSpanId })] } });
+    expect(spans).toMatchObject([{ span_id: 'a1b2c3d4e5f60719', parent_span_id: expected }]);
+  });
+
   it('keeps the types and digits of span attributes', () => {
     const line = buildLine({
       item: { spans: [span({ attributes: { a: 1.5, b: true, c: ['x', 2], d: 'DIGITS' } })] },

@@ -31,6 +31,21 @@ describe('what was captured', () => {
     expect(logs).toEqual([{ timestamp: expected, message: 'a', level: 'warn', ...absent }]);
   });
 
+  it('has the IDs of a span in lower case, and no parent for a root', () => {
+    const { spans } = parseCapture({
+      spans: [
+        span({ span_id: 'A1B2C3D4E5F60718', parent_span_id: '' }),
+        span({ parent_span_id: 'A1B2C3D4E5F60718' }),
+        span({ parent_span_id: '0'.repeat(16) }),
+      ],
+    });
+    expect(spans).toMatchObject([
+      { span_id: 'a1b2c3d4e5f60718', parent_span_id: null },
+      { span_id: 'a', parent_span_id: 'a1b2c3d4e5f60718' },
+      { parent_span_id: null },
+    ]);
+  });
+
   it('has the kind and status of a span as the contract spells them, else INTERNAL and UNSET', () => {
     const { spans } = parseCapture({
       spans: [span({ kind: 'client', status: 'Ok' }), span({ kind: 'x', status: 'x' })],

@@ -6,6 +6,8 @@ import {
   EMPTY_CAPTURE,
   type Header,
   formatMicroseconds,
+  normalizeParentSpanId,
+  normalizeSpanId,
   normalizeSpanKind,
   normalizeSpanStatus,
   normalizeTraceId,
@@ -112,8 +114,10 @@ function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): Captu
   if (source === undefined || span_id === undefined || name === undefined) return undefined;
   if (start === undefined || end === undefined) return undefined;
   return {
-    span_id,
-    parent_span_id: reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
+    span_id: normalizeSpanId(span_id),
+    parent_span_id: normalizeParentSpanId(
+      reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
+    ),
     name,
     kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start + shiftNs,
