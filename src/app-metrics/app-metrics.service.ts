@@ -10,12 +10,8 @@ import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
 
-/**
- * The largest error of a percentile against the nearest-rank value of the exact times: 1.1 % by the bins, and 5 ms if client
- * libraries counted in bins of 10 ms, which is not stored. Histograms of other senders may have wider buckets.
- */
+/** The largest error of a percentile by the bins, against the nearest-rank value of the exact times. */
 const BIN_ERROR = 0.011;
-const INTERVAL_ERROR_MS = 5;
 
 @Injectable()
 export class AppMetricsService {
@@ -61,10 +57,10 @@ export class AppMetricsService {
   }
 }
 
-/** Rounded up, so that it stays a bound. */
+/** The error of the bins, or of wider intervals and buckets of senders. Rounded up, so that it stays a bound. */
 function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
   const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
-  return `${relative} +${Math.ceil(Math.max(INTERVAL_ERROR_MS, absolute_error_ms))}ms`;
+  return absolute_error_ms > 0 ? `${relative} +${Math.ceil(absolute_error_ms)}ms` : String(relative);
 }
 
 /** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */

@@ -18,6 +18,7 @@ import { WindowCounter } from '../rate-limit/window.counter.js';
 import { BatchBuilder } from './batches/batch-builder.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import { InstanceCounts } from './batches/instance-counts.js';
+import { IntervalDays } from './batches/interval-days.js';
 import { MessageLocks } from './batches/message-locks.js';
 import { ClientApps } from './client-apps.js';
 import { CollectorController } from './collector.controller.js';
@@ -65,7 +66,13 @@ export class CollectorModule {
       inject: [ClientApps, NameRegistry, RequestClaims, BatchLog],
       useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims, log: BatchLog) => {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
-        const builder = new BatchBuilder(names, apps, new KnownRequests(store), instances);
+        const builder = new BatchBuilder(
+          names,
+          apps,
+          new KnownRequests(store),
+          instances,
+          new IntervalDays(store),
+        );
         const locks = new MessageLocks(coordinator);
         return new BatchCommitter(log, builder, instances, locks, claims, telemetry);
       },

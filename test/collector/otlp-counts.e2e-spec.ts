@@ -305,7 +305,7 @@ describe('requests counted by the metric of their durations', () => {
   });
 
   it('states the accuracy of percentiles: that of the bins, then that of the widest bucket that has counts', async () => {
-    expect(await accuracy()).toBe('0.011 +5ms');
+    expect(await accuracy()).toBe('0.011');
     await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n])]));
     expect(await accuracy()).toBe('0.011 +6ms');
     await sender.deliver('metrics', metrics([duration([0n, 1n, 0n, 0n])]));
@@ -319,7 +319,7 @@ describe('requests counted by the metric of their durations', () => {
       since: '2025-01-01',
       metrics: ['response_time_p50'],
     });
-    expect(headers['x-percentile-accuracy']).toBe('0.011 +5ms');
+    expect(headers['x-percentile-accuracy']).toBe('0.011');
   });
 
   it('reads exponential histograms at any scale, zeros among them, and sizes as bytes', async () => {

@@ -113,6 +113,19 @@ describe('the collection interface', () => {
       expect(await logs()).toEqual([]);
     });
 
+    it('sync makes percentiles of its day less exact, if it has response times', async () => {
+      const accuracy = async () => {
+        const body = { since: '2025-01-01', metrics: ['response_time_p50'] };
+        return (await client.tenant.post('metrics', body)).headers['x-percentile-accuracy'];
+      };
+      await client.send('sync', buildSync({ requests: [buildCount({ response_times: {} })] }));
+      expect(await accuracy()).toBe('0.011');
+      for (let sent = 0; sent < 2; sent++) {
+        expect((await client.send('sync', buildSync())).status).toBe(202);
+        expect(await accuracy()).toBe('0.011 +5ms');
+      }
+    });
+
     it('sync without requests moves the time of the last sync, and adds no traffic', async () => {
       const before = Date.now();
       await client.send('sync', buildSync({ requests: [] }));

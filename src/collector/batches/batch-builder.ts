@@ -27,6 +27,7 @@ import {
   weighSpan,
 } from '../message.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
+import type { IntervalDays } from './interval-days.js';
 
 /** A message to be stored. */
 export interface AppMessage extends MessageKey {
@@ -57,6 +58,7 @@ export class BatchBuilder {
     private readonly apps: ClientApps,
     private readonly known: KnownRequests,
     private readonly instances: InstanceCounts,
+    private readonly intervals: IntervalDays,
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
@@ -115,6 +117,8 @@ export class BatchBuilder {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
     for (const { record, ids } of await this.resolve(appId, errors))
       rows.reported_errors.push(errorRow(appId, record, ids));
+    const counted = counts.map(({ record }) => record);
+    for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
     await this.addInstanceCounts(rows, appId, messages, requests);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     for (const message of messages) {

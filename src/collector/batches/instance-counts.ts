@@ -7,6 +7,7 @@ import type { RequestIds } from '../../ingestion/names/name-registry.js';
 import { toCountRow } from '../../ingestion/row-encoder.js';
 import type { MetricPoint, SpanCount } from '../message.js';
 import { subtractBins } from '../otlp/histogram-points.js';
+import { type AccuracyRow, utcDay } from './interval-days.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric';
@@ -42,14 +43,6 @@ interface Added {
   count: number;
   sum: number;
   bins: [k: number, n: number][];
-}
-
-interface AccuracyRow {
-  app_id: number;
-  /** UTC, as `2026-11-22`. */
-  day: string;
-  relative_error: number;
-  absolute_error_ms: number;
 }
 
 /** Instances of an app that are to be counted by their spans. */
@@ -265,7 +258,7 @@ function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
   const { timestamp, relative_error, absolute_error } = point;
   return {
     app_id,
-    day: new Date(timestamp).toISOString().slice(0, 10),
+    day: utcDay(timestamp),
     relative_error: Math.min(relative_error, MAX_ERROR),
     absolute_error_ms: Math.min(absolute_error * 1000, MAX_ERROR),
   };
