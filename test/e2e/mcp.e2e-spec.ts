@@ -155,6 +155,22 @@ describe('a server', () => {
       expect((await post(LIST, { Origin: 'http://localhost:6274' })).status).toBe(200);
     });
 
+    it.each([
+      ['as a bearer, in any case', (key: string) => ({ Authorization: `bearer  ${key} ` })],
+      [
+        'in Api-Key, beside credentials of a proxy',
+        (key: string) => ({ 'Api-Key': key, Authorization: 'Basic cHJveHk6c2VjcmV0' }),
+      ],
+    ])('takes a key %s', async (_, toHeaders) => {
+      const headers = { ...JSON_TYPE, ...toHeaders(tenant.key) };
+      const response = await fetch(`${app.url}/mcp`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify(LIST),
+      });
+      expect(response.status).toBe(200);
+    });
+
     it('responds 401 without a key, with a wrong one, and to a bearer elsewhere', async () => {
       const { key } = tenant;
       for (const [path, headers] of [
