@@ -1,7 +1,8 @@
 import { CredentialLookup } from '../common/credential-lookup.js';
 import { Config } from '../config/config.js';
+import { eventually } from '../../test/setup/eventually.js';
 import { ApiError, rateLimitExceeded } from '../http/api-error.js';
-import { FailedAuthLimiter } from './failed-auth-limiter.js';
+import { type Credential, FailedAuthLimiter } from './failed-auth-limiter.js';
 import { MemoryCounter } from './memory.counter.js';
 
 const ADDRESS = '203.0.113.7';
@@ -12,9 +13,9 @@ const lookup = new CredentialLookup<undefined>(0, {
   listIdentifiers: () => Promise.resolve(['existing']),
 });
 
-function createGuess(limit: number) {
+function createGuess(limit: number, counter = new MemoryCounter(), credential?: Credential) {
   const config = new Config({ AUTH_FAILURES_PER_MINUTE: String(limit) });
-  const limiter = new FailedAuthLimiter(new MemoryCounter(), config);
+  const limiter = new FailedAuthLimiter(counter, config, undefined, credential);
   return async (address: string | undefined, identifier = 'guess') => {
     try {
       await limiter.authenticate(address, lookup, identifier, () => undefined);
@@ -37,6 +38,22 @@ describe('FailedAuthLimiter', () => {
     const results = await Promise.all(Array.from({ length: 50 }, () => guess(ADDRESS)));
     expect(results.filter((error) => error === null)).toHaveLength(3);
     expect(results.filter((error) => error instanceof ApiError)).toHaveLength(47);
+  });
+
+  it('checks invalid keys again when the window of the first one has ended', async () => {
+    const guess = createGuess(1, new MemoryCounter({ windowMs: 500 }));
+    expect(await guess(ADDRESS)).toBeNull();
+    expect(await guess(ADDRESS)).toEqual(rateLimitExceeded(1));
+    expect(await eventually(async () => (await guess(ADDRESS)) === null)).toBe(true);
+  });
+
+  it('counts invalid credentials of each kind by themselves', async () => {
+    const counter = new MemoryCounter();
+    for (const credential of ['api_key', 'client_id', 'write_token'] as const) {
+      const guess = createGuess(1, counter, credential);
+      expect(await guess(ADDRESS)).toBeNull();
+      expect(await guess(ADDRESS)).toEqual(rateLimitExceeded(60));
+    }
   });
 
   it('checks a credential that exists over the limit too', async () => {
