@@ -125,4 +125,16 @@ describeWithRedis('WriteGate', () => {
     await expect(paused).rejects.toThrow('writes could not be paused long enough');
     expect(await coordinator.pauseWrites('next', 1_000)).toBe(1);
   });
+
+  it('rejects a pause of a process that stood still meanwhile, also when what was written has ended', async () => {
+    const coordinator = new LocalCoordinator();
+    const paused = new WriteGate(coordinator).pause(async () => {
+      const later = performance.now() + 60_000;
+      jest.spyOn(performance, 'now').mockReturnValue(later);
+      expect(await coordinator.beginWrite('writer', 60_000)).toBe(true);
+      await coordinator.endWrite('writer');
+    });
+    await expect(paused).rejects.toThrow('writes could not be paused long enough');
+    jest.restoreAllMocks();
+  });
 });
