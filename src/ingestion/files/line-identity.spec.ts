@@ -52,6 +52,16 @@ describe('LineIdentities', () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
+  it('gives equal lines the identities that they have alone, however many others lie between them', () => {
+    const alone = identify(['a', 'a', 'a', 'a', 'a']);
+    for (const count of [30, 62, 63]) {
+      const others = Array.from({ length: count }, (_, index) => `other ${index}`);
+      const lines = ['a', 'a', ...others, 'a', 'a', 'a'];
+      const all = identify(lines);
+      expect(all.filter((_, index) => lines[index] === 'a')).toEqual(alone);
+    }
+  });
+
   it('knows a line again behind as many others as are remembered, and forgets it behind twice as many', () => {
     const others = (count: number) => Array.from({ length: count }, (_, index) => `other ${index}`);
     for (const before of [0, 1, 31, 62, 63]) {
