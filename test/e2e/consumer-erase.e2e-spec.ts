@@ -224,6 +224,20 @@ describeEmbedded('consumer erase', () => {
     await run('key', 'delete', limited.split('.')[0]!, '--yes');
   });
 
+  it('is not kept by a key that is limited to a consumer of another app with the same identifier', async () => {
+    const { id } = await run('app', 'create', '--team', '1', '--name', 'Other shop');
+    const { identifier } = createPerson('Heinrich');
+    await run('key', 'create', '--team', '1', '--apps', String(id), '--consumer', identifier);
+    const [there, here] = [
+      ['--app', String(id)],
+      ['--app', '1'],
+    ].map((app) =>
+      ProductProcess.run(['consumer', 'erase', ...app, '--identifier', identifier, '--yes'], data.env),
+    );
+    expect((await there!).err.join('\n')).toContain('Delete them first');
+    expect((await here!).err.join('\n')).toContain('no consumer');
+  });
+
   it('makes a new consumer of requests that come afterwards, beside the server that knew the old one', async () => {
     const old = (await listConsumers()).find(({ identifier }) => identifier === carl.identifier)!;
     expect(await erase(carl)).toMatchObject({ consumer_ids: [old.id], requests: 1 });
