@@ -118,6 +118,18 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     );
   });
 
+  it('returns a field that every row has once, also when it is asked for', async () => {
+    await write({});
+    const { text } = await tenant.post('traces', { ...window, fields: ['span_id', 'name', 'trace_id'] });
+    expect(text.match(/"[a-z_]+":/g)).toEqual(['"trace_id":', '"span_id":', '"start_time_ns":', '"name":']);
+  });
+
+  it('begins with the start of the window and leaves out its end, to the nanosecond', async () => {
+    const end = BigInt(HOUR) * NS;
+    await write({ at: -1n }, { at: 0n }, { at: end - 1n }, { at: end });
+    expect(await idsOf()).toEqual([2, 3]);
+  });
+
   it('returns attributes and events with their own types', async () => {
     const attributes = '{"a.b":"","n":9007199254740993,"half":0.5,"no":false,"list":[1,"x"]}';
     const events = '[{"timestamp":"2026-01-01T00:00:00.123456001Z","name":"e","attributes":{"k":1}}]';
@@ -167,6 +179,9 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       [{ field: 'attributes', key: 'n', op: 'not_in', value: [5.5, 7] }, [1]],
       [{ field: 'events', event_name: 'exception', op: 'exists' }, [2]],
       [{ field: 'events', event_name: 'exception', op: 'not_exists' }, [3, 1]],
+      [{ field: 'events', key: 'type', op: 'exists' }, [2]],
+      [{ field: 'events', key: 'type', op: 'not_exists' }, [3, 1]],
+      [{ field: 'events', key: 'name', op: 'not_exists' }, [2, 3, 1]],
       [{ field: 'events', key: 'type', op: 'eq', value: 'B' }, [2]],
       [{ field: 'events', event_name: 'exception', key: 'type', op: 'eq', value: 'B' }, []],
       [
