@@ -153,6 +153,65 @@ describe('AdminService', () => {
     });
   });
 
+  describe('write tokens', () => {
+    it('are shown once: the store holds the identifier and a hash, and never the token', async () => {
+      const appId = await createAppId();
+      const { token, identifier } = await admin.createWriteToken(appId, { name: 'collector' });
+      expect(token).toMatch(/^apt_[A-Za-z0-9]{24}$/);
+      expect(token.slice(4, 12)).toBe(identifier);
+      expect(await admin.listWriteTokens(appId)).toEqual([
+        {
+          identifier,
+          app_id: appId,
+          name: 'collector',
+          created_at: expect.stringMatching(UTC_MILLISECONDS) as string,
+          revoked_at: null,
+        },
+      ]);
+      const stored = await dump('write_tokens_v1');
+      expect(stored).toContain(hashApiKey(token));
+      expect(stored).not.toContain(token.slice(12));
+    });
+
+    it('are revoked for good, and the first time counts', async () => {
+      const appId = await createAppId();
+      const { identifier } = await admin.createWriteToken(appId);
+      const other = await admin.createWriteToken(appId);
+      const revoked = async () =>
+        Object.fromEntries(
+          (await admin.listWriteTokens(appId)).map((row) => [row.identifier, row.revoked_at]),
+        );
+      expect(await admin.revokeWriteToken(appId, identifier)).toEqual({
+        identifier,
+        app_id: appId,
+        revoked: true,
+      });
+      const first = await revoked();
+      expect(first[identifier]).toMatch(UTC_MILLISECONDS);
+      expect(first[other.identifier]).toBeNull();
+      await admin.revokeWriteToken(appId, identifier);
+      expect(await revoked()).toEqual(first);
+    });
+
+    it('may be given, in the right form and not twice', async () => {
+      const appId = await createAppId();
+      const token = `apt_Given123${'s'.repeat(16)}`;
+      expect(await admin.createWriteToken(appId, { token })).toEqual({ token, identifier: 'Given123' });
+      await expect(admin.createWriteToken(appId, { token })).rejects.toThrow('exists already');
+      await expect(admin.createWriteToken(appId, { token: `${token}s` })).rejects.toThrow(
+        '24 letters or digits',
+      );
+    });
+
+    it('are revoked by their own app alone', async () => {
+      const [appId, otherId] = [await createAppId(), await createAppId()];
+      const { identifier } = await admin.createWriteToken(appId);
+      await expect(admin.revokeWriteToken(otherId, identifier)).rejects.toThrow('no write token');
+      await expect(admin.revokeWriteToken(appId, 'unknown1')).rejects.toThrow('no write token');
+      expect(await admin.listWriteTokens(appId)).toMatchObject([{ identifier, revoked_at: null }]);
+    });
+  });
+
   describe('expected errors of endpoints', () => {
     const expected = (appId: number) =>
       open.store.rows(
