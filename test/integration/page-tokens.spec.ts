@@ -34,6 +34,15 @@ describe('PageTokens without a configured secret', () => {
     expect((await createTokens(open)).verify(token)).toMatchObject({ after: [7] });
   });
 
+  it('go by the first one where two migrations at the same time stored one each', async () => {
+    const open = keep(await openStore());
+    const token = (await createTokens(open)).sign(FINGERPRINT, { after: [7] });
+    const later = { created_at: '2100-01-01 00:00:00.000' };
+    for (const value of ['0', 'z'])
+      await open.store.insert('secrets_v1', [JSON.stringify({ name: 'page_token', value, ...later })]);
+    expect((await createTokens(open)).verify(token)).toMatchObject({ after: [7] });
+  });
+
   it('have another one in each store', async () => {
     const first = await openStore();
     const token = (await createTokens(first)).sign(FINGERPRINT, { after: [7] });
