@@ -39,13 +39,13 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
 /** Administers the store of the server that has the data directory open, through its socket, as a command does. */
 export async function administer<Result>(
   env: NodeJS.ProcessEnv,
-  work: (admin: AdminService) => Promise<Result>,
+  work: (admin: AdminService, store: ClickHouse) => Promise<Result>,
 ): Promise<Result> {
   const config = new Config(env);
   const connection = await SocketConnection.connect(config.dataDir);
   if (!connection) throw new Error(`no server has ${config.dataDir} open`);
   const store = ClickHouse.openSocket(config, connection);
-  return work(new AdminService(store)).finally(() => store.close());
+  return work(new AdminService(store), store).finally(() => store.close());
 }
 
 /** A data directory of the embedded engine of a test's own. */
