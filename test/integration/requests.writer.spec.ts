@@ -114,6 +114,16 @@ describe('RequestsWriter', () => {
       await expectCounted(30);
     });
 
+    it.each([
+      ['static assets and health checks', { excluded_from_logs: true }],
+      ['older than the logs are kept', { timestamp: Date.now() - 15 * 86_400_000 - 60_000 }],
+    ])('count once in other batches if they are not logged: %s', async (_, overrides) => {
+      const records = some(6, overrides);
+      await writer.write(appId, records.slice(0, 4));
+      expect(await write(appId, records.slice(2))).toEqual(records.slice(4));
+      await expectCounted(6);
+    });
+
     it('count once where they stand twice in one batch: the first', async () => {
       const [one, other] = some(2);
       const twice = { ...one!, url: 'again' };
