@@ -322,6 +322,31 @@ describe('requests counted by the metric of their durations', () => {
     expect(headers['x-percentile-accuracy']).toBe('0.011');
   });
 
+  it.each([
+    ['first', [1, 2]],
+    ['last', [2, 1]],
+  ])('states the accuracy of the widest bucket of a message, which comes %s in it', async (_, places) => {
+    const buckets = { 1: [0n, 1n, 0n, 0n], 2: [0n, 0n, 1n, 0n] };
+    const narrow = { explicitBounds: [0.01, 0.1, 0.11] };
+    const list = places.map((place) => duration(buckets[place as 1 | 2], { extremes: narrow }));
+    await sender.deliver('metrics', metrics(list));
+    expect(Number((await accuracy())!.split(' ')[0])).toBeGreaterThan(2.16);
+  });
+
+  it('keeps the bytes of a cumulative stream whose sum is left out', async () => {
+    const start = nanosecondsAgo(60_000);
+    const point = (count: bigint, end: number, sum?: number) => {
+      const metric = duration([0n, count, 0n, 0n], { temporality: CUMULATIVE, start, end });
+      Object.assign(metric.data.value.dataPoints[0]!, { sum, explicitBounds: [1, 1_000, 1_000_000] });
+      return { ...metric, name: 'http.server.request.body.size', unit: 'By' };
+    };
+    await sender.deliver('metrics', metrics([duration([0n, 3n, 0n, 0n]), point(1n, 2_000, 500)]));
+    await sender.deliver('metrics', metrics([point(3n, 1_000)]));
+    expect(await counted({ metrics: ['requests', 'bytes_received'] })).toMatchObject([
+      { requests: 3, bytes_received: 500 },
+    ]);
+  });
+
   it('reads exponential histograms at any scale, zeros among them, and sizes as bytes', async () => {
     const histogram = (name: string, scale: number, offset: number, buckets: bigint[], sum: number) => ({
       name,
