@@ -96,6 +96,24 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       });
     });
 
+    it('is that of its own app where another app has a request with the same UUID at the same time', async () => {
+      const other = await Tenant.create(app);
+      const same = { request_uuid: randomUUID(), timestamp: Date.now() - 5_000 };
+      const capture = (text: string) => `{${CAPTURE.replace('株式会社', text)}}`;
+      await tenant.write({ ...same, url: 'https://x/own', captured_json: capture('own') });
+      await other.write({ ...same, url: 'https://x/other', captured_json: capture('other') });
+      for (const [of, name] of [
+        [tenant, 'own'],
+        [other, 'other'],
+      ] as const) {
+        const { body } = await details(same.request_uuid, of);
+        expect([body.url, body.response_body_json]).toEqual([
+          `https://x/${name}`,
+          expect.stringContaining(`["${name}"`),
+        ]);
+      }
+    });
+
     it('keeps a text that looks like an absent size', async () => {
       const url = 'https://x/?"request_size_bytes":null,"response_size_bytes":null';
       const [record] = await tenant.write({ url, request_size_bytes: null, response_size_bytes: 3 });
