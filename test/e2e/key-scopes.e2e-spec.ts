@@ -109,7 +109,7 @@ beforeAll(async () => {
     status: 'UNSET',
     scope_name: '',
     scope_version: '',
-    attributes: `{"http.request.header.x-secret":["${SECRET}"],"HTTP.Request.Header.x-up":"${SECRET}","http.request.header.a\\nb":"${SECRET}","http.request.body.content":"${SECRET}","http.request.body.size":12345678901234567,"a\\"b":1.0}`,
+    attributes: `{"http.request.header.x-secret":["${SECRET}"],"HTTP.Request.Header.x-up":"${SECRET}","http.request.header.a\\nb":"${SECRET}","http.request.body.content":"${SECRET}","http.request.headers":"${SECRET}","apitally.response.headers.x":["${SECRET}"],"apitally.request.body":"${SECRET}","http.request.body.size":12345678901234567,"a\\"b":1.0}`,
     events: `[{"timestamp":"2026-11-20T00:00:00Z","name":"one","attributes":{}},{"timestamp":"2026-11-20T00:00:01Z","name":"two","attributes":{"http.response.header.x-secret":"${SECRET}"}}]`,
   }));
   await app.store.insert(
