@@ -365,12 +365,16 @@ describe('a key of one consumer', () => {
         .slice(0, -1)
         .map((line) => (JSON.parse(line) as { trace_id: string }).trace_id);
     };
+    // A request of another consumer of another app in trace 4 does not matter.
+    const consumer = { identifier: 'globex', name: 'globex', group: 'customers' };
+    await sibling.write({ timestamp: Date.now() - HOUR, consumer, captured_json: capture(4) });
     expect(await read(full, { since })).toHaveLength(11);
     // Requests 0, 3 and 6 have the traces 1, 4 and 7; trace 11 has no request.
     expect(await read(key, { since })).toEqual([1, 4, 7].map((id) => hex(id, 32)));
     const named = (id: number) => ({ filters: [{ field: 'trace_id', op: 'eq', value: hex(id, 32) }] });
     expect(await read(key, named(4))).toEqual([hex(4, 32)]);
     for (const id of [2, 10, 11]) expect(await read(key, named(id))).toEqual([]);
+    expect((await app.get(at(`request-logs/${own.uuids[1]}`), key)).body.spans).toHaveLength(1);
     // Request 9 is the consumer's, but its trace is shared.
     const shared = own.uuids[3];
     expect((await app.get(at(`request-logs/${shared}`), full)).body.spans).toHaveLength(1);

@@ -114,6 +114,41 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       }
     });
 
+    it('has the spans and log records of its own app alone, also where other apps are in the same trace', async () => {
+      const trace_id = randomUUID().replaceAll('-', '');
+      const timestamp = Date.now() - 5_000;
+      const nanoseconds = `${timestamp}000000`;
+      const captured_json = `{${EMPTY_CAPTURE_JSON.replace('"trace_id":null', `"trace_id":"${trace_id}"`)}}`;
+      const apps = [tenant, await tenant.sibling(), await Tenant.create(app)];
+      const uuids: string[] = [];
+      for (const [index, of] of apps.entries()) {
+        const [record] = await of.write({ timestamp, captured_json });
+        uuids.push(record!.request_uuid);
+        const place = { app_id: of.appId, app_env_id: await of.envId(record!.env), trace_id };
+        const span_id = String(index + 1).padStart(16, '0');
+        const span = { kind: 'CLIENT', status: 'OK', attributes: '{}', events: '[]', duration_ns: '1' };
+        await app.store.insert('logged_spans', [
+          JSON.stringify({ ...place, ...span, span_id, name: `span ${index}`, start_time_ns: nanoseconds }),
+        ]);
+        await app.store.insert('logged_messages', [
+          JSON.stringify({
+            ...place,
+            span_id,
+            level: 'info',
+            message: `log ${index}`,
+            timestamp_ns: nanoseconds,
+          }),
+        ]);
+      }
+      for (const [index, of] of apps.entries()) {
+        const { body } = await details(uuids[index]!, of);
+        expect(body).toMatchObject({
+          spans: [{ name: `span ${index}` }],
+          logs: [{ message: `log ${index}` }],
+        });
+      }
+    });
+
     it('keeps a text that looks like an absent size', async () => {
       const url = 'https://x/?"request_size_bytes":null,"response_size_bytes":null';
       const [record] = await tenant.write({ url, request_size_bytes: null, response_size_bytes: 3 });
