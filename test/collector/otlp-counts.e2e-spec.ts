@@ -132,6 +132,14 @@ describe('requests counted by the metric of their durations', () => {
     expect(await total()).toBe(17);
   });
 
+  it('counts the points of a cumulative stream at their own times, in whatever order a message has them', async () => {
+    const stream = { temporality: CUMULATIVE, start: nanosecondsAgo(600_000) };
+    const early = duration([0n, 5n, 0n, 0n], { ...stream, end: 240_000 });
+    const late = duration([0n, 9n, 0n, 0n], { ...stream, end: 0 });
+    await sender.deliver('metrics', metrics([late, early]));
+    expect(await counted({ interval: 'minute' })).toMatchObject([{ requests: 5 }, { requests: 4 }]);
+  });
+
   it('counts nothing for the first point of a cumulative stream that begins at an unknown time', async () => {
     const startTimeUnixNano = nanosecondsAgo(50_000);
     const send = (counts: bigint[], timeUnixNano: bigint) => {
