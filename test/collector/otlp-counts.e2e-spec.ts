@@ -459,6 +459,17 @@ describe('requests that are in spans and in a metric', () => {
     expect(await counted()).toMatchObject([{ requests: 4, bytes_received: 907 }]);
   });
 
+  it('counts each of two instances by its own, also where one message has spans of both', async () => {
+    const [bySpans, byMetric] = [of(), of()];
+    await sender.deliver('traces', traces([serverSpan()], { of: bySpans }));
+    await eventually(async () => (await total()) === 1);
+    // Messages of Protocol Buffers that follow each other are one.
+    const both = [bySpans, byMetric].map((instance) => traces([serverSpan()], { of: instance }));
+    await sender.deliver('traces', Buffer.concat(both));
+    await sender.deliver('metrics', metrics([duration([0n, 1n, 0n, 0n])], { of: byMetric }));
+    expect(await total()).toBe(3);
+  });
+
   it('counts a health check once, however often its span occurs', async () => {
     const instance = of();
     const check = serverSpan({ 'http.route': '/healthz', 'url.path': '/healthz' });
