@@ -81,5 +81,11 @@ it('has the buckets of explicit bounds in the same places when the extremes chan
     { min: 0.0001, max: 9 },
   ].map((extremes) => create(HistogramDataPointSchema, { ...bounds, ...extremes }));
   expect(subtract(one!, other!)).toEqual([]);
+  // One more in the first bucket, and one in the last, which has no upper bound.
+  const next = create(HistogramDataPointSchema, { ...one!, bucketCounts: [2n, 2n, 3n, 5n], count: 12n });
+  expect(subtract(next, other!)).toEqual([
+    [findBin(0.01 / 2), 1],
+    [findBin(1), 1],
+  ]);
   expect(readBins(one!, 1, true).bins.map(({ k }) => k)).toContain(findBin(Math.sqrt(0.1 * 1)));
 });
