@@ -145,6 +145,18 @@ describe('retention', () => {
       expect(await traffic(query, iso(from - DAY))).toEqual(shown);
     });
 
+    it.each([{}, { interval: 'month' }, { interval: 'day' }, { interval: 'hour' }])(
+      'has metrics of nothing older with %j, and of all that is younger',
+      async (query) => {
+        const from = DateTime.fromMillis(now, { zone: 'UTC' }).minus({ months: 13 }).toMillis();
+        const old = [from - 1, from - HOUR, from - DAY, from - 400 * DAY];
+        const young = [from + 40 * DAY, now - 1];
+        await tenant.write(...[...old, ...young].map((timestamp) => ({ timestamp })));
+        const rows = await tenant.metrics({ since: '2000-01-01', metrics: ['requests'], ...query });
+        expect(rows.reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(young.length);
+      },
+    );
+
     it('shows a period once all of it is younger', async () => {
       const from = DateTime.fromMillis(now, { zone: 'UTC' }).minus({ months: 13 });
       const next = from.startOf('hour').plus({ hours: 1 });
