@@ -74,10 +74,19 @@ async function accuracy(): Promise<string | undefined> {
   return (await client.tenant.post('metrics', body)).headers['x-percentile-accuracy'];
 }
 
+interface PointInit {
+  temporality?: AggregationTemporality;
+  /** Nanoseconds since the epoch, or milliseconds ago. */
+  start?: number | bigint;
+  end?: number;
+  values?: typeof OK;
+  extremes?: object;
+}
+
 /** A point of `http.server.request.duration` with the bounds 10 ms, 100 ms and 1 s. */
 function duration(
   bucketCounts: readonly bigint[],
-  { temporality = DELTA, start = 60_000, end = 0, values = OK, extremes = {} } = {},
+  { temporality = DELTA, start = 60_000, end = 0, values = OK, extremes = {} }: PointInit = {},
 ) {
   const count = bucketCounts.reduce((sum, n) => sum + n, 0n);
   const point = {
