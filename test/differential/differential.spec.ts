@@ -20,7 +20,7 @@ import { type Summary, Truth } from './truth.js';
 /** `DIFFERENTIAL_SEED`, to repeat what was seen, or a new one. */
 const SEED = Number(process.env.DIFFERENTIAL_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Requests that are drawn for each way in, in each app. */
-const REQUESTS = Number(process.env.DIFFERENTIAL_REQUESTS ?? 100);
+const REQUESTS = Number(process.env.DIFFERENTIAL_REQUESTS ?? 60);
 const IS_LONG = REQUESTS > 2_000;
 const ROUNDS = IS_LONG ? 3 : 2;
 /** How often imports, and the service, are killed in each round. */

@@ -74,4 +74,4 @@ export function randomFrom(seed: number): () => number {
 /** `CRASH_SEED`, to repeat what was seen, or a new one. */
 export const SEED = Number(process.env.CRASH_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** How often a process is killed. */
-export const KILLS = Number(process.env.CRASH_KILLS ?? 4);
+export const KILLS = Number(process.env.CRASH_KILLS ?? 3);
