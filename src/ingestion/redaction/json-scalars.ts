@@ -20,7 +20,7 @@ export interface ScalarRewriter<State> {
   mayRewrite(raw: string, state: State): boolean;
   /** The text of a decoded string, or the same text. */
   rewriteString(text: string, state: State): string;
-  /** Whether the text is a name of which the value is rewritten, where both are members of a pair and the name comes first. */
+  /** Whether the text is a name of which the value is rewritten, where both are members of a pair. */
   isPairName(text: string): boolean;
   /** A number, `true`, `false` or `null` as JSON, or what replaces it. */
   rewriteBare(raw: string, state: State): string;
@@ -32,10 +32,18 @@ interface Container<State> {
   /** The state of the current member or item. */
   inner: State;
   index: number;
-  /** Whether the current member is the name of a pair. */
-  isPairName: boolean;
+  /** What the current member is, if the object is a pair. */
+  pairMember: 'name' | 'value' | undefined;
   /** The name of the pair, if its value is rewritten. */
-  pairName?: string;
+  pairName: string | undefined;
+  /** A scalar that is the value of the pair and may come before the name. */
+  pairValue: Scalar<State> | undefined;
+}
+
+interface Scalar<State> {
+  readonly raw: string;
+  readonly at: number;
+  readonly state: State;
 }
 
 /**
@@ -57,16 +65,15 @@ class ScalarScanner<State> {
   private readonly containers: Container<State>[] = [];
   private readonly outermost: Container<State>;
   private current: Container<State>;
-  private rewritten = '';
-  /** Up to where the text is in `rewritten`. */
-  private done = 0;
+  /** By the offsets of the scalars, which need not be in order. */
+  private readonly replacements = new Map<number, { raw: string; by: string }>();
 
   constructor(
     private readonly text: string,
     private readonly root: State,
     private readonly rewriter: ScalarRewriter<State>,
   ) {
-    this.outermost = { isArray: false, state: root, inner: root, index: 0, isPairName: false };
+    this.outermost = openContainer(false, root, root);
     this.current = this.outermost;
   }
 
@@ -84,7 +91,7 @@ class ScalarScanner<State> {
         at = end - 1;
       }
     }
-    return this.done === 0 ? text : this.rewritten + text.slice(this.done);
+    return this.applyReplacements();
   }
 
   private enterNext(): void {
@@ -96,7 +103,7 @@ class ScalarScanner<State> {
   private open(isArray: boolean): void {
     const state = this.current.inner;
     const inner = isArray ? this.rewriter.enter(state, 0) : state;
-    this.current = { isArray, state, inner, index: 0, isPairName: false };
+    this.current = openContainer(isArray, state, inner);
     this.containers.push(this.current);
   }
 
@@ -111,7 +118,7 @@ class ScalarScanner<State> {
   private readString(at: number): number | undefined {
     const end = findClosingQuote(this.text, at) + 1;
     const raw = this.text.slice(at, end);
-    const isRead = isName(this.text, end) ? this.enterMember(raw) : this.rewriteString(raw, at, end);
+    const isRead = isName(this.text, end) ? this.enterMember(raw) : this.readValue(raw, at);
     return isRead ? end : undefined;
   }
 
@@ -121,23 +128,28 @@ class ScalarScanner<State> {
     const name = decode(raw);
     if (name === undefined) return false;
     current.inner = rewriter.enter(current.state, name);
-    current.isPairName = PAIR_NAME.test(name);
-    if (current.pairName !== undefined && PAIR_VALUE.test(name))
+    if (current === this.outermost) return true;
+    current.pairMember = PAIR_NAME.test(name) ? 'name' : PAIR_VALUE.test(name) ? 'value' : undefined;
+    if (current.pairMember === 'value' && current.pairName !== undefined)
       current.inner = rewriter.enter(current.inner, current.pairName);
     return true;
   }
 
   /** @returns whether the value is a string, if it had to be looked at */
-  private rewriteString(raw: string, at: number, end: number): boolean {
+  private readValue(raw: string, at: number): boolean {
     const { current, rewriter } = this;
-    if (!rewriter.mayRewrite(raw, current.inner)) return true;
-    const decoded = decode(raw);
-    if (decoded === undefined) return false;
-    if (current.isPairName && current !== this.outermost && rewriter.isPairName(decoded))
-      current.pairName = decoded;
-    const replacement = rewriter.rewriteString(decoded, current.inner);
-    if (replacement !== decoded) this.replace(at, end, JSON.stringify(replacement));
-    return true;
+    if (current.pairMember === 'name' && rewriter.mayRewrite(raw, current.inner))
+      this.readPairName(decode(raw));
+    return this.rewriteScalar(raw, at, current.inner);
+  }
+
+  private readPairName(name: string | undefined): void {
+    const { current, rewriter } = this;
+    if (name === undefined || !rewriter.isPairName(name)) return;
+    current.pairName = name;
+    const value = current.pairValue;
+    current.pairValue = undefined;
+    if (value) this.rewriteScalar(value.raw, value.at, rewriter.enter(value.state, name));
   }
 
   /** @returns the offset behind the number or the word; undefined if it is neither */
@@ -145,15 +157,51 @@ class ScalarScanner<State> {
     BARE.lastIndex = at;
     const raw = BARE.exec(this.text)?.[0];
     if (raw === undefined) return undefined;
-    const replacement = this.rewriter.rewriteBare(raw, this.current.inner);
-    if (replacement !== raw) this.replace(at, at + raw.length, replacement);
+    this.rewriteScalar(raw, at, this.current.inner);
     return at + raw.length;
   }
 
-  private replace(from: number, to: number, text: string): void {
-    this.rewritten += this.text.slice(this.done, from) + text;
-    this.done = Math.min(to, this.text.length);
+  /** @returns false if the scalar had to be looked at, and is a string that cannot be decoded */
+  private rewriteScalar(raw: string, at: number, state: State): boolean {
+    const { current, rewriter } = this;
+    if (current.pairMember === 'value') current.pairValue = { raw, at, state };
+    if (raw.charCodeAt(0) !== QUOTE) {
+      this.replace(at, raw, rewriter.rewriteBare(raw, state));
+      return true;
+    }
+    if (!rewriter.mayRewrite(raw, state)) return true;
+    const decoded = decode(raw);
+    if (decoded === undefined) return false;
+    const replacement = rewriter.rewriteString(decoded, state);
+    if (replacement !== decoded) this.replace(at, raw, JSON.stringify(replacement));
+    return true;
   }
+
+  private replace(at: number, raw: string, by: string): void {
+    if (by !== raw) this.replacements.set(at, { raw, by });
+  }
+
+  private applyReplacements(): string {
+    let rewritten = '';
+    let done = 0;
+    for (const [at, { raw, by }] of [...this.replacements].toSorted(([a], [b]) => a - b)) {
+      rewritten += this.text.slice(done, at) + by;
+      done = at + raw.length;
+    }
+    return rewritten + this.text.slice(done);
+  }
+}
+
+function openContainer<State>(isArray: boolean, state: State, inner: State): Container<State> {
+  return {
+    isArray,
+    state,
+    inner,
+    index: 0,
+    pairMember: undefined,
+    pairName: undefined,
+    pairValue: undefined,
+  };
 }
 
 /** The offset of the quote that ends the string; the end of the text if there is none. */

@@ -181,11 +181,13 @@ describe('Redactor', () => {
     expect(
       redactBody(
         '[{"name":"password","value":"s3cr"},{"name":"user","value":"ann"},{"Key":"API_KEY","Value":7},' +
-          '{"key":"token","value":{"stringValue":"s3crs3cr"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"}]',
+          '{"key":"token","value":{"stringValue":"s3crs3cr"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"},' +
+          '{"value":"s3cr","token":"s3crs3cr","name":"password"},{"value":7,"id":1,"key":"pin_secret"},{"value":"ann","name":"user"}]',
       ),
     ).toBe(
       '[{"name":"password","value":"******"},{"name":"user","value":"ann"},{"Key":"API_KEY","Value":"******"},' +
-        '{"key":"token","value":{"stringValue":"******"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"}]',
+        '{"key":"token","value":{"stringValue":"******"},"type":"text"},{"name":"max_tokens","value":9},{"value":"a"},' +
+        '{"value":"******","token":"******","name":"password"},{"value":"******","id":1,"key":"pin_secret"},{"value":"ann","name":"user"}]',
     );
   });
 
@@ -384,6 +386,7 @@ describe('Redactor', () => {
     '"a":',
     '["a":',
     '"a":"b" ',
+    '{"value":"a","name":"token",',
     '4',
     '4 ',
     '://',
