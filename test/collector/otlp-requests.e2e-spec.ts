@@ -205,6 +205,7 @@ describe('requests of SERVER spans', () => {
       zero: 0,
       no: false,
       half: 0.5,
+      huge: 1e20,
       list: ['a', 1],
       map: { inner: true },
       bytes: Buffer.from('hi'),
@@ -227,12 +228,18 @@ describe('requests of SERVER spans', () => {
     const ids = body.spans.map((span: { span_id: string }) => span.span_id).sort();
     expect(ids).toEqual([server, child, grandchild].map(({ spanId }) => hex(spanId!)).sort());
     expect(text).toContain(
-      '{"big":9007199254740993,"none":"","zero":0,"no":false,"half":0.5,"list":["a",1],"map":{"inner":true},"bytes":"aGk="}',
+      '{"big":9007199254740993,"none":"","zero":0,"no":false,"half":0.5,"huge":1e+20,"list":["a",1],"map":{"inner":true},"bytes":"aGk="}',
     );
     expect(text).toContain(`"start_time_ns":${child.startTimeUnixNano}`);
     expect(body.logs).toMatchObject([
       { message: 'mine', level: 'warn', logger: 'app.logger', file: 'app.js', line: 7 },
     ]);
+    const found = await client.tenant.post('traces', {
+      since: '2025-01-01',
+      fields: ['span_id'],
+      filters: [{ field: 'attributes', key: 'half', op: 'eq', value: 0.5 }],
+    });
+    expect(found.text).toContain(hex(child.spanId!));
   });
 
   it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {

@@ -119,8 +119,7 @@ function valueJson(value: AnyValue['value'] | undefined): string {
     case 'intValue':
       return value.value.toString();
     case 'doubleValue':
-      // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
-      return Number.isFinite(value.value) ? JSON.stringify(value.value) : JSON.stringify(String(value.value));
+      return doubleJson(value.value);
     case 'arrayValue':
       return `[${value.value.values.map((item) => valueJson(item.value)).join()}]`;
     case 'kvlistValue':
@@ -132,6 +131,13 @@ function valueJson(value: AnyValue['value'] | undefined): string {
     case undefined:
       return 'null';
   }
+}
+
+function doubleJson(value: number): string {
+  // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
+  if (!Number.isFinite(value)) return JSON.stringify(String(value));
+  // The engine reads no document with digits of an integer beyond 64 bits.
+  return Math.abs(value) < 2 ** 63 ? JSON.stringify(value) : value.toExponential();
 }
 
 function scalarText(value: AnyValue['value'] | undefined): string | undefined {

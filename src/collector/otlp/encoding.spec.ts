@@ -70,6 +70,27 @@ describe('integers of a body in JSON', () => {
   });
 });
 
+describe('an attribute that is an integer beyond 64 bits', () => {
+  it.each([
+    '1e20',
+    '100000000000000000001',
+    '1.7976931348623157e+308',
+    '-9223372036854775809',
+    '"9223372036854775808"',
+  ])('is a double, as it was in JavaScript: %s', (value) => {
+    const span = decodeSpan(`"attributes":[{"key":"a","value":{"intValue":${value}}}]`);
+    expect(span.attributes[0]?.value?.value).toEqual({
+      case: 'doubleValue',
+      value: Number(value.replaceAll('"', '')),
+    });
+  });
+
+  it.each(['9223372036854775807', '-9223372036854775808'])('is none up to 64 bits: %s', (value) => {
+    const span = decodeSpan(`"attributes":[{"key":"a","value":{"intValue":${value}}}]`);
+    expect(span.attributes[0]?.value?.value).toEqual({ case: 'intValue', value: BigInt(value) });
+  });
+});
+
 describe('faults of a body in JSON', () => {
   const fieldOf = (name: string) =>
     `body: cannot decode field opentelemetry.proto.trace.v1.${name} from JSON`;

@@ -118,8 +118,19 @@ function toProtobufJson(value: unknown, longNames: ReadonlySet<string>, name = '
   }
   if (Array.isArray(value)) return value.map((item) => toProtobufJson(item, longNames, name));
   const members: Record<string, JsonValue> = {};
-  for (const [key, member] of Object.entries(value)) members[key] = toProtobufJson(member, longNames, key);
+  for (const [key, member] of Object.entries(value)) {
+    const converted = toProtobufJson(member, longNames, key);
+    members[key === 'intValue' && isBeyondInt64(converted) ? 'doubleValue' : key] = converted;
+  }
   return members;
+}
+
+/** Whether a number is beyond 64 bits: JavaScript's SDK calls every number without a fraction an integer, such as 1e300. */
+function isBeyondInt64(value: JsonValue): boolean {
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value));
+  if (!isNumber || !Number.isInteger(Number(value))) return false;
+  const integer = BigInt(value);
+  return BigInt.asIntN(64, integer) !== integer;
 }
 
 /** Names of the fields of a message, nested ones included, that are 64-bit integers, as the decoder accepts them. */

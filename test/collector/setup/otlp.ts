@@ -52,7 +52,7 @@ function anyValue(value: Scalar): MessageInitShape<typeof AnyValueSchema>['value
   if (typeof value === 'boolean') return { case: 'boolValue', value };
   if (typeof value === 'bigint') return { case: 'intValue', value };
   if (typeof value === 'number')
-    return Number.isInteger(value)
+    return Number.isSafeInteger(value)
       ? { case: 'intValue', value: BigInt(value) }
       : { case: 'doubleValue', value };
   if (value instanceof Uint8Array) return { case: 'bytesValue', value };
