@@ -7,7 +7,7 @@ import { type Parameters, renderParameters } from '../clickhouse/query-parameter
 import { ABANDONED_AFTER_SECONDS, type BatchLog } from '../ingestion/batch-log.js';
 import { MAX_IDENTIFIER } from '../ingestion/formats/request-decoders.js';
 import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../ingestion/names/erased-consumers.js';
-import { AdminError } from './admin.service.js';
+import { AdminError } from './admin.error.js';
 
 /** What was erased. */
 export interface Erasure {

@@ -10,7 +10,7 @@ import {
   statfsSync,
 } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { flush, flushTree } from '../clickhouse/embedded/flush.js';
 import { giveToOwner } from '../clickhouse/embedded/owner.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import { checkTables } from '../clickhouse/damage.js';
 import { listTables, readApplied, readMigrations } from '../clickhouse/migrations/migrate.js';

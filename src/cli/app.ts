@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
+import { createAdmin } from '../admin/admin.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
@@ -46,7 +46,7 @@ function addCreate(app: Command): void {
     )
     .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
       runAudited('app.create', { team_id: team }, async () => {
-        const created = await withAdmin((admin) => admin.createApp(team, name, framework));
+        const created = await withAdmin((admin) => admin.apps.create(team, name, framework));
         printResult(created);
         return { app_id: created.id };
       }),
@@ -61,7 +61,7 @@ function addList(app: Command): void {
     .addHelpText('after', examples('app list --team 1'))
     .action(({ team }: { team: number }) =>
       runAudited('app.list', { team_id: team }, async () => {
-        await printResults(await withAdmin((admin) => admin.listApps(team)));
+        await printResults(await withAdmin((admin) => admin.teams.listApps(team)));
       }),
     );
 }
@@ -74,7 +74,7 @@ function addSetDisabled(app: Command, name: 'disable' | 'enable', description: s
     .addHelpText('after', examples(`app ${name} --app 1`))
     .action(({ app: appId }: { app: number }) =>
       runAudited(`app.${name}`, { app_id: appId }, async () => {
-        printResult(await withAdmin((admin) => admin.setDisabled(appId, name === 'disable')));
+        printResult(await withAdmin((admin) => admin.apps.setDisabled(appId, name === 'disable')));
       }),
     );
 }
@@ -87,7 +87,7 @@ function addRotateClientId(app: Command): void {
     .addHelpText('after', examples('app rotate-client-id --app 1'))
     .action(({ app: appId }: { app: number }) =>
       runAudited('app.rotate-client-id', { app_id: appId }, async () => {
-        printResult(await withAdmin((admin) => admin.rotateClientId(appId)));
+        printResult(await withAdmin((admin) => admin.apps.rotateClientId(appId)));
       }),
     );
 }
@@ -105,7 +105,7 @@ function addSetLimits(app: Command): void {
     .action(({ app: appId, consumerGroups: consumer_groups, ...limits }: LimitOptions) =>
       runAudited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
         const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
-        printResult(await withAdmin((admin) => admin.setNameLimits(appId, changes)));
+        printResult(await withAdmin((admin) => admin.apps.setNameLimits(appId, changes)));
       }),
     );
 }
@@ -119,7 +119,7 @@ function addRename(app: Command): void {
     .addHelpText('after', examples("app rename --app 1 --name 'Shop API'"))
     .action(({ app: appId, name }: { app: number; name: string }) =>
       runAudited('app.rename', { app_id: appId }, async () => {
-        printResult(await withAdmin((admin) => admin.renameApp(appId, name)));
+        printResult(await withAdmin((admin) => admin.apps.rename(appId, name)));
       }),
     );
 }
@@ -134,12 +134,12 @@ function addDelete(app: Command): void {
     .action(({ app: appId, yes }: { app: number; yes: boolean }) =>
       runAudited('app.delete', { app_id: appId }, async () => {
         await confirm(async () => {
-          const { name, team_id } = await withAdmin((admin) => admin.requireApp(appId));
+          const { name, team_id } = await withAdmin((admin) => admin.apps.require(appId));
           return `Delete app ${appId} (${name}) of team ${team_id} and all its data?`;
         }, yes);
         const deleted = await withStore((store, { coordinator, isShared }) => {
           if (isShared) printMessage('Waiting 15 seconds until no collector writes data of the app.');
-          return new AdminService(store).deleteApp(appId, new BatchLog(store, coordinator), isShared);
+          return createAdmin(store).apps.delete(appId, new BatchLog(store, coordinator), isShared);
         });
         printResult(deleted);
       }),

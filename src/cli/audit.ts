@@ -1,7 +1,7 @@
 import { openSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { Config } from '../config/config.js';
 import { createCommandLogger } from '../observability/logger.js';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { BackupDirectory, NewBackupDirectory, requireSpace } from '../backup/backup-directory.js';
 import { type BackupPlace, BackupRepository } from '../backup/backup.repository.js';
 import { BackupService, type Contents } from '../backup/backup.service.js';

@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 
 /**
  * Asks on the terminal whether to do what cannot be undone.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AdminService } from '../admin/admin.service.js';
+import { createAdmin } from '../admin/admin.js';
 import { ConsumerEraser } from '../admin/consumer-eraser.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { runAudited } from './audit.js';
@@ -25,7 +25,7 @@ export function consumerCommand(program: Command): void {
       runAudited('consumer.erase', { app_id: app }, async () => {
         await confirm(() => Promise.resolve(`Erase consumer ${identifier} of app ${app}?`), yes);
         const erasure = await withStore(async (store, { coordinator, isShared }) => {
-          await new AdminService(store).requireApp(app);
+          await createAdmin(store).apps.require(app);
           const batches = new BatchLog(store, coordinator);
           return new ConsumerEraser(store, batches, isShared).erase(app, identifier);
         });

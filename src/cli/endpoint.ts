@@ -30,7 +30,9 @@ function addSetExcluded(endpoint: Command, name: 'exclude' | 'include', descript
     .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
     .action(({ app, method, path }: EndpointOptions) =>
       runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
-        const marked = await withAdmin((admin) => admin.setExcluded(app, method, path, name === 'exclude'));
+        const marked = await withAdmin((admin) =>
+          admin.endpoints.setExcluded(app, method, path, name === 'exclude'),
+        );
         printResult(marked);
         return { endpoint_id: marked.id };
       }),
@@ -54,7 +56,9 @@ function addExpectError(endpoint: Command): void {
     )
     .action(({ app, method, path, status, remove }: ExpectedErrorOptions) =>
       runAudited('endpoint.expect-error', { app_id: app, method, path, status, remove }, async () => {
-        const marked = await withAdmin((admin) => admin.setExpectedError(app, method, path, status, !remove));
+        const marked = await withAdmin((admin) =>
+          admin.endpoints.setExpectedError(app, method, path, status, !remove),
+        );
         printResult(marked);
         return { endpoint_id: marked.id };
       }),

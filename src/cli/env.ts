@@ -15,7 +15,7 @@ export function envCommand(program: Command): void {
     .addHelpText('after', examples('env list --app 1'))
     .action(({ app }: { app: number }) =>
       runAudited('env.list', { app_id: app }, async () => {
-        await printResults(await withAdmin((admin) => admin.listEnvironments(app)));
+        await printResults(await withAdmin((admin) => admin.apps.listEnvironments(app)));
       }),
     );
 }

@@ -3,7 +3,8 @@ import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { InvalidArgumentError } from 'commander';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import { createAdmin } from '../admin/admin.js';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import { AppsRepository } from '../apps/apps.repository.js';
 import { AppsService } from '../apps/apps.service.js';
@@ -57,7 +58,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     throw new AdminError(`${format} is binary: name a file with --output`);
   const wanted = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
   const broken = resume === undefined ? undefined : await openBroken(resume, format, wanted);
-  const { team_id } = await new AdminService(store).requireApp(app);
+  const { team_id } = await createAdmin(store).apps.require(app);
   const account = {
     teamId: team_id,
     teamName: '',

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import { createAdmin } from '../admin/admin.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
@@ -42,7 +43,7 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
     throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
   return withStore(async (store, { coordinator, isShared }) => {
-    await new AdminService(store).requireApp(options.app);
+    await createAdmin(store).apps.require(options.app);
     const { nameLimits, redaction } = new Config();
     const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.

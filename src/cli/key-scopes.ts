@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Command, InvalidArgumentError } from 'commander';
-import { AdminError, type AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import type { Admin } from '../admin/admin.js';
 import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../common/account.js';
 import type { AuditTarget } from './audit.js';
 import { consumerIdentifier, id, ids } from './options.js';
@@ -83,12 +84,9 @@ export function describeScopes({
 }
 
 /** A new customer has made no request yet, so this is no error; it may be a mistake all the same. */
-export async function warnOfUnknownConsumer(
-  admin: AdminService,
-  { appIds, consumer }: KeyScopes,
-): Promise<void> {
+export async function warnOfUnknownConsumer(admin: Admin, { appIds, consumer }: KeyScopes): Promise<void> {
   if (consumer === null) return;
-  const unknown = await admin.listAppsWithoutConsumer(appIds, consumer);
+  const unknown = await admin.keys.listAppsWithoutConsumer(appIds, consumer);
   if (unknown.length > 0)
     printMessage(`No request of this consumer is known yet in app ${unknown.join(', ')}.`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { keyIdentifier, runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import {
@@ -61,7 +61,7 @@ function addCreate(key: Command): void {
       const scopes = readScopes(options);
       const created = await withAdmin(async (admin) => {
         await warnOfUnknownConsumer(admin, scopes);
-        return admin.createKey(team, {
+        return admin.keys.create(team, {
           name,
           scopes,
           ...(expires !== undefined && { expiresAt: expires }),
@@ -94,7 +94,7 @@ function addSetScopes(key: Command): void {
         printResult(
           await withAdmin(async (admin) => {
             await warnOfUnknownConsumer(admin, scopes);
-            return admin.setKeyScopes(identifier, scopes);
+            return admin.keys.setScopes(identifier, scopes);
           }),
         );
       });
@@ -110,7 +110,7 @@ function addList(key: Command): void {
     .addHelpText('after', examples('key list --team 1'))
     .action(({ team }: { team: number }) =>
       runAudited('key.list', { team_id: team }, async () => {
-        await printResults(await withAdmin((admin) => admin.listKeys(team)));
+        await printResults(await withAdmin((admin) => admin.keys.list(team)));
       }),
     );
 }
@@ -124,7 +124,7 @@ function addRevoke(key: Command): void {
     .action((identifier: string) =>
       runAudited('key.revoke', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
-        printResult(await withAdmin((admin) => admin.revokeKey(identifier)));
+        printResult(await withAdmin((admin) => admin.keys.revoke(identifier)));
       }),
     );
 }
@@ -139,7 +139,7 @@ function addRename(key: Command): void {
     .action((identifier: string, { name }: { name: string }) =>
       runAudited('key.rename', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
-        printResult(await withAdmin((admin) => admin.renameKey(identifier, name)));
+        printResult(await withAdmin((admin) => admin.keys.rename(identifier, name)));
       }),
     );
 }
@@ -155,7 +155,7 @@ function addDelete(key: Command): void {
       runAudited('key.delete', { key: keyIdentifier(identifier) }, async () => {
         requireIdentifier(identifier);
         await confirm(() => Promise.resolve(`Delete key ${identifier}?`), yes);
-        printResult(await withAdmin((admin) => admin.deleteKey(identifier)));
+        printResult(await withAdmin((admin) => admin.keys.delete(identifier)));
       }),
     );
 }

@@ -8,7 +8,7 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import type { SourceLine } from '../ingestion/files/line-splitter.js';
 
 const BUFFERED_BYTES = 256 * 1024;

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { readStatus } from '../admin/store-status.js';
 import { runAudited } from './audit.js';
 import { examples } from './options.js';
 import { printSections } from './output.js';
-import { withAdmin } from './with-store.js';
+import { withStore } from './with-store.js';
 
 export function statusCommand(program: Command): void {
   program
@@ -11,7 +12,7 @@ export function statusCommand(program: Command): void {
     .addHelpText('after', examples('status', 'status --json | jq .tables'))
     .action(() =>
       runAudited('status', {}, async () => {
-        printSections(await withAdmin((admin) => admin.readStatus()));
+        printSections(await withStore(readStatus));
       }),
     );
 }

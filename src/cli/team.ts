@@ -27,7 +27,7 @@ function addCreate(team: Command): void {
     .addHelpText('after', examples('team create --name Acme', 'team create --name Trial --plan free'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
       runAudited('team.create', { plan }, async () => {
-        const created = await withAdmin((admin) => admin.createTeam(name, plan));
+        const created = await withAdmin((admin) => admin.teams.create(name, plan));
         printResult(created);
         return { team_id: created.id };
       }),
@@ -41,7 +41,7 @@ function addList(team: Command): void {
     .addHelpText('after', examples('team list', 'team list --json | jq .name'))
     .action(() =>
       runAudited('team.list', {}, async () => {
-        await printResults(await withAdmin((admin) => admin.listTeams()));
+        await printResults(await withAdmin((admin) => admin.teams.list()));
       }),
     );
 }
@@ -56,7 +56,7 @@ function addSetPlan(team: Command): void {
     .addHelpText('after', examples('team set-plan --team 1 --plan free'))
     .action(({ team: teamId, plan }: { team: number; plan: Plan }) =>
       runAudited('team.set-plan', { team_id: teamId, plan }, async () => {
-        printResult(await withAdmin((admin) => admin.setPlan(teamId, plan)));
+        printResult(await withAdmin((admin) => admin.teams.setPlan(teamId, plan)));
       }),
     );
 }
@@ -70,7 +70,7 @@ function addRename(team: Command): void {
     .addHelpText('after', examples('team rename --team 1 --name Acme'))
     .action(({ team: teamId, name }: { team: number; name: string }) =>
       runAudited('team.rename', { team_id: teamId }, async () => {
-        printResult(await withAdmin((admin) => admin.renameTeam(teamId, name)));
+        printResult(await withAdmin((admin) => admin.teams.rename(teamId, name)));
       }),
     );
 }
@@ -85,10 +85,10 @@ function addDelete(team: Command): void {
     .action(({ team: teamId, yes }: { team: number; yes: boolean }) =>
       runAudited('team.delete', { team_id: teamId }, async () => {
         await confirm(async () => {
-          const { name } = await withAdmin((admin) => admin.requireTeam(teamId));
+          const { name } = await withAdmin((admin) => admin.teams.require(teamId));
           return `Delete team ${teamId} (${name}) and its keys?`;
         }, yes);
-        printResult(await withAdmin((admin) => admin.deleteTeam(teamId)));
+        printResult(await withAdmin((admin) => admin.teams.delete(teamId)));
       }),
     );
 }

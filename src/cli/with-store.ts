@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AdminService } from '../admin/admin.service.js';
+import { type Admin, createAdmin } from '../admin/admin.js';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
@@ -45,8 +45,8 @@ export async function withStore<Result>(
 }
 
 /** Runs a command that needs nothing of the store but its administration. */
-export function withAdmin<Result>(command: (admin: AdminService) => Promise<Result>): Promise<Result> {
-  return withStore((store) => command(new AdminService(store)));
+export function withAdmin<Result>(command: (admin: Admin) => Promise<Result>): Promise<Result> {
+  return withStore((store) => command(createAdmin(store)));
 }
 
 async function open(config: Config): Promise<CommandStore> {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AdminError } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
 import { describeTokenIdentifier } from '../auth/write-token.js';
 import { runAudited } from './audit.js';
 import { examples, id } from './options.js';
@@ -25,7 +25,7 @@ function addCreate(token: Command): void {
     .addHelpText('after', examples('write-token create --app 1 --name web'))
     .action(({ app, name }: { app: number; name: string }) =>
       runAudited('write-token.create', { app_id: app }, async () => {
-        const created = await withAdmin((admin) => admin.createWriteToken(app, { name }));
+        const created = await withAdmin((admin) => admin.writeTokens.create(app, { name }));
         printResult(created);
         return { token: created.identifier };
       }),
@@ -40,7 +40,7 @@ function addList(token: Command): void {
     .addHelpText('after', examples('write-token list --app 1'))
     .action(({ app }: { app: number }) =>
       runAudited('write-token.list', { app_id: app }, async () => {
-        await printResults(await withAdmin((admin) => admin.listWriteTokens(app)));
+        await printResults(await withAdmin((admin) => admin.writeTokens.list(app)));
       }),
     );
 }
@@ -60,7 +60,7 @@ function addRevoke(token: Command): void {
           // The message does not repeat it, because it may be a whole token.
           if (describeTokenIdentifier(identifier) !== identifier)
             throw new AdminError("An identifier is a token's first 8 letters or digits after apt_");
-          printResult(await withAdmin((admin) => admin.revokeWriteToken(app, identifier)));
+          printResult(await withAdmin((admin) => admin.writeTokens.revoke(app, identifier)));
         },
       ),
     );

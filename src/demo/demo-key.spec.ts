@@ -1,18 +1,19 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { openMigrated } from '../../test/setup/schema.js';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import { type Admin, createAdmin } from '../admin/admin.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { demoKey } from './demo-key.js';
 
 describe('demoKey', () => {
   let test: TestStore;
   let store: ClickHouse;
-  let admin: AdminService;
+  let admin: Admin;
 
   const key = (teamId: number, given?: string) => demoKey(store, admin, teamId, given);
-  const createTeamId = async () => (await admin.createTeam('Acme', 'premium')).id;
+  const createTeamId = async () => (await admin.teams.create('Acme', 'premium')).id;
   const valid = async (teamId: number) =>
-    (await admin.listKeys(teamId))
+    (await admin.keys.list(teamId))
       .filter(({ revoked_at }) => revoked_at === null)
       .map(({ identifier }) => identifier)
       .sort();
@@ -20,7 +21,7 @@ describe('demoKey', () => {
   beforeAll(async () => {
     test = await createTestStore();
     store = await openMigrated(test.config);
-    admin = new AdminService(store);
+    admin = createAdmin(store);
   });
 
   afterAll(async () => {
@@ -46,7 +47,7 @@ describe('demoKey', () => {
 
   it('takes the place of none but its own kind', async () => {
     const teamId = await createTeamId();
-    const { identifier } = await admin.createKey(teamId, { name: 'mine' });
+    const { identifier } = await admin.keys.create(teamId, { name: 'mine' });
     await key(teamId, `Given02.${'a'.repeat(32)}`);
     await key(teamId);
     const last = await key(teamId);
@@ -62,7 +63,7 @@ describe('demoKey', () => {
   it('cannot be one that was revoked', async () => {
     const teamId = await createTeamId();
     const given = await key(teamId, `Given04.${'a'.repeat(32)}`);
-    await admin.revokeKey('Given04');
+    await admin.keys.revoke('Given04');
     await expect(key(teamId, given)).rejects.toThrow(AdminError);
   });
 

@@ -1,4 +1,5 @@
-import { AdminError, type AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import type { Admin } from '../admin/admin.js';
 import { hashApiKey, parseIdentifier } from '../auth/api-key.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 
@@ -18,20 +19,20 @@ WHERE identifier = {identifier:String} AND team_id = {team_id:Int64} AND revoked
  */
 export async function demoKey(
   store: ClickHouse,
-  admin: AdminService,
+  admin: Admin,
   teamId: number,
   given: string | undefined,
 ): Promise<string> {
   if (given === undefined) return newKey(admin, teamId);
-  if (!(await isValid(store, teamId, given))) await admin.createKey(teamId, { name: GIVEN, key: given });
+  if (!(await isValid(store, teamId, given))) await admin.keys.create(teamId, { name: GIVEN, key: given });
   return given;
 }
 
-async function newKey(admin: AdminService, teamId: number): Promise<string> {
-  const keys = await admin.listKeys(teamId);
-  const { key } = await admin.createKey(teamId, { name: PER_START });
+async function newKey(admin: Admin, teamId: number): Promise<string> {
+  const keys = await admin.keys.list(teamId);
+  const { key } = await admin.keys.create(teamId, { name: PER_START });
   for (const { identifier, name, revoked_at } of keys)
-    if (name === PER_START && revoked_at === null) await admin.revokeKey(identifier);
+    if (name === PER_START && revoked_at === null) await admin.keys.revoke(identifier);
   return key;
 }
 

@@ -1,6 +1,6 @@
 import { type TestStore, createTestStore } from '../../test/setup/app.js';
 import { openMigrated } from '../../test/setup/schema.js';
-import { AdminService } from '../admin/admin.service.js';
+import { type Admin, createAdmin } from '../admin/admin.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Config } from '../config/config.js';
 import { findBin } from '../ingestion/bins.js';
@@ -71,7 +71,7 @@ function countEach(keys: readonly number[]): Map<number, number> {
 describe('seedDemo', () => {
   let test: TestStore;
   let store: ClickHouse;
-  let admin: AdminService;
+  let admin: Admin;
   let teamId: number;
   let appId: number;
 
@@ -83,9 +83,9 @@ describe('seedDemo', () => {
   beforeAll(async () => {
     test = await createTestStore();
     store = await openMigrated(test.config);
-    admin = new AdminService(store);
-    teamId = (await admin.createTeam('Demo', 'premium', ORIGIN)).id;
-    appId = (await admin.createApp(teamId, 'Shop API', 'express', ORIGIN)).id;
+    admin = createAdmin(store);
+    teamId = (await admin.teams.create('Demo', 'premium', ORIGIN)).id;
+    appId = (await admin.apps.create(teamId, 'Shop API', 'express', ORIGIN)).id;
   });
 
   afterAll(async () => {
@@ -95,8 +95,8 @@ describe('seedDemo', () => {
 
   it('takes the team and the app that are there', async () => {
     expect((await start(FIRST)).appId).toBe(appId);
-    expect(await admin.listTeams()).toHaveLength(1);
-    expect(await admin.listApps(teamId)).toHaveLength(1);
+    expect(await admin.teams.list()).toHaveLength(1);
+    expect(await admin.teams.listApps(teamId)).toHaveLength(1);
   });
 
   it('counts every request up to now once, whether it was written as such or in sums', async () => {
@@ -167,14 +167,14 @@ describe('seedDemo', () => {
 
   it('marks one endpoint as excluded at the first start, and never again once the mark was removed', async () => {
     expect(await excluded()).toEqual([{ path: EXCLUDED.path }]);
-    await admin.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, false);
+    await admin.endpoints.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, false);
     await start(NOW);
     expect(await excluded()).toEqual([]);
   });
 
   it('has a write token that stays as long as the key stays, else one that lasts until the next start', async () => {
     const isValid = async (token: string) =>
-      (await admin.listWriteTokens(appId)).some(
+      (await admin.writeTokens.list(appId)).some(
         ({ identifier, revoked_at }) => token.startsWith(`apt_${identifier}`) && revoked_at === null,
       );
     const [{ writeToken: first }, { writeToken: second }] = [await start(NOW), await start(NOW)];
@@ -187,8 +187,8 @@ describe('seedDemo', () => {
   });
 
   it('does not load its sample into a store with other teams', async () => {
-    await admin.renameTeam(teamId, 'Acme');
+    await admin.teams.rename(teamId, 'Acme');
     await expect(start(NOW)).rejects.toThrow('The store has teams of its own');
-    expect(await admin.listTeams()).toHaveLength(1);
+    expect(await admin.teams.list()).toHaveLength(1);
   });
 });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { AdminError, AdminService } from '../admin/admin.service.js';
+import { AdminError } from '../admin/admin.error.js';
+import { type Admin, createAdmin } from '../admin/admin.js';
 import { findTokenIdentifier } from '../auth/write-token.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { trafficRetainedFrom } from '../common/time/retention.js';
@@ -34,7 +35,7 @@ export async function seedDemo(
   now: number,
   report: (line: string) => void = () => undefined,
 ): Promise<{ key: string; appId: number; clientId: string; writeToken: string }> {
-  const admin = new AdminService(store);
+  const admin = createAdmin(store);
   const teamId = await ensureTeam(admin, now);
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
   const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
@@ -46,17 +47,17 @@ export async function seedDemo(
  * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes the last one, because the
  * store has only their hashes.
  */
-async function createToken(admin: AdminService, appId: number, key: string | undefined): Promise<string> {
-  const tokens = await admin.listWriteTokens(appId);
+async function createToken(admin: Admin, appId: number, key: string | undefined): Promise<string> {
+  const tokens = await admin.writeTokens.list(appId);
   if (key !== undefined) {
     const token = `apt_${hash('sha256', `write token of ${key}`).slice(0, 24)}`;
     const known = tokens.find(({ identifier }) => identifier === findTokenIdentifier(token));
-    if (!known) await admin.createWriteToken(appId, { name: TOKEN_OF_KEY, token });
+    if (!known) await admin.writeTokens.create(appId, { name: TOKEN_OF_KEY, token });
     if ((known?.revoked_at ?? null) === null) return token;
   }
-  const { token } = await admin.createWriteToken(appId, { name: TOKEN });
+  const { token } = await admin.writeTokens.create(appId, { name: TOKEN });
   for (const { identifier, name, revoked_at } of tokens)
-    if (name === TOKEN && revoked_at === null) await admin.revokeWriteToken(appId, identifier);
+    if (name === TOKEN && revoked_at === null) await admin.writeTokens.revoke(appId, identifier);
   return token;
 }
 
@@ -79,24 +80,24 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
 
 /** Once only, so that a removed mark stays removed. */
 async function exclude(store: ClickHouse, appId: number, progress: SeedProgress): Promise<void> {
-  await new AdminService(store).setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
+  await createAdmin(store).endpoints.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
   await progress.markDone(EXCLUSION);
 }
 
-async function ensureTeam(admin: AdminService, now: number): Promise<number> {
-  const teams = await admin.listTeams();
+async function ensureTeam(admin: Admin, now: number): Promise<number> {
+  const teams = await admin.teams.list();
   const known = teams.find(({ name }) => name === TEAM);
   if (!known && teams.length > 0)
     throw new AdminError(
       'The store has teams of its own, and the demo would add its sample to them: use another DATA_DIR',
     );
-  return (known ?? (await admin.createTeam(TEAM, 'premium', computeOrigin(now)))).id;
+  return (known ?? (await admin.teams.create(TEAM, 'premium', computeOrigin(now)))).id;
 }
 
 /** The sample begins where its app does, at the first start as far back as traffic is kept. */
-async function ensureApp(admin: AdminService, teamId: number, now: number) {
-  const known = (await admin.listApps(teamId)).find(({ name }) => name === APP.name);
-  const app = known ?? (await admin.createApp(teamId, APP.name, APP.framework, computeOrigin(now)));
+async function ensureApp(admin: Admin, teamId: number, now: number) {
+  const known = (await admin.teams.listApps(teamId)).find(({ name }) => name === APP.name);
+  const app = known ?? (await admin.apps.create(teamId, APP.name, APP.framework, computeOrigin(now)));
   return { appId: app.id, clientId: app.client_id, origin: Date.parse(app.created_at) };
 }
 

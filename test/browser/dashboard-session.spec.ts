@@ -115,7 +115,7 @@ describeWithChromium('a session of the dashboard', () => {
 
     it('is explained when its scopes leave out the apps, and opens what they do not leave out', async () => {
       const keyFor = async (...operations: OperationId[]) =>
-        (await app.admin.createKey(tenant.teamId, { scopes: { ...ALL_SCOPES, operations } })).key;
+        (await app.admin.keys.create(tenant.teamId, { scopes: { ...ALL_SCOPES, operations } })).key;
       await dashboard.page.goto(dashboard.origin);
       await signIn(dashboard, await keyFor('getTeam'));
       await alert(dashboard, /limited to less .* This API key does not allow listApps/);
@@ -133,9 +133,9 @@ describeWithChromium('a session of the dashboard', () => {
     });
 
     it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
-      const { key } = await app.admin.createKey(tenant.teamId);
+      const { key } = await app.admin.keys.create(tenant.teamId);
       await dashboard.visit('', key);
-      await app.admin.revokeKey(key.split('.')[0]!);
+      await app.admin.keys.revoke(key.split('.')[0]!);
       await dashboard.page.getByRole('link', { name: 'Requests' }).click();
       await alert(dashboard, /no longer works/);
       await signIn(dashboard, tenant.key);
@@ -519,9 +519,9 @@ describeWithChromium('a session of the dashboard', () => {
   });
 
   it('has texts of monitored applications as text in every field and view, and a huge one is cut until it is asked for', async () => {
-    const { id: teamId } = await app.admin.createTeam(HOSTILE.slice(0, 60), 'premium');
-    const { key } = await app.admin.createKey(teamId);
-    const { id: appId } = await app.admin.createApp(teamId, MARKUP.slice(0, 60), 'express');
+    const { id: teamId } = await app.admin.teams.create(HOSTILE.slice(0, 60), 'premium');
+    const { key } = await app.admin.keys.create(teamId);
+    const { id: appId } = await app.admin.apps.create(teamId, MARKUP.slice(0, 60), 'express');
     const huge = `${HOSTILE}${'x'.repeat(HUGE)}`;
     const headers = [
       [HOSTILE, HOSTILE],

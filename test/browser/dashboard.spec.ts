@@ -39,8 +39,8 @@ describeWithChromium('the dashboard on the demo', () => {
     const now = Date.now();
     // The sample begins where its app does.
     const begins = now - 95 * 24 * HOUR_MS;
-    const { id } = await app.admin.createTeam('Demo', 'premium', begins);
-    await app.admin.createApp(id, 'Shop API', 'express', begins);
+    const { id } = await app.admin.teams.create('Demo', 'premium', begins);
+    await app.admin.apps.create(id, 'Shop API', 'express', begins);
     ({ key, appId } = await seedDemo(app.store, new Config({}), now));
     browser = await launchBrowser();
     const start = new Date(Date.now() - 14 * 24 * HOUR_MS).toISOString();
@@ -182,7 +182,7 @@ describeWithChromium('the dashboard on the demo', () => {
       const kept = () => dashboard.evaluate<string[]>('Object.keys(sessionStorage).sort()');
       await dashboard.visit(closed, key);
       expect((await kept()).length).toBeGreaterThan(4);
-      const { key: other } = await app.admin.createKey((await app.team()).teamId);
+      const { key: other } = await app.admin.keys.create((await app.team()).teamId);
       await page.goto('about:blank');
       await page.goto(`${dashboard.origin}/${closed}#key=${other}`);
       await page.getByText('There is no app yet').waitFor();

@@ -20,7 +20,7 @@ afterAll(() => service.stop());
 
 /** OpenTelemetry's standard variables, and those of the client libraries; everything is sent soon. */
 async function variablesOf(client: Client): Promise<Record<string, string>> {
-  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: service.collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${token}`,

@@ -32,7 +32,7 @@ afterAll(() => service.stop());
 
 beforeEach(async () => {
   client = await service.tenant();
-  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
   sender = new OtlpSender(service.collector.url, token);
 });
 

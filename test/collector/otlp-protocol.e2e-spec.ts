@@ -37,7 +37,7 @@ afterAll(() => service.stop());
 
 beforeEach(async () => {
   client = await service.tenant();
-  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
   sender = new OtlpSender(service.collector.url, token);
 });
 
@@ -269,13 +269,13 @@ describe('OTLP over HTTP', () => {
     }
     const wrongSecret = sender.token.slice(0, -1) + (sender.token.endsWith('A') ? 'B' : 'A');
     expect((await new OtlpSender(service.collector.url, wrongSecret).send('traces', '')).status).toBe(401);
-    await service.api.admin.revokeWriteToken(client.tenant.appId, sender.token.slice(4, 12));
+    await service.api.admin.writeTokens.revoke(client.tenant.appId, sender.token.slice(4, 12));
     expect((await sender.send('traces', BODIES.traces())).status).toBe(401);
     expect(await countRequests()).toBe(0);
   });
 
   it('returns 403 for an app that is disabled, and 405 for another method', async () => {
-    await service.api.admin.setDisabled(client.tenant.appId, true);
+    await service.api.admin.apps.setDisabled(client.tenant.appId, true);
     expect((await sender.send('traces', BODIES.traces())).status).toBe(403);
     const got = await fetch(`${service.collector.url}/v1/traces`);
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);

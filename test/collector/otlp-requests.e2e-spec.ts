@@ -16,7 +16,7 @@ afterAll(() => service.stop());
 
 async function start(): Promise<{ client: Client; sender: OtlpSender; api: TestApp }> {
   const client = await service.tenant();
-  const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
   return { client, sender: new OtlpSender(service.collector.url, token), api: service.api };
 }
 
@@ -30,7 +30,7 @@ describe('requests of SERVER spans', () => {
   it('are rejected alone if a batch has them that the engine rejects, and are counted once when it takes it', async () => {
     const { client, sender, api } = await start();
     const neighbour = await start();
-    const { token } = await api.admin.createWriteToken(client.tenant.appId);
+    const { token } = await api.admin.writeTokens.create(client.tenant.appId);
     const span = serverSpan();
     const line = {
       request_uuid: uuidOf(span),

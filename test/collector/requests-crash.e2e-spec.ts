@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { KILLS, SEED, randomFrom } from '../resilience/crash.js';
@@ -32,7 +32,7 @@ describeEmbedded('kill -9 while bodies of requests are sent', () => {
   it(`loses nothing that it acknowledged and stores nothing twice (CRASH_SEED=${SEED})`, async () => {
     const random = randomFrom(SEED);
     const { appId } = await prepare({ DATA_DIR: directory }, 0);
-    const { token } = await withStore((store) => new AdminService(store).createWriteToken(appId));
+    const { token } = await withStore((store) => createAdmin(store).writeTokens.create(appId));
     service = await ProductProcess.start(['serve', '--collector'], {
       DATA_DIR: directory,
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -25,7 +25,7 @@ beforeEach(async () => {
 
 async function createApp(): Promise<[Client, string]> {
   const created = await service.tenant();
-  return [created, (await service.api.admin.createWriteToken(created.tenant.appId)).token];
+  return [created, (await service.api.admin.writeTokens.create(created.tenant.appId)).token];
 }
 
 let nth = 0;
@@ -308,7 +308,7 @@ describe('POST /v1/requests', () => {
 
   it('ends the later body of a team that sends two, if another team sends one', async () => {
     const sibling = await client.tenant.sibling();
-    const { token: siblings } = await service.api.admin.createWriteToken(sibling.appId);
+    const { token: siblings } = await service.api.admin.writeTokens.create(sibling.appId);
     const [, neighbour] = await createApp();
     const first = await open(token);
     const second = await open(siblings);

@@ -97,7 +97,7 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
 
   it('store OTLP bodies of the same instances once, sent to both in any order', async () => {
     const { appId } = client.tenant;
-    const { token } = await service.api.admin.createWriteToken(appId);
+    const { token } = await service.api.admin.writeTokens.create(appId);
     const load = buildOtlpLoad(12, token, (index) => collectors()[index % 2]!.url);
     await new Load([load.first]).run(1);
     const again = load.messages.map((message, index) =>

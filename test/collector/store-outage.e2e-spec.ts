@@ -57,7 +57,7 @@ describe('a store that is away for a while', () => {
   });
 
   it('is 503 with Retry-After and a Status for SDKs, whose same body is taken when it comes back', async () => {
-    const { token } = await service.api.admin.createWriteToken(client.tenant.appId);
+    const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
     const sender = new OtlpSender(service.collector.url, token);
     const body = traces([serverSpan(), serverSpan()]);
     await sender.deliver('traces', traces([serverSpan()]));

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { Load, type Outgoing } from '../collector/setup/load.js';
 import { logFile } from '../collector/setup/log-file.js';
@@ -123,12 +123,12 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
   beforeAll(async () => {
     process.stdout.write(`differential: DIFFERENTIAL_SEED=${SEED} DIFFERENTIAL_REQUESTS=${REQUESTS}\n`);
     const store = await openMigrated(new Config(site.env));
-    const admin = new AdminService(store);
-    const { id: team } = await admin.createTeam('Acme', 'premium');
-    ({ key } = await admin.createKey(team));
+    const admin = createAdmin(store);
+    const { id: team } = await admin.teams.create('Acme', 'premium');
+    ({ key } = await admin.keys.create(team));
     forbidInOutput(key);
     for (const app of apps) {
-      const { id, client_id } = await admin.createApp(team, app.name, 'express');
+      const { id, client_id } = await admin.apps.create(team, app.name, 'express');
       Object.assign(app, { id, clientId: client_id });
     }
     await store.close();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { createDatabase } from '../../src/cli/migrate.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { checkTables } from '../../src/clickhouse/damage.js';
@@ -42,18 +42,18 @@ describe('the accounts of clickhouse/accounts', () => {
 
   beforeAll(async () => {
     const store = await openMigrated(new Config({ DATA_DIR: directory }));
-    const admin = new AdminService(store);
-    const team = await admin.createTeam('Acme', 'premium');
-    ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
-    ({ key } = await admin.createKey(team.id));
-    ({ token } = await admin.createWriteToken(appId));
+    const admin = createAdmin(store);
+    const team = await admin.teams.create('Acme', 'premium');
+    ({ id: appId, client_id: clientId } = await admin.apps.create(team.id, 'Shop', 'express'));
+    ({ key } = await admin.keys.create(team.id));
+    ({ token } = await admin.writeTokens.create(appId));
     const consumer = { identifier: 'bob', group: 'staff' };
     await RequestsWriter.create(store).write(appId, [
       buildRequest({ request_uuid: SAMPLE_UUID, consumer, captured_json: '' }),
       buildRequest({ path: '/hidden' }),
       ...Array.from({ length: DENSE }, () => buildRequest()),
     ]);
-    await admin.setExcluded(appId, 'GET', '/hidden', true);
+    await admin.endpoints.setExcluded(appId, 'GET', '/hidden', true);
     await store.close();
   });
 
@@ -259,14 +259,14 @@ describe('the accounts of clickhouse/accounts', () => {
       await createDatabase(new Config(server.env));
       expect((await migrate(store)).length).toBeGreaterThan(10);
       expect(await migrate(store)).toEqual([]);
-      const admin = new AdminService(store);
-      const { id } = await admin.createTeam('Acme', 'premium');
-      const app = await admin.createApp(id, 'Shop', 'express');
-      const { identifier } = await admin.createKey(id);
-      await admin.revokeKey(identifier);
+      const admin = createAdmin(store);
+      const { id } = await admin.teams.create('Acme', 'premium');
+      const app = await admin.apps.create(id, 'Shop', 'express');
+      const { identifier } = await admin.keys.create(id);
+      await admin.keys.revoke(identifier);
       expect(await RequestsWriter.create(store).write(app.id, [buildRequest()])).toHaveLength(1);
-      await admin.setExcluded(app.id, 'GET', '/users/{id}', true);
-      await admin.setExpectedError(app.id, 'GET', '/users/{id}', 404, true);
+      await admin.endpoints.setExcluded(app.id, 'GET', '/users/{id}', true);
+      await admin.endpoints.setExpectedError(app.id, 'GET', '/users/{id}', 404, true);
       for await (const check of checkTables(store)) expect(check).toMatchObject({ status: 'ok', damage: [] });
     });
 

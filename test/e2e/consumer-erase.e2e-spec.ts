@@ -47,10 +47,10 @@ describeEmbedded('consumer erase', () => {
       await store.command(
         'ALTER TABLE ingest_batches_v1 MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1',
       );
-      const { id } = await admin.createTeam('Acme', 'premium');
-      const app = await admin.createApp(id, 'Shop', 'express');
-      const { token } = await admin.createWriteToken(app.id);
-      return { clientId: app.client_id, token, ...(await admin.createKey(id)) };
+      const { id } = await admin.teams.create('Acme', 'premium');
+      const app = await admin.apps.create(id, 'Shop', 'express');
+      const { token } = await admin.writeTokens.create(app.id);
+      return { clientId: app.client_id, token, ...(await admin.keys.create(id)) };
     });
     ({ key } = created);
     hub = `${server.collectorUrl}/v2/${clientId}/prod`;
@@ -320,8 +320,8 @@ describeEmbedded('consumer erase', () => {
       ),
     );
     const { appId: otherId, token } = await administer(data.env, async (admin) => {
-      const { id } = await admin.createApp(1, 'Shop of another', 'express');
-      return { appId: id, ...(await admin.createWriteToken(id)) };
+      const { id } = await admin.apps.create(1, 'Shop of another', 'express');
+      return { appId: id, ...(await admin.writeTokens.create(id)) };
     });
     await new OtlpSender(server.collectorUrl, token).deliver(
       'traces',

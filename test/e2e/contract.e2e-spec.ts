@@ -54,12 +54,12 @@ async function spentKey(plan: 'free' | 'premium' = 'premium'): Promise<string> {
 }
 
 async function expiredKey() {
-  return (await app.admin.createKey(tenant.teamId, { expiresAt: Date.now() - 1 })).key;
+  return (await app.admin.keys.create(tenant.teamId, { expiresAt: Date.now() - 1 })).key;
 }
 
 async function revokedKey() {
-  const { key, identifier } = await app.admin.createKey(tenant.teamId);
-  await app.admin.revokeKey(identifier);
+  const { key, identifier } = await app.admin.keys.create(tenant.teamId);
+  await app.admin.keys.revoke(identifier);
   return key;
 }
 
@@ -92,7 +92,7 @@ describe('401 (docs/contract.md#errors)', () => {
   });
 
   it('takes a key that expires later', async () => {
-    const { key } = await app.admin.createKey(tenant.teamId, { expiresAt: Date.now() + DAY_MS });
+    const { key } = await app.admin.keys.create(tenant.teamId, { expiresAt: Date.now() + DAY_MS });
     expect(await call('/v1/team', key)).toMatchObject({ status: 200 });
   });
 });
@@ -140,7 +140,7 @@ describe('404 (docs/contract.md#errors)', () => {
   });
 
   it('a request that is older than the retention', async () => {
-    const { key } = await app.admin.createKey(tenant.teamId);
+    const { key } = await app.admin.keys.create(tenant.teamId);
     const path = `/v1/apps/${tenant.appId}/request-logs/${log.request_uuid}`;
     expect(await call(path, key)).toMatchObject({ status: 200 });
     holdClock(Date.now() + 15 * DAY_MS);

@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
@@ -174,11 +174,11 @@ describe('with the cache that servers use', () => {
     const tenant = await Tenant.create(app);
     const [log] = await tenant.write({ path: '/gone', status_code: 404 });
     const since = new Date(log!.timestamp).toISOString();
-    const admin = new AdminService(app.store);
+    const admin = createAdmin(app.store);
     const count = async () => (await tenant.metrics({ since, metrics: ['client_errors'] }))[0]!.client_errors;
     expect(await count()).toBe(1);
     for (const isExpected of [true, false]) {
-      await admin.setExpectedError(tenant.appId, 'GET', '/gone', 404, isExpected);
+      await admin.endpoints.setExpectedError(tenant.appId, 'GET', '/gone', 404, isExpected);
       await eventually(async () => (await count()) === (isExpected ? 0 : 1));
     }
   });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
@@ -22,9 +22,9 @@ describeEmbedded('request-analytics export', () => {
 
   beforeAll(async () => {
     const store = await openMigrated(new Config(data.env));
-    const admin = new AdminService(store);
-    const { id: teamId } = await admin.createTeam('Acme', 'premium');
-    app = String((await admin.createApp(teamId, 'Shop', 'express')).id);
+    const admin = createAdmin(store);
+    const { id: teamId } = await admin.teams.create('Acme', 'premium');
+    app = String((await admin.apps.create(teamId, 'Shop', 'express')).id);
     const start = Date.now() - 3_600_000;
     const records = Array.from({ length: ROWS }, (_, index) =>
       buildRequest({

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
@@ -264,10 +264,10 @@ async function writeOlder({ config }: TestStore, records: readonly RequestRecord
         known.findIndex(({ name }) => name.endsWith('_add_columns_to_request_logs_v1.sql')),
       ),
     );
-    const admin = new AdminService(store);
-    const { id: teamId } = await admin.createTeam('Acme', 'premium');
-    const { key } = await admin.createKey(teamId);
-    const { id: appId } = await admin.createApp(teamId, 'Shop', 'express');
+    const admin = createAdmin(store);
+    const { id: teamId } = await admin.teams.create('Acme', 'premium');
+    const { key } = await admin.keys.create(teamId);
+    const { id: appId } = await admin.apps.create(teamId, 'Shop', 'express');
     const writer = RequestsWriter.create(store);
     await writer.write(appId, records);
     await writer.close();

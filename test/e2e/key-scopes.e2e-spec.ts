@@ -40,7 +40,7 @@ let foreignUuid: string;
 const since = iso(Date.now() - 40 * HOUR);
 
 const keyWith = async (scopes: Partial<KeyScopes>) =>
-  (await app.admin.createKey(tenant.teamId, { scopes: { ...ALL_SCOPES, ...scopes } })).key;
+  (await app.admin.keys.create(tenant.teamId, { scopes: { ...ALL_SCOPES, ...scopes } })).key;
 const OF_ACME = () => ({ appIds: [tenant.appId], consumer: 'acme' });
 const body = (text: string) => JSON.parse(text) as { data: Record<string, unknown>[]; next_token?: string };
 
@@ -200,7 +200,7 @@ describe('a key with apps', () => {
   });
 
   it('reads nothing once its only app is gone: it does not become a key for all apps', async () => {
-    const { key } = await app.admin.createKey(tenant.teamId);
+    const { key } = await app.admin.keys.create(tenant.teamId);
     await app.store.insert('api_keys_v1', [
       JSON.stringify({
         ...(
@@ -587,10 +587,10 @@ describe('a key with requests a minute', () => {
 describe('the scopes of a key', () => {
   it('change, and stay as they are when the key is renamed or revoked', async () => {
     const scopes = { ...OF_ACME(), operations: ['getTeam'], hasBodies: false, requestsPerMinute: 50 };
-    const { key, identifier } = await app.admin.createKey(tenant.teamId, { scopes });
-    await app.admin.renameKey(identifier, 'portal');
+    const { key, identifier } = await app.admin.keys.create(tenant.teamId, { scopes });
+    await app.admin.keys.rename(identifier, 'portal');
     const find = async () =>
-      (await app.admin.listKeys(tenant.teamId)).find((row) => row.identifier === identifier);
+      (await app.admin.keys.list(tenant.teamId)).find((row) => row.identifier === identifier);
     const columns = {
       app_ids: [tenant.appId],
       operations: ['getTeam'],
@@ -600,7 +600,7 @@ describe('the scopes of a key', () => {
     };
     expect(await find()).toMatchObject({ name: 'portal', ...columns });
     expect((await app.get('/v1/apps', key)).status).toBe(403);
-    expect(await app.admin.setKeyScopes(identifier, ALL_SCOPES)).toMatchObject({
+    expect(await app.admin.keys.setScopes(identifier, ALL_SCOPES)).toMatchObject({
       identifier,
       name: 'portal',
       app_ids: [],
@@ -610,10 +610,10 @@ describe('the scopes of a key', () => {
       requests_per_minute: null,
     });
     expect(body((await app.get('/v1/apps', key)).text).data).toHaveLength(2);
-    await app.admin.setKeyScopes(identifier, { ...ALL_SCOPES, operations: ['getTeam'] });
-    await app.admin.revokeKey(identifier);
+    await app.admin.keys.setScopes(identifier, { ...ALL_SCOPES, operations: ['getTeam'] });
+    await app.admin.keys.revoke(identifier);
     expect((await find())?.operations).toEqual(['getTeam']);
-    await app.admin.setKeyScopes(identifier, ALL_SCOPES);
+    await app.admin.keys.setScopes(identifier, ALL_SCOPES);
     expect((await app.get('/v1/apps', key)).status).toBe(401);
   });
 
@@ -621,9 +621,9 @@ describe('the scopes of a key', () => {
     const stranger = await Tenant.create(app);
     const scopes = { ...ALL_SCOPES, appIds: [tenant.appId, stranger.appId] };
     const refused = `Team ${tenant.teamId} has no app ${stranger.appId}`;
-    await expect(app.admin.createKey(tenant.teamId, { scopes })).rejects.toThrow(refused);
-    const { identifier } = await app.admin.createKey(tenant.teamId);
-    await expect(app.admin.setKeyScopes(identifier, scopes)).rejects.toThrow(refused);
+    await expect(app.admin.keys.create(tenant.teamId, { scopes })).rejects.toThrow(refused);
+    const { identifier } = await app.admin.keys.create(tenant.teamId);
+    await expect(app.admin.keys.setScopes(identifier, scopes)).rejects.toThrow(refused);
   });
 });
 
@@ -636,7 +636,7 @@ describe('the audit of reads', () => {
 
   it('has a line for each read of headers and bodies, and none for other reads', async () => {
     const before = readLines().length;
-    const { key } = await app.admin.createKey(tenant.teamId);
+    const { key } = await app.admin.keys.create(tenant.teamId);
     const at = (resource: string) => `/v1/apps/${tenant.appId}/${resource}`;
     const uuid = own.uuids[0]!;
     const client = await connectClient(app.url, { 'Api-Key': key });

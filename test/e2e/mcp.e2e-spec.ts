@@ -556,7 +556,7 @@ describe('a server', () => {
       expect((await call('metrics')).text).toMatch(
         new RegExp(`app is required.*"Other shop" \\(${sibling.appId}\\)`),
       );
-      const { id } = await app.admin.createApp(tenant.teamId, 'Other shop', 'express');
+      const { id } = await app.admin.apps.create(tenant.teamId, 'Other shop', 'express');
       for (const name of ['Other shop', 'OTHER SHOP'])
         expect((await call('metrics', { app: name })).text).toMatch(
           new RegExp(`several have this name.*\\(${sibling.appId}\\).*\\(${id}\\)`),

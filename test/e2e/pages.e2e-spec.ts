@@ -95,7 +95,7 @@ describe.each<[resource: string, query: Query, filters: Query]>([
     const next_token = await getToken();
     const first = await page({ next_token });
     expect(await page({ next_token })).toEqual(first);
-    const { key } = await app.admin.createKey(tenant.teamId);
+    const { key } = await app.admin.keys.create(tenant.teamId);
     const response = await app.get(`/v1/apps/${tenant.appId}/${resource}`, key, { ...query, next_token });
     expect(response.body).toEqual(first);
   });

@@ -1,5 +1,5 @@
 import { constants, setPriority } from 'node:os';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { createApiKey } from '../../src/auth/api-key.js';
 import { Config } from '../../src/config/config.js';
 import type { HttpResponse } from '../setup/conforms.js';
@@ -70,9 +70,9 @@ describeWithRedisServer('two servers with one Redis', () => {
     // Embedded engines cannot share a directory; what the two are prepared with is the same.
     const start = async ({ env }: (typeof places)[number]) => {
       const store = await openMigrated(new Config(env));
-      const admin = new AdminService(store);
-      const { id } = await admin.createTeam('Acme', 'premium');
-      for (const key of keys) await admin.createKey(id, { key });
+      const admin = createAdmin(store);
+      const { id } = await admin.teams.create('Acme', 'premium');
+      for (const key of keys) await admin.keys.create(id, { key });
       await store.close();
       const server = await ProductProcess.start([], { ...env, REDIS_URL: redis.url });
       // What counts its requests must not wait behind it.

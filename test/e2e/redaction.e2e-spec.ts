@@ -133,10 +133,10 @@ describeEmbedded('secrets in what applications send', () => {
       return JSON.parse(out[0] ?? 'null') as Record<string, string>;
     };
     const { app, key, token } = await administer(env, async (admin) => {
-      const { id } = await admin.createTeam('Acme', 'premium');
-      const app = await admin.createApp(id, 'Shop', 'express');
-      const { token } = await admin.createWriteToken(app.id);
-      return { app, token, ...(await admin.createKey(id)) };
+      const { id } = await admin.teams.create('Acme', 'premium');
+      const app = await admin.apps.create(id, 'Shop', 'express');
+      const { token } = await admin.writeTokens.create(app.id);
+      return { app, token, ...(await admin.keys.create(id)) };
     });
     const hub = `${server.collectorUrl}/v2/${app.client_id}/prod`;
     const sender = new OtlpSender(server.collectorUrl, token);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { type Admin, createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { startServer } from '../collector/setup/server.js';
@@ -38,7 +38,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   let redis: RedisAddress;
   let env: NodeJS.ProcessEnv;
   let store: ClickHouse;
-  let admin: AdminService;
+  let admin: Admin;
   let instances: ProductProcess[];
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     env = { ...started.env, REDIS_URL: redis.url };
     await prepare(env);
     store = await ClickHouse.open(new Config(env));
-    admin = new AdminService(store);
+    admin = createAdmin(store);
     const serving = { ...env, RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
     instances = await Promise.all([ProductProcess.start([], serving), ProductProcess.start([], serving)]);
   });
@@ -94,21 +94,21 @@ runs('two instances with warm caches, on one store and one Redis', () => {
 
   it('refuse a key within ten seconds of its revocation or of its scopes, a team of the end of its plan, and for good', async () => {
     const [team, other] = [
-      await admin.createTeam('Acme', 'premium'),
-      await admin.createTeam('Other', 'premium'),
+      await admin.teams.create('Acme', 'premium'),
+      await admin.teams.create('Other', 'premium'),
     ];
-    const { key, identifier } = await admin.createKey(team.id);
+    const { key, identifier } = await admin.keys.create(team.id);
     const revoked = expectEffect(key, DENIED, async () => {
       expect(await ProductProcess.run(['key', 'revoke', identifier], env)).toMatchObject({ code: 0 });
       return performance.now();
     });
-    const narrowed = await admin.createKey(team.id);
+    const narrowed = await admin.keys.create(team.id);
     const scoped = expectEffect(narrowed.key, NOT_ALLOWED, async () => {
       const args = ['key', 'set-scopes', narrowed.identifier, '--operations', 'listApps'];
       expect(await ProductProcess.run(args, env)).toMatchObject({ code: 0 });
       return performance.now();
     });
-    const unpaid = expectEffect((await admin.createKey(other.id)).key, NOT_PREMIUM, async () => {
+    const unpaid = expectEffect((await admin.keys.create(other.id)).key, NOT_PREMIUM, async () => {
       await store.insert('teams_v1', [JSON.stringify({ ...other, plan: 'free' })]);
       return performance.now();
     });
@@ -116,9 +116,9 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   });
 
   it('reject a key at the moment it expires, also if it is cached', async () => {
-    const { id } = await admin.createTeam('Acme', 'premium');
+    const { id } = await admin.teams.create('Acme', 'premium');
     const expiresAt = Date.now() + 2_000;
-    const { key } = await admin.createKey(id, { expiresAt });
+    const { key } = await admin.keys.create(id, { expiresAt });
     const watching = instances.map((instance) => watch(instance, key, DENIED));
     const clock = performance.timeOrigin;
     for (const said of await Promise.all(watching)) {
@@ -131,10 +131,10 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   });
 
   it('do not go on serving a revoked key because the store has gone away since', async () => {
-    const { id } = await admin.createTeam('Acme', 'premium');
-    const { key, identifier } = await admin.createKey(id);
+    const { id } = await admin.teams.create('Acme', 'premium');
+    const { key, identifier } = await admin.keys.create(id);
     await expectEffect(key, UNAVAILABLE, async () => {
-      await admin.revokeKey(identifier);
+      await admin.keys.revoke(identifier);
       await server.refuse();
       return performance.now();
     });

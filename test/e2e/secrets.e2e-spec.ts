@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { type Admin, createAdmin } from '../../src/admin/admin.js';
 import { createApiKey, hashApiKey } from '../../src/auth/api-key.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
@@ -30,7 +30,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
   let env: NodeJS.ProcessEnv;
   let prepared: Prepared;
   let store: ClickHouse;
-  let admin: AdminService;
+  let admin: Admin;
   let service: ProductProcess;
 
   beforeAll(async () => {
@@ -59,7 +59,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     await empty.command('CREATE DATABASE secrets').finally(() => empty.close());
     prepared = await prepare(env);
     store = await ClickHouse.open(new Config(env));
-    admin = new AdminService(store);
+    admin = createAdmin(store);
     const [kept] = await store.rows<{ value: string }>('test.secret', 'SELECT value FROM secrets_v1');
     secrets.push(kept!.value);
     note(prepared.key);
@@ -100,11 +100,11 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
 
   it('are in no response, after any use of a key', async () => {
     const { key, teamId } = prepared;
-    const revoked = await admin.createKey(teamId);
-    await admin.revokeKey(revoked.identifier);
-    const expired = await admin.createKey(teamId, { expiresAt: Date.now() - 1 });
-    const { id: free } = await admin.createTeam('Free', 'free');
-    const unpaid = await admin.createKey(free);
+    const revoked = await admin.keys.create(teamId);
+    await admin.keys.revoke(revoked.identifier);
+    const expired = await admin.keys.create(teamId, { expiresAt: Date.now() - 1 });
+    const { id: free } = await admin.teams.create('Free', 'free');
+    const unpaid = await admin.keys.create(free);
     const altered = `${key.slice(0, -3)}xyz`;
     for (const one of [revoked.key, expired.key, unpaid.key, altered]) note(one);
     const at = `/v1/apps/${prepared.appId}`;

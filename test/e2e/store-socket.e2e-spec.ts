@@ -41,9 +41,9 @@ describeEmbedded('commands while a server has the data directory open', () => {
   const createTenant = async () =>
     useTenant(
       await administer(data.env, async (admin) => {
-        const { id } = await admin.createTeam('Acme', 'premium');
-        const { key } = await admin.createKey(id);
-        return Object.assign(await admin.createApp(id, 'Shop', 'express'), { key });
+        const { id } = await admin.teams.create('Acme', 'premium');
+        const { key } = await admin.keys.create(id);
+        return Object.assign(await admin.apps.create(id, 'Shop', 'express'), { key });
       }),
     );
 

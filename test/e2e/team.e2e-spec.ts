@@ -20,7 +20,7 @@ describe('GET /v1/team', () => {
 
     it('is the same for each key of a team, and another for the key of another team', async () => {
       const { teamId, key } = await app.team();
-      const second = await app.admin.createKey(teamId);
+      const second = await app.admin.keys.create(teamId);
       const other = await app.team();
       const ids = [key, second.key, other.key].map(async (one) => (await app.get('/v1/team', one)).body.id);
       expect(await Promise.all(ids)).toEqual([teamId, teamId, other.teamId]);
@@ -29,8 +29,8 @@ describe('GET /v1/team', () => {
 
     it('returns a name unchanged, with any characters', async () => {
       const name = String.raw`Ünïcode 株式会社 🚀 "quoted" \ 'n' {x:String} </script>`;
-      const { id } = await app.admin.createTeam(name, 'premium');
-      const { key } = await app.admin.createKey(id);
+      const { id } = await app.admin.teams.create(name, 'premium');
+      const { key } = await app.admin.keys.create(id);
       expect((await app.get('/v1/team', key)).body).toEqual({ id, name });
     });
 

@@ -27,7 +27,7 @@ describe('with caches that others have just filled, as a service has them', () =
     const other = await one.sibling();
     for (const tenant of [one, other]) await tenant.write({ consumer: { identifier: 'acme' } });
     const scopes = { ...ALL_SCOPES, consumer: 'acme' };
-    const { key } = await app.admin.createKey(one.teamId, { scopes });
+    const { key } = await app.admin.keys.create(one.teamId, { scopes });
     for (const { appId } of [one, other]) {
       const { body } = await app.get(`/v1/apps/${appId}/request-logs`, key);
       expect(body.data).toMatchObject([{ consumer: 'acme' }]);

@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
 import { type ClientApp, ClientApps } from '../../src/collector/client-apps.js';
 import { Config } from '../../src/config/config.js';
@@ -45,7 +45,7 @@ describe('ClientApps', () => {
     await create().updateFramework(app, 'koa');
     await open.store.insert('apps_v1', [JSON.stringify(change)]);
     expect(await find(app.id)).toMatchObject({ disabled: true });
-    await new AdminService(open.store).setDisabled(app.id, false);
+    await createAdmin(open.store).apps.setDisabled(app.id, false);
     await create().updateFramework(app, 'koa');
     expect(await find(app.id)).toEqual({ ...app, framework: 'koa', disabled: false });
   });

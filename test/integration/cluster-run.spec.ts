@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { toClusterDdl } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
@@ -60,10 +60,10 @@ describe('the product on Distributed tables', () => {
     for (const { statements } of await readMigrations())
       for (const statement of statements.flatMap((one) => toClusterDdl(one, CLUSTER)))
         await store.command(withoutKeeper(statement));
-    const admin = new AdminService(store);
-    const team = await admin.createTeam('Acme', 'premium');
-    ({ id: appId, client_id: clientId } = await admin.createApp(team.id, 'Shop', 'express'));
-    ({ key } = await admin.createKey(team.id));
+    const admin = createAdmin(store);
+    const team = await admin.teams.create('Acme', 'premium');
+    ({ id: appId, client_id: clientId } = await admin.apps.create(team.id, 'Shop', 'express'));
+    ({ key } = await admin.keys.create(team.id));
   });
 
   afterAll(async () => {
@@ -85,7 +85,7 @@ describe('the product on Distributed tables', () => {
     const writer = RequestsWriter.create(store);
     expect(await writer.write(appId, records)).toHaveLength(2);
     expect(await RequestsWriter.create(store).write(appId, records)).toHaveLength(0);
-    await new AdminService(store).setExcluded(appId, 'GET', '/hidden', true);
+    await createAdmin(store).endpoints.setExcluded(appId, 'GET', '/hidden', true);
     expect(await count('request_logs_v1_local')).toBe(2);
   });
 

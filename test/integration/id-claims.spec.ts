@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { startServer } from '../collector/setup/server.js';
@@ -34,14 +34,14 @@ describe('IDs of teams and apps on a server, without Redis', () => {
     expect(new Set(apps.map(({ id }) => id)).size).toBe(PROCESSES);
 
     const store = await ClickHouse.open(new Config(env));
-    const admin = new AdminService(store);
+    const admin = createAdmin(store);
     try {
-      const listed = await admin.listTeams();
+      const listed = await admin.teams.list();
       expect(listed.map(({ id, name }) => ({ id, name })).sort((a, b) => a.id - b.id)).toEqual(
         teams.map(({ id, name }) => ({ id, name })).sort((a, b) => a.id - b.id),
       );
       for (const [n, { id }] of teams.entries())
-        expect((await admin.listApps(id)).map(({ name }) => name)).toEqual([`App ${n}`]);
+        expect((await admin.teams.listApps(id)).map(({ name }) => name)).toEqual([`App ${n}`]);
     } finally {
       await store.close();
     }

@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
@@ -62,7 +62,7 @@ describe('NameRegistry', () => {
     it('are not those of another app, whose names are its own', async () => {
       await writer.write(appId, [named('a')]);
       const before = await Promise.all(TABLES.map(ids));
-      appId = (await new AdminService(store).createApp(1, 'Other', 'express')).id;
+      appId = (await createAdmin(store).apps.create(1, 'Other', 'express')).id;
       await writer.write(appId, [named('a')]);
       const after = await Promise.all(TABLES.map(ids));
       for (const [index, [id]] of after.entries()) expect(id).toBeGreaterThan(before[index]![0]!);
@@ -130,7 +130,7 @@ describe('NameRegistry', () => {
 
   it('leaves the mark of an excluded endpoint alone', async () => {
     await writer.write(appId, [buildRequest({ path: '/a' })]);
-    await new AdminService(store).setExcluded(appId, 'GET', '/a', true);
+    await createAdmin(store).endpoints.setExcluded(appId, 'GET', '/a', true);
     await writer.write(appId, [buildRequest({ path: '/a' }), buildRequest({ path: '/b' })]);
     await restart();
     await writer.write(appId, [buildRequest({ path: '/a' })]);
@@ -188,7 +188,7 @@ describe('NameRegistry', () => {
     };
 
     it('is counted under *, and no request is lost', async () => {
-      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await createAdmin(store).apps.setNameLimits(appId, LIMITS);
       await writer.write(
         appId,
         Array.from({ length: 3 }, (_, n) => request(n)),
@@ -227,7 +227,7 @@ describe('NameRegistry', () => {
     });
 
     it('is * in the log of a request without an endpoint as well', async () => {
-      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await createAdmin(store).apps.setNameLimits(appId, LIMITS);
       await writer.write(
         appId,
         Array.from({ length: 2 }, (_, n) => request(n)),
@@ -242,12 +242,12 @@ describe('NameRegistry', () => {
     });
 
     it('is registered once the limit is higher', async () => {
-      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await createAdmin(store).apps.setNameLimits(appId, LIMITS);
       await writer.write(
         appId,
         Array.from({ length: 5 }, (_, n) => request(n)),
       );
-      await new AdminService(store).setNameLimits(appId, { endpoints: 0, consumers: 10 });
+      await createAdmin(store).apps.setNameLimits(appId, { endpoints: 0, consumers: 10 });
       await restart();
       await writer.write(appId, [request(7)]);
       expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '*', '/7']);
@@ -256,12 +256,12 @@ describe('NameRegistry', () => {
     });
 
     it('costs other apps nothing: their names are their own', async () => {
-      await new AdminService(store).setNameLimits(appId, LIMITS);
+      await createAdmin(store).apps.setNameLimits(appId, LIMITS);
       await writer.write(
         appId,
         Array.from({ length: 5 }, (_, n) => request(n)),
       );
-      appId = (await new AdminService(store).createApp(1, 'Other', 'express')).id;
+      appId = (await createAdmin(store).apps.create(1, 'Other', 'express')).id;
       await writer.write(
         appId,
         Array.from({ length: 5 }, (_, n) => request(n)),

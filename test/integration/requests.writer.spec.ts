@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { QueryTimedOut, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
@@ -227,7 +227,7 @@ describe('RequestsWriter', () => {
     it('are other requests in another app', async () => {
       const records = some(3);
       await writer.write(appId, records);
-      const { id } = await new AdminService(store).createApp(1, 'Other', 'express');
+      const { id } = await createAdmin(store).apps.create(1, 'Other', 'express');
       expect(await write(id, records)).toEqual(records);
       expect(await rows(TRACES.logs!, id)).toHaveLength(3);
     });

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { openMigrated } from '../setup/schema.js';
 
@@ -20,11 +20,11 @@ export class Template {
   async fill(teams: number): Promise<void> {
     const store = await openMigrated(new Config({ DATA_DIR: this.directory }));
     try {
-      const admin = new AdminService(store);
+      const admin = createAdmin(store);
       for (let n = 1; n <= teams; n++) {
-        const { id } = await admin.createTeam(`Team ${n}`, 'premium');
-        const { key } = await admin.createKey(id);
-        const app = await admin.createApp(id, `App ${n}`, 'express');
+        const { id } = await admin.teams.create(`Team ${n}`, 'premium');
+        const { key } = await admin.keys.create(id);
+        const app = await admin.apps.create(id, `App ${n}`, 'express');
         this.teams.push({ key, appId: app.id, clientId: app.client_id });
       }
     } finally {

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'lossless-json';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { hashUuid } from '../../src/common/hash-uuid.js';
@@ -99,15 +99,15 @@ async function fill(config: Config) {
   const store = await ClickHouse.open(config);
   try {
     await migrate(store);
-    const admin = new AdminService(store);
-    const { id: teamId } = await admin.createTeam('Acme', 'premium');
-    const { key } = await admin.createKey(teamId, { name: 'reporting' });
-    const { key: revokedKey } = await admin.createKey(teamId);
-    await admin.revokeKey(revokedKey.split('.')[0] ?? '');
-    const { id: appId } = await admin.createApp(teamId, 'Shop', 'express');
-    const disabled = await admin.createApp(teamId, 'Old shop', 'koa');
-    await admin.setDisabled(disabled.id, true);
-    await admin.setNameLimits(appId, { consumers: 7 });
+    const admin = createAdmin(store);
+    const { id: teamId } = await admin.teams.create('Acme', 'premium');
+    const { key } = await admin.keys.create(teamId, { name: 'reporting' });
+    const { key: revokedKey } = await admin.keys.create(teamId);
+    await admin.keys.revoke(revokedKey.split('.')[0] ?? '');
+    const { id: appId } = await admin.apps.create(teamId, 'Shop', 'express');
+    const disabled = await admin.apps.create(teamId, 'Old shop', 'koa');
+    await admin.apps.setDisabled(disabled.id, true);
+    await admin.apps.setNameLimits(appId, { consumers: 7 });
     const writer = RequestsWriter.create(store);
     const [first] = await writer.write(appId, REQUESTS);
     await writer.writeCounts(
@@ -124,7 +124,7 @@ async function fill(config: Config) {
       'c0',
     );
     await writer.close();
-    await admin.setExcluded(appId, 'GET', '/admin', true);
+    await admin.endpoints.setExcluded(appId, 'GET', '/admin', true);
     const pieces = [...encodePieces('requests', [pending], (one) => toRequestRow(appId, one, first!.ids))];
     return { key, revokedKey, appId, batch: { id: uuid('batch'), pieces } };
   } finally {

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
@@ -148,9 +148,9 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
   it('has lost nothing that was acknowledged, and when it is run again is what it would have been', async () => {
     grow(1);
     const store = await openMigrated(new Config(template.env));
-    const admin = new AdminService(store);
-    await admin.createTeam('Acme', 'premium');
-    await admin.createApp(1, 'Shop', 'express').finally(() => store.close());
+    const admin = createAdmin(store);
+    await admin.teams.create('Acme', 'premium');
+    await admin.apps.create(1, 'Shop', 'express').finally(() => store.close());
     const whole = site();
     await whole.complete(command);
     const expected = await readContents(whole);

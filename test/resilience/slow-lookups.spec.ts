@@ -17,7 +17,7 @@ describe('a store that is slow to respond a lookup', () => {
     harness = await OutageHarness.start({ CACHE_TTL_MS: String(CACHE_TTL_MS), QUERY_TIMEOUT_SECONDS: '10' });
     collector = await TestCollector.start(harness.app.store, harness.app.app.get(Config));
     const team = await harness.app.team();
-    const { client_id } = await harness.app.admin.createApp(team.teamId, 'Shop', 'express');
+    const { client_id } = await harness.app.admin.apps.create(team.teamId, 'Shop', 'express');
     syncPath = `/v2/${client_id}/prod/sync`;
   });
 

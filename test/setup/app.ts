@@ -8,7 +8,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { pino } from 'pino';
 import request from 'supertest';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { type Admin, createAdmin } from '../../src/admin/admin.js';
 import { AppModule } from '../../src/app.module.js';
 import { setUp } from '../../src/bootstrap/api-setup.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
@@ -73,7 +73,7 @@ async function serverStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
 /** The real application on a real socket, its store, and hands to put things into it. */
 export class TestApp {
   readonly store: ClickHouse;
-  readonly admin: AdminService;
+  readonly admin: Admin;
   /** Replaced where a collector writes to the same store: a process has one registry of names. */
   writer: RequestsWriter;
   private readonly server: ReturnType<NestExpressApplication['getHttpServer']>;
@@ -84,7 +84,7 @@ export class TestApp {
     private readonly lines: readonly string[],
   ) {
     this.store = app.get(ClickHouse);
-    this.admin = new AdminService(this.store);
+    this.admin = createAdmin(this.store);
     this.writer = RequestsWriter.create(this.store);
     this.server = app.getHttpServer();
   }
@@ -129,8 +129,8 @@ export class TestApp {
 
   /** A team with a key. */
   async team(plan: Plan = 'premium'): Promise<{ teamId: number; key: string }> {
-    const { id } = await this.admin.createTeam('Acme', plan);
-    const { key } = await this.admin.createKey(id);
+    const { id } = await this.admin.teams.create('Acme', plan);
+    const { key } = await this.admin.keys.create(id);
     return { teamId: id, key };
   }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../src/admin/admin.service.js';
+import { type Admin, createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
 import { Config } from '../../src/config/config.js';
@@ -21,10 +21,10 @@ export interface Prepared {
 export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Prepared> {
   const store = await openMigrated(new Config(env));
   try {
-    const admin = new AdminService(store);
-    const { id: teamId } = await admin.createTeam('Acme', 'premium');
-    const { key } = await admin.createKey(teamId);
-    const { id: appId, client_id: clientId } = await admin.createApp(teamId, 'Shop', 'express');
+    const admin = createAdmin(store);
+    const { id: teamId } = await admin.teams.create('Acme', 'premium');
+    const { key } = await admin.keys.create(teamId);
+    const { id: appId, client_id: clientId } = await admin.apps.create(teamId, 'Shop', 'express');
     const now = Date.now();
     const records = Array.from({ length: requests }, (_, n) =>
       buildRequest({ timestamp: now - 60_000 - n * 1000 }),
@@ -39,13 +39,13 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
 /** Administers the store of the server that has the data directory open, through its socket, as a command does. */
 export async function administer<Result>(
   env: NodeJS.ProcessEnv,
-  work: (admin: AdminService, store: ClickHouse) => Promise<Result>,
+  work: (admin: Admin, store: ClickHouse) => Promise<Result>,
 ): Promise<Result> {
   const config = new Config(env);
   const connection = await SocketConnection.connect(config.dataDir);
   if (!connection) throw new Error(`no server has ${config.dataDir} open`);
   const store = ClickHouse.openSocket(config, connection);
-  return work(new AdminService(store), store).finally(() => store.close());
+  return work(createAdmin(store), store).finally(() => store.close());
 }
 
 /** A data directory of the embedded engine of a test's own. */

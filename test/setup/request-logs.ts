@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { AppScopedStore } from '../../src/apps/app-scoped-store.js';
 import { AppsRepository } from '../../src/apps/apps.repository.js';
 import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
@@ -12,9 +12,9 @@ export async function createRequestLogs({
   store,
   config,
 }: OpenStore): Promise<{ scope: AppScope; repository: RequestLogsRepository }> {
-  const admin = new AdminService(store);
-  const { id, name } = await admin.createTeam('Acme', 'premium');
-  const app = await admin.createApp(id, 'Shop', 'express');
+  const admin = createAdmin(store);
+  const { id, name } = await admin.teams.create('Acme', 'premium');
+  const app = await admin.apps.create(id, 'Shop', 'express');
   const account: Account = {
     teamId: id,
     teamName: name,

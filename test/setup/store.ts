@@ -1,4 +1,4 @@
-import { AdminService } from '../../src/admin/admin.service.js';
+import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import type { Config } from '../../src/config/config.js';
 import { type TestStore, createTestStore } from './app.js';
@@ -49,7 +49,7 @@ export async function reopen(open: OpenStore): Promise<ClickHouse> {
 
 /** An app of a team of its own; its ID. */
 export async function createApp(store: ClickHouse): Promise<number> {
-  const admin = new AdminService(store);
-  const { id } = await admin.createTeam('Acme', 'premium');
-  return (await admin.createApp(id, 'Shop', 'express')).id;
+  const admin = createAdmin(store);
+  const { id } = await admin.teams.create('Acme', 'premium');
+  return (await admin.apps.create(id, 'Shop', 'express')).id;
 }

@@ -52,13 +52,13 @@ export class Tenant {
 
   static async create(app: TestApp): Promise<Tenant> {
     const { teamId, key } = await app.team();
-    const { id } = await app.admin.createApp(teamId, 'Shop', 'express');
+    const { id } = await app.admin.apps.create(teamId, 'Shop', 'express');
     return new Tenant(app, teamId, key, id);
   }
 
   /** Another app of the same team, read with the same key. */
   async sibling(): Promise<Tenant> {
-    const { id } = await this.app.admin.createApp(this.teamId, 'Other shop', 'express');
+    const { id } = await this.app.admin.apps.create(this.teamId, 'Other shop', 'express');
     return new Tenant(this.app, this.teamId, this.key, id);
   }
 
@@ -139,6 +139,6 @@ export class Tenant {
   }
 
   exclude(method: string, path: string, excluded = true) {
-    return this.app.admin.setExcluded(this.appId, method, path, excluded);
+    return this.app.admin.endpoints.setExcluded(this.appId, method, path, excluded);
   }
 }

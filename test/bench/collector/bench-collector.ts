@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminService } from '../../../src/admin/admin.service.js';
+import { createAdmin } from '../../../src/admin/admin.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../../src/config/config.js';
@@ -26,13 +26,13 @@ export class BenchCollector {
     const directory = mkdtempSync(join(tmpdir(), 'collector-bench-'));
     const dataDir = join(directory, 'service');
     const [clientId, tokens] = await withStore(dataDir, async (store) => {
-      const admin = new AdminService(store);
-      const team = await admin.createTeam('Bench', 'premium');
-      const { client_id } = await admin.createApp(team.id, 'Bench', 'express');
+      const admin = createAdmin(store);
+      const team = await admin.teams.create('Bench', 'premium');
+      const { client_id } = await admin.apps.create(team.id, 'Bench', 'express');
       const written: string[] = [];
       for (let at = 0; at < APPS; at++) {
-        const { id } = await admin.createApp(team.id, `Bench ${at}`, 'express');
-        written.push((await admin.createWriteToken(id)).token);
+        const { id } = await admin.apps.create(team.id, `Bench ${at}`, 'express');
+        written.push((await admin.writeTokens.create(id)).token);
       }
       return [client_id, written] as const;
     });

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { AdminService } from '../../../src/admin/admin.service.js';
+import { createAdmin } from '../../../src/admin/admin.js';
 import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
 import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
 import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
@@ -57,10 +57,10 @@ function run(store: ClickHouse, statement: string): Promise<void> {
 
 async function writeAccounts(store: ClickHouse, anchor: number) {
   const createdAt = anchor - 400 * DAY_MS;
-  const admin = new AdminService(store);
-  const { id } = await admin.createTeam('Acme', 'premium', createdAt);
-  await admin.createKey(id, { key: TEAM_KEY });
-  for (let app = 1; app <= EXPORT_APP; app++) await admin.createApp(id, `App ${app}`, 'express', createdAt);
+  const admin = createAdmin(store);
+  const { id } = await admin.teams.create('Acme', 'premium', createdAt);
+  await admin.keys.create(id, { key: TEAM_KEY });
+  for (let app = 1; app <= EXPORT_APP; app++) await admin.apps.create(id, `App ${app}`, 'express', createdAt);
   for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 

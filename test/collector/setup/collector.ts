@@ -75,7 +75,7 @@ export class Client {
 
   static async create(api: TestApp, collector: TestCollector): Promise<Client> {
     const tenant = await Tenant.create(api);
-    const [app] = await api.admin.listApps(tenant.teamId);
+    const [app] = await api.admin.teams.listApps(tenant.teamId);
     return new Client(tenant, app!.client_id, collector);
   }
 
