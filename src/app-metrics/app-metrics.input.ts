@@ -1,5 +1,5 @@
 import { type Filter, FiltersField } from '../common/filters/filter.js';
-import { integerFilter, textFilter } from '../common/filters/filter-field.js';
+import { NULLNESS, ORDER, integerFilter, textFilter } from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import type { Interval } from '../traffic/periods.js';
@@ -41,18 +41,7 @@ export type GroupField = (typeof GROUP_FIELDS)[number];
 const INTERVALS = ['month', 'day', 'hour', 'minute'] as const satisfies readonly Interval[];
 
 const TEXT_OPERATORS = ['eq', 'neq', 'in', 'not_in', 'like', 'not_like', 'contains', 'not_contains'] as const;
-const NUMBER_OPERATORS = [
-  'eq',
-  'neq',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'in',
-  'not_in',
-  'is_null',
-  'is_not_null',
-] as const;
+const NUMBER_OPERATORS = ['eq', 'neq', ...ORDER, 'in', 'not_in', ...NULLNESS] as const;
 
 /** The fields for filters. Methods are stored in upper case. */
 export const METRIC_FILTERS = {

@@ -1,11 +1,6 @@
 import { parseExact } from '../common/json/exact-json.js';
-import { jsonInteger, notInUrl } from '../validation/field-types.js';
-import {
-  type FieldDecorator,
-  type FieldOptions,
-  type FieldValue,
-  field,
-} from '../validation/field.decorator.js';
+import { IntegerField, jsonInteger, notInUrl } from '../validation/field-types.js';
+import { type FieldDecorator, type FieldOptions, field } from '../validation/field.decorator.js';
 import {
   ConstraintViolation,
   InvalidParts,
@@ -26,10 +21,8 @@ const notAboveZero = new ConstraintViolation('greater_than', 'Input should be gr
 const INTEGER = /^-?\d+$/;
 
 /** An integer of at least 1, or a number above 0 and up to 0.5; `1.0` is the latter. */
-export function SampleField<const Options extends FieldOptions<Sample> & { readonly in: 'body' }>(
-  options: Options,
-): FieldDecorator<FieldValue<Sample, Options>> {
-  return field<Sample, Options>(
+export function SampleField(): FieldDecorator<Sample | undefined> {
+  return field<Sample, FieldOptions<Sample>>(
     {
       schema: { type: 'number' },
       read: notInUrl,
@@ -44,9 +37,22 @@ export function SampleField<const Options extends FieldOptions<Sample> & { reado
         return value > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share: value };
       },
     },
-    options,
+    {
+      in: 'body',
+      description:
+        'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
+      examples: [0.1],
+    },
   );
 }
+
+export const LimitField = () =>
+  IntegerField({
+    in: 'body',
+    ge: 1,
+    description: 'Maximum number of rows. Default: all rows.',
+    examples: [100_000],
+  });
 
 /** The type of one member of a row's key. */
 export interface KeyMember<Value> {
@@ -59,7 +65,7 @@ export interface KeyMember<Value> {
 /** The key of a row: an object with all of these members. */
 export function KeyField<Key extends object>(
   members: { readonly [Name in keyof Key]: KeyMember<Key[Name]> },
-  options: FieldOptions<Key> & { readonly in: 'body' },
+  example: unknown,
 ): FieldDecorator<Key | undefined> {
   const types = Object.entries(members as Readonly<Record<string, KeyMember<unknown>>>);
   return field<Key, FieldOptions<Key>>(
@@ -81,6 +87,10 @@ export function KeyField<Key extends object>(
         return invalid.length > 0 ? new InvalidParts(invalid) : (Object.fromEntries(key) as Key);
       },
     },
-    options,
+    {
+      in: 'body',
+      description: 'Only rows after this one. The last complete row of a truncated response continues it.',
+      examples: [example],
+    },
   );
 }

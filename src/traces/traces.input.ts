@@ -1,23 +1,28 @@
 import { isLosslessNumber } from 'lossless-json';
 import { type Filter, FiltersField } from '../common/filters/filter.js';
 import {
+  EQUALITY,
+  EXISTENCE,
+  MAX_LENGTH,
+  NULLNESS,
+  ORDER,
+  PATTERNS,
   type FilterField,
   type FilterOperator,
   type FilterScalar,
-  identifierFilter,
+  hexFilter,
   textFilter,
 } from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { KeyField, type KeyMember, type Sample, SampleField } from '../exports/body.fields.js';
+import { KeyField, type KeyMember, LimitField, type Sample, SampleField } from '../exports/body.fields.js';
 import { SPAN_KINDS, SPAN_STATUSES } from '../ingestion/capture.js';
 import { AppInput } from '../validation/app-input.js';
-import { IntegerField, LiteralField, LiteralListField, TimestampField } from '../validation/field-types.js';
+import { LiteralField, LiteralListField, TimestampField } from '../validation/field-types.js';
 import {
   ConstraintViolation,
   missing,
   notAString,
-  notOneOf,
   sinceNotBeforeUntil,
   valueError,
 } from '../validation/issues.js';
@@ -74,32 +79,11 @@ const SPAN_KEY: { readonly [Name in keyof SpanKey]: KeyMember<SpanKey[Name]> } =
   span_id: { schema: { type: 'string', pattern: '^[0-9a-f]{16}$' }, read: (value) => readHex(value, 16) },
 };
 
-const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
-const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
-const TEXT = [
-  ...EQUALITY,
-  'like',
-  'not_like',
-  'ilike',
-  'not_ilike',
-  'contains',
-  'not_contains',
-] as const satisfies readonly FilterOperator[];
-const NULLNESS = ['is_null', 'is_not_null'] as const;
-const EXISTENCE = ['exists', 'not_exists'] as const;
+const TEXT = [...EQUALITY, ...PATTERNS] as const;
 
-const MAX_LENGTH = 4_096;
 const MAX_INT64 = 2n ** 63n - 1n;
 
 const text = textFilter([...TEXT, ...NULLNESS]);
-
-function hexFilter(operators: readonly FilterOperator[], digits: number): FilterField {
-  const form = new RegExp(`^[0-9a-f]{${digits}}$`, 'i');
-  const description = `${digits} hex digits`;
-  return identifierFilter(operators, 'String', { type: 'string', pattern: form.source, description }, (id) =>
-    form.test(id) ? id.toLowerCase() : notOneOf([description]),
-  );
-}
 
 /** A filter on an enum, whose values are case-sensitive. */
 function wordFilter(words: readonly string[]): FilterField {
@@ -202,32 +186,16 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   })
   filters: readonly SpanFilter[];
 
-  @SampleField({
-    in: 'body',
-    description:
-      'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
-    examples: [0.1],
-  })
+  @SampleField()
   sample?: Sample;
 
-  @IntegerField({
-    in: 'body',
-    ge: 1,
-    description: 'Maximum number of rows. Default: all rows.',
-    examples: [100_000],
-  })
+  @LimitField()
   limit?: number;
 
   @KeyField<SpanKey>(SPAN_KEY, {
-    in: 'body',
-    description: 'Only rows after this one. The last complete row of a truncated response continues it.',
-    examples: [
-      {
-        start_time_ns: 1_763_647_509_123_456_768,
-        trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
-        span_id: '00f067aa0ba902b7',
-      },
-    ],
+    start_time_ns: 1_763_647_509_123_456_768,
+    trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+    span_id: '00f067aa0ba902b7',
   })
   after?: SpanKey;
 
@@ -278,7 +246,7 @@ function checkAttributeValue(
   const [type] = types;
   if (type === undefined) return valueError('the list must not be empty');
   if (types.size > 1) return valueError('the values of a list must be of one type');
-  const isText = (TEXT as readonly string[]).includes(op) && !(EQUALITY as readonly string[]).includes(op);
+  const isText = (PATTERNS as readonly string[]).includes(op);
   const isOrder = (ORDER as readonly string[]).includes(op);
   if ((isText && type !== 'string') || (isOrder && type !== 'number'))
     return valueError(`operator '${op}' is not supported for values of type ${type}`);

@@ -1,31 +1,29 @@
 import type { SchemaObject } from '@nestjs/swagger';
 import { jsonInteger } from '../../validation/field-types.js';
-import { ConstraintViolation, notAString, valueError } from '../../validation/issues.js';
+import { ConstraintViolation, notAString, notOneOf, valueError } from '../../validation/issues.js';
 import { validateText } from '../../validation/text.js';
 import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
 
 export const MAX_VALUES = 1_000;
 export const MAX_LENGTH = 4_096;
 
+/** Operators that fields have in common. */
+export const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
+export const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
+export const PATTERNS = ['like', 'not_like', 'ilike', 'not_ilike', 'contains', 'not_contains'] as const;
+export const NULLNESS = ['is_null', 'is_not_null'] as const;
+export const EXISTENCE = ['exists', 'not_exists'] as const;
+
+/** All, in the order in which errors list them. */
 export const OPERATORS = [
   'eq',
   'neq',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
+  ...ORDER,
   'in',
   'not_in',
-  'like',
-  'not_like',
-  'ilike',
-  'not_ilike',
-  'contains',
-  'not_contains',
-  'is_null',
-  'is_not_null',
-  'exists',
-  'not_exists',
+  ...PATTERNS,
+  ...NULLNESS,
+  ...EXISTENCE,
 ] as const;
 
 export type FilterOperator = (typeof OPERATORS)[number];
@@ -94,6 +92,15 @@ export function identifierFilter(
         : parsed;
     },
   };
+}
+
+/** A field of identifiers of hex digits, kept in lower case. */
+export function hexFilter(operators: readonly FilterOperator[], digits: number): FilterField {
+  const form = new RegExp(`^[0-9a-f]{${digits}}$`, 'i');
+  const description = `${digits} hex digits`;
+  return identifierFilter(operators, 'String', { type: 'string', pattern: form.source, description }, (id) =>
+    form.test(id) ? id.toLowerCase() : notOneOf([description]),
+  );
 }
 
 /** A field of times, in milliseconds since the epoch; ISO 8601, UTC without an offset. */

@@ -1,7 +1,13 @@
 import { EXAMPLES } from '../../common/examples.js';
 import { type Filter, FiltersField } from '../../common/filters/filter.js';
 import {
+  EQUALITY,
+  EXISTENCE,
+  NULLNESS,
+  ORDER,
+  PATTERNS,
   headersFilter,
+  hexFilter,
   identifierFilter,
   integerFilter,
   textFilter,
@@ -9,15 +15,10 @@ import {
 } from '../../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../common/time/timestamp.js';
-import { KeyField, type Sample, SampleField } from '../../exports/body.fields.js';
+import { KeyField, LimitField, type Sample, SampleField } from '../../exports/body.fields.js';
 import { AppInput } from '../../validation/app-input.js';
-import {
-  IntegerField,
-  LiteralField,
-  LiteralListField,
-  TimestampField,
-} from '../../validation/field-types.js';
-import { notOneOf, sinceNotBeforeUntil } from '../../validation/issues.js';
+import { LiteralField, LiteralListField, TimestampField } from '../../validation/field-types.js';
+import { sinceNotBeforeUntil } from '../../validation/issues.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { CrossFieldValidated, ValidationContext } from '../../validation/validation-context.js';
 import { REQUEST_LOG_KEY, type RequestLogKey } from '../request-log-key.js';
@@ -69,17 +70,10 @@ const DEFAULT_FIELDS: readonly ExportField[] = [
 /** Names that public clients use as well. */
 const ALIASES = { request_body: 'request_body_json', response_body: 'response_body_json' } as const;
 
-const NULLNESS = ['is_null', 'is_not_null'] as const;
-const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
-const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
-const PATTERNS = ['like', 'not_like', 'ilike', 'not_ilike', 'contains', 'not_contains'] as const;
-
 const text = textFilter([...EQUALITY, ...PATTERNS, ...NULLNESS]);
 const integer = integerFilter([...EQUALITY, ...ORDER]);
-const headers = headersFilter([...EQUALITY, ...PATTERNS, 'exists', 'not_exists']);
+const headers = headersFilter([...EQUALITY, ...PATTERNS, ...EXISTENCE]);
 const IDENTIFIER = [...EQUALITY, ...NULLNESS] as const;
-const TRACE_ID = /^[0-9a-f]{32}$/i;
-const notATraceId = notOneOf(['32 hex digits']);
 
 /** What request logs can be filtered by. Methods are kept in upper case, trace IDs in lower case. */
 export const EXPORT_FILTERS = {
@@ -90,12 +84,7 @@ export const EXPORT_FILTERS = {
     { type: 'string', format: 'uuid', description: 'a UUID' },
     parseUuid,
   ),
-  trace_id: identifierFilter(
-    IDENTIFIER,
-    'String',
-    { type: 'string', pattern: TRACE_ID.source, description: '32 hex digits' },
-    (id) => (TRACE_ID.test(id) ? id.toLowerCase() : notATraceId),
-  ),
+  trace_id: hexFilter(IDENTIFIER, 32),
   env: text,
   method: textFilter(text.operators, (method) => method.toUpperCase()),
   path: text,
@@ -164,26 +153,15 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   })
   filters: readonly ExportFilter[];
 
-  @SampleField({
-    in: 'body',
-    description:
-      'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
-    examples: [0.1],
-  })
+  @SampleField()
   sample?: Sample;
 
-  @IntegerField({
-    in: 'body',
-    ge: 1,
-    description: 'Maximum number of rows. Default: all rows.',
-    examples: [100_000],
-  })
+  @LimitField()
   limit?: number;
 
   @KeyField<RequestLogKey>(REQUEST_LOG_KEY, {
-    in: 'body',
-    description: 'Only rows after this one. The last complete row of a truncated response continues it.',
-    examples: [{ timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid }],
+    timestamp: EXAMPLES.timestamp,
+    request_uuid: EXAMPLES.request_uuid,
   })
   after?: RequestLogKey;
 
