@@ -256,7 +256,7 @@ describe('Redactor', () => {
     expect(redactHeader('authorization', 'Bearer x', new Redactor(null))).toBe('Bearer x');
   });
 
-  it('masks attributes of spans by name, and keeps integers and times', () => {
+  it('masks attributes of spans by name, and keeps integers, times and IDs', () => {
     const capture = {
       ...EMPTY_CAPTURE,
       trace_id: 'a'.repeat(32),
@@ -264,8 +264,8 @@ describe('Redactor', () => {
       exception: { type: 'E', message: 'api_key=x', stacktrace: 'password="y"', tracker_event_id: null },
       spans: [
         {
-          span_id: 'b'.repeat(16),
-          parent_span_id: null,
+          span_id: CARD,
+          parent_span_id: CARD,
           name: 'GET /a?token=z',
           kind: null,
           start_time_ns: 4111111111111111n,
@@ -293,7 +293,9 @@ describe('Redactor', () => {
     });
     expect(captured_json).toContain('"message":"jwt ******"');
     expect(captured_json).toContain('"message":"api_key=******","stacktrace":"password=\\"******\\""');
-    expect(captured_json).toContain('"name":"GET /a?token=******"');
+    expect(captured_json).toContain(
+      `"span_id":"${CARD}","parent_span_id":"${CARD}","name":"GET /a?token=******"`,
+    );
     expect(captured_json).toContain('"start_time_ns":4111111111111111');
     expect(captured_json).toContain(
       '{"http.request.header.authorization":["******"],"url.query":"token=******&a=1","line":"\\"token\\": \\"******\\"","app.pass":"******",' +

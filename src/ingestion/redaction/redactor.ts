@@ -223,13 +223,14 @@ export class Redactor {
       case 'root':
         if (step === 'request_headers' || step === 'response_headers') return HEADERS;
         if (step === 'request_body_json' || step === 'response_body_json') return BODY;
-        return step === 'trace_id' ? OWN : TEXT;
+        return TEXT;
       case 'headers':
         return { kind: 'pair', name: '', isValue: false };
       case 'pair':
         state.isValue = step === 1;
         return state;
       case 'text':
+        if (step === 'span_id' || step === 'parent_span_id') return OWN;
         return step === 'attributes' ? ATTRIBUTES : state;
       case 'attributes': {
         const isHeader = typeof step === 'string' && step.includes(HEADER_ATTRIBUTE);
