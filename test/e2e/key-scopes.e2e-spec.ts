@@ -80,7 +80,7 @@ beforeAll(async () => {
         env: n % 4 === 0 ? 'test' : 'prod',
         consumer: identifier ? { identifier, name: identifier, group: 'customers' } : null,
         method: n % 5 === 0 ? 'POST' : 'GET',
-        path: identifier === 'globex' && n % 2 === 0 ? '/only/globex' : `/items/${n % 6}`,
+        path: identifier === 'globex' && n % 2 === 0 ? '/only/globex' : `/items/${n % 7}`,
         status_code: [200, 404, 500][n % 4] ?? 201,
         response_time_ms: n,
         // Traces 1 to 9 are of one request each; in trace 10, both consumers have requests.
@@ -647,11 +647,19 @@ describe('the audit of reads', () => {
       filters: [{ field: 'response_body', op: 'contains', value: SECRET }],
     });
     await callTool(client, 'get_request', { app: String(tenant.appId), request_uuid: uuid });
-    const named = { filters: [{ field: 'trace_id', op: 'eq', value: hex(1, 32) }], fields: ['events'] };
+    const named = {
+      filters: [
+        { field: 'trace_id', op: 'eq', value: hex(1, 32) },
+        { field: 'attributes', key: 'http.request.header.x-secret', op: 'exists' },
+      ],
+      fields: ['events'],
+    };
     await app.post(at('traces'), key, { since, until: exported.until, fields: ['name', 'attributes'] });
     await app.post(at('traces'), key, named);
     await app.post(at('traces'), key, { since });
-    await app.get(at(`request-logs/${uuid}`), await keyWith({ hasBodies: false }));
+    const withoutBodies = await keyWith({ hasBodies: false });
+    await app.get(at(`request-logs/${uuid}`), withoutBodies);
+    await app.post(at('traces'), withoutBodies, { since, fields: ['attributes'] });
     await app.get(at('request-logs'), key);
     await app.post(at('request-logs'), key, { since });
     await app.get(at('request-logs/00000000-0000-4000-8000-000000000000'), key);
@@ -689,7 +697,7 @@ describe('the audit of reads', () => {
         until: exported.until,
         fields: 'attributes',
       },
-      { ...common, audit: 'read.queryTraces', fields: 'events' },
+      { ...common, audit: 'read.queryTraces', fields: 'attributes,events' },
     ]);
     expect(readFileSync(auditFile, 'utf8')).not.toContain(SECRET);
   });
