@@ -306,14 +306,17 @@ describe('POST /v1/requests', () => {
     expect(await endAndRead(opened)).toBe(200);
   });
 
-  it('ends the later body of a team that sends two, if another team sends one', async () => {
+  it('ends the later body of a team that sends two for one of another team, not for a third of its own', async () => {
     const sibling = await client.tenant.sibling();
     const { token: siblings } = await service.api.admin.writeTokens.create(sibling.appId);
+    const { appId } = await client.tenant.sibling();
+    const { token: third } = await service.api.admin.writeTokens.create(appId);
     const [, neighbour] = await createApp();
     const first = await open(token);
     const second = await open(siblings);
     const stop = trickle([first, second]);
     try {
+      expect((await send(line(), { authorization: `Bearer ${third}` })).status).toBe(503);
       expect((await send(line(), { authorization: `Bearer ${neighbour}` })).status).toBe(200);
       const [ended] = await second.response;
       expect([ended.statusCode, ended.headers['retry-after']]).toEqual([503, '1']);
