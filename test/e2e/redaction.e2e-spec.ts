@@ -251,6 +251,7 @@ describeEmbedded('secrets in what applications send', () => {
         severityNumber: SeverityNumber.INFO,
         traceId: span.traceId!,
         spanId: span.spanId!,
+        attributes: attributes({ 'code.file.path': planter.jwt() }),
         body: { value: { case: 'stringValue' as const, value: planter.text() } },
       },
       {
@@ -264,7 +265,7 @@ describeEmbedded('secrets in what applications send', () => {
         },
       },
     ];
-    await sender.deliver('logs', logs(records));
+    await sender.deliver('logs', logs(records, { scope: planter.jwt() }));
     const report = JSON.stringify({
       method: 'GET',
       route: '/a',
