@@ -562,6 +562,10 @@ describe('a server', () => {
           new RegExp(`several have this name.*\\(${sibling.appId}\\).*\\(${id}\\)`),
         );
       expect((await call('metrics', { app: String(id) })).isError).toBe(false);
+      // A name goes before an ID.
+      await app.admin.apps.create(tenant.teamId, String(tenant.appId), 'express');
+      const { text } = await call('metrics', { app: String(tenant.appId), consumer: 'acme' });
+      expect(text).toContain('There is no consumer "acme"');
     });
   });
 });
