@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { AppScope } from '../../src/apps/apps.service.js';
+import type { Parameters } from '../../src/clickhouse/query-parameters.js';
 import type { RequestLogFilter } from '../../src/request-logs/request-log.filter.js';
 import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import { createRequestLogs, toTexts } from '../setup/request-logs.js';
@@ -56,8 +57,17 @@ describe('a filter, by columns and by terms', () => {
 
   afterAll(() => open.remove());
 
-  const found = async (filter: RequestLogFilter, limit: number, useTermIndex: boolean) =>
-    toTexts(await repository.page(scope, filter, { window, limit, useTermIndex }, undefined));
+  const found = async (filter: RequestLogFilter, limit: number, useTermIndex: boolean, of = scope) =>
+    toTexts(await repository.page(of, filter, { window, limit, useTermIndex }, undefined));
+
+  const explain = async (sql: string, params?: Parameters) => {
+    const plan = await open.store.rows<{ explain: string }>(
+      'test.plan',
+      `SELECT explain FROM (EXPLAIN actions = 1 ${sql} SETTINGS max_threads = 1)`,
+      params,
+    );
+    return plan.map((line) => line.explain).join('\n');
+  };
 
   it('finds the same records in the same order', async () => {
     let matches = 0;
@@ -83,14 +93,17 @@ describe('a filter, by columns and by terms', () => {
     const jsonLines = jest.spyOn(open.store, 'jsonLines');
     await found(filter, 100, true);
     const [, sql, params] = jsonLines.mock.calls[0]!;
-    const plan = await open.store.rows<{ explain: string }>(
-      'test.plan',
-      `SELECT explain FROM (EXPLAIN actions = 1 ${sql} SETTINGS max_threads = 1)`,
-      params,
-    );
-    const output = plan.map(({ explain }) => explain).join('\n');
+    const output = await explain(sql, params);
     expect(output).toMatch(/__text_index_ix_filter_terms_has(?:All|Any)Tokens/);
     expect(output).toMatch(/Output: .*\btimestamp\b/);
     expect(output).not.toMatch(/Output: .*\b(?:consumer_id|app_env_id|method|status_code|endpoint_id)\b/);
+  });
+
+  it('finds the records of a key of one consumer by the index', async () => {
+    const jsonLines = jest.spyOn(open.store, 'jsonLines');
+    const ofConsumer = Object.assign(Object.create(scope) as AppScope, { consumerId: 7 });
+    expect(await found({}, 100, true, ofConsumer)).toEqual(await found({ consumer_id: 7 }, 100, false));
+    const [, sql, params] = jsonLines.mock.calls[0]!;
+    expect(await explain(sql, params)).toContain('__text_index_ix_filter_terms_hasAllTokens');
   });
 });
