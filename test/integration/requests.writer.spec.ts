@@ -230,6 +230,10 @@ describe('RequestsWriter', () => {
       const { id } = await createAdmin(store).apps.create(1, 'Other', 'express');
       expect(await write(id, records)).toEqual(records);
       expect(await rows(TRACES.logs!, id)).toHaveLength(3);
+      const { request_uuid } = records[0]!;
+      const unknown = { app_id: 4_200_000_000, request_uuid };
+      const requests = [{ app_id: appId, request_uuid }, unknown, { ...unknown, app_id: unknown.app_id + 1 }];
+      expect(await new KnownRequests(store).filterUnknown(requests)).toEqual(requests.slice(1));
     });
 
     it('are known however many there are', async () => {
