@@ -108,3 +108,21 @@ it.each([
 ])('rejects each point of a metric of %s', (_, metric) => {
   expect(parse([metric]).rejected.count).toBe(3);
 });
+
+it.each([
+  ['the start of its interval', 10_000, 10_000],
+  ['a minute before its end, if it is longer', 3_600_000, 60_000],
+])('counts a point at %s', (_, lengthMs, beforeMs) => {
+  const startTimeUnixNano = NOW_NS - BigInt(lengthMs) * 1_000_000n;
+  expect(parse([histogram([{ ...POINT, startTimeUnixNano }])]).points).toMatchObject([
+    { timestamp: NOW - beforeMs },
+  ]);
+});
+
+it.each([
+  ['bounds that do not increase', { explicitBounds: [1, 1], bucketCounts: [1n, 1n, 1n] }],
+  ['more buckets than its bounds make', { explicitBounds: [1], bucketCounts: [1n, 1n, 1n] }],
+])('rejects a point with %s', (_, buckets) => {
+  const { points, rejected } = parse([histogram([{ ...POINT, ...buckets }])]);
+  expect([points, rejected.count]).toEqual([[], 1]);
+});
