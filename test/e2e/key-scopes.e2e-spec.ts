@@ -179,6 +179,13 @@ describe('a key with operations', () => {
     }
     expect((await callTool(client, 'search_requests', { app: app_name })).isError).toBe(false);
     await client.close();
+
+    const unlisted = await connectClient(app.url, {
+      'Api-Key': await keyWith({ operations: ['getRequestLogs'] }),
+    });
+    const { text } = await callTool(unlisted, 'search_requests', {});
+    expect(text).toBe('This API key does not allow listApps.');
+    await unlisted.close();
   });
 });
 
