@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
 import { type Client, TestService } from './setup/collector.js';
@@ -92,6 +93,21 @@ describe('a store that is away for a while', () => {
     await server.heal();
     expect(await requests()).toBe(11);
     expect(await logs()).toHaveLength(1);
+  });
+
+  it('counts a message once when a write takes effect after the message came again', async () => {
+    await client.send('sync', buildSync({ requests: [buildCount()] }));
+    const sync = buildSync({ requests: [buildCount({ request_count: 10 })] });
+    await server.fail({ kind: 'late', ms: 500, isReset: true }, { on: '', times: 1 });
+    await eventually(async () => (await client.send('sync', sync)).status === 202, 30_000, 50);
+    await pause(1_000);
+    await server.heal();
+    const sql =
+      'SELECT toUInt32(uniqExact(batch_id)) AS batches FROM ingest_messages_v1 WHERE message_uuid = {message_uuid:UUID}';
+    const { message_uuid } = sync;
+    // Another batch would be applied with the batches that a process left.
+    expect(await service.api.store.rows('test.batches', sql, { message_uuid })).toEqual([{ batches: 1 }]);
+    expect(await requests()).toBe(11);
   });
 
   it.each([1, 2, 3])('counts a message once when %d writes were refused', async (times) => {

@@ -50,7 +50,10 @@ async function handleQuery({ statement, queryId }: StoreRequest, response: Serve
     query.outcome = response.writableFinished ? 'answered' : 'client_closed';
   });
   const failure = failureModes.take(name);
-  if (failure?.kind === 'late') await pause(failure.ms);
+  if (failure?.kind === 'late') {
+    if (failure.isReset) response.socket?.resetAndDestroy();
+    await pause(failure.ms);
+  }
   if (failBefore(failure, response)) return;
   const rows = await engine.run(statement);
   if (response.destroyed) return;

@@ -1,7 +1,7 @@
 /** What goes wrong with the response to a query. Where rows are sent, they are the first of those really asked for. */
 export type FailureMode =
-  /** A correct response, but only after a while. */
-  | { kind: 'late'; ms: number }
+  /** A correct response, but only after a while; or none, on a connection that is reset before the query runs. */
+  | { kind: 'late'; ms: number; isReset?: true }
   /** Received, without a response. */
   | { kind: 'hang' }
   /** Headers and the first rows, then nothing more, on an open connection. */
