@@ -247,12 +247,13 @@ describe('NameRegistry', () => {
         appId,
         Array.from({ length: 5 }, (_, n) => request(n)),
       );
-      await createAdmin(store).apps.setNameLimits(appId, { endpoints: 0, consumers: 10 });
+      await createAdmin(store).apps.setNameLimits(appId, { endpoints: 0, environments: 0, consumers: 3 });
       await restart();
       await writer.write(appId, [request(7)]);
       expect(await names('endpoints_v1', 'path')).toEqual(['/0', '/1', '/2', '*', '/7']);
       expect(await names('consumers_v1', 'identifier')).toEqual(['c0', 'c1', '*', 'c7']);
-      expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*']);
+      expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*', 'e7']);
+      expect(await names('consumer_groups_v1', 'name')).toEqual(['g0', '*']);
     });
 
     it('costs other apps nothing: their names are their own', async () => {
