@@ -221,4 +221,13 @@ describe('BatchLog', () => {
     await new BatchLog(open.store).write({ ...batch, id: randomUUID() });
     expect(await stored(14)).toEqual(ONCE);
   });
+
+  it('returns messages that are in their table as unseen, if their batch did not reach the log', async () => {
+    const batch = buildBatch(15);
+    await new BatchLog(open.store).append(batch);
+    const remove =
+      'ALTER TABLE ingest_batches_v1 DELETE WHERE batch_id = {id:UUID} SETTINGS mutations_sync = 2';
+    await open.store.command(remove, { id: batch.id });
+    expect(await filterUnseen(batch.messages)).toEqual(batch.messages);
+  });
 });
