@@ -455,6 +455,21 @@ describe('requests that are in spans and in a metric', () => {
     expect(await total()).toBe(4);
   });
 
+  it('counts the requests of a service of PHP as those of one instance, though each has an ID of its own', async () => {
+    const request = () => {
+      const of = resource({
+        'telemetry.sdk.language': 'php',
+        'service.instance.id': randomUUID(),
+        'host.name': 'web-1',
+      });
+      return sender.deliver('traces', traces([serverSpan()], { of }));
+    };
+    await request();
+    await eventually(async () => (await total()) === 1, 20_000);
+    await request();
+    expect(await total()).toBe(2);
+  });
+
   it('counts the sizes of an instance only if its metric counts, however late its durations begin', async () => {
     const [one, two] = [of(), of()];
     const size = { ...duration([0n, 0n, 0n, 3n]), name: 'http.server.request.body.size', unit: 'By' };

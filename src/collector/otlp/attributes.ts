@@ -1,5 +1,6 @@
 import { isNumber } from 'lossless-json';
 import type { LenientReader } from '../../ingestion/formats/decoders.js';
+import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { OTHER_METHOD, sanitize } from '../../ingestion/formats/text.js';
 import type { ConsumerRecord } from '../../ingestion/request-record.js';
@@ -51,9 +52,11 @@ export class Attributes {
     }
   }
 
-  /** All attributes as text, sorted by key: the same attributes in another order have the same text. */
-  toKey(): string {
-    const entries = [...this.values].map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
+  /** All attributes but some as text, sorted by key: the same attributes in another order have the same text. */
+  toKey(leftOut: readonly string[] = []): string {
+    const entries = [...this.values]
+      .filter(([key]) => !leftOut.includes(key))
+      .map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
     return entries.sort().join();
   }
 }
@@ -66,8 +69,24 @@ export function findMethod(attributes: Attributes): string | undefined {
   return methodDecoder.decode(attributes.findText('http.request.method_original')) ?? method;
 }
 
-export function findStatusCode(attributes: Attributes): number | undefined {
-  return attributes.findNumber('http.response.status_code', 'http.status_code');
+/** The status of a response. A request that failed without one counts as a 500. */
+export function findStatusCode(attributes: Attributes, isError: boolean): number | undefined {
+  return (
+    attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
+  );
+}
+
+/** What Spring's convention has where no route matched. */
+const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
+
+/**
+ * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
+ * those of Django may be regular expressions.
+ */
+export function toPath(route: string): string | null {
+  if (NO_ROUTE.has(route)) return null;
+  const path = route.replace(/^\^/, '').replace(/\$$/, '');
+  return normalizeRoutePattern(path === '*' || path.startsWith('/') ? path : `/${path}`);
 }
 
 /** Attributes that name the consumer of a request; the first one counts. */

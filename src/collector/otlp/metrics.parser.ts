@@ -1,11 +1,10 @@
 import { hashUuid } from '../../common/hash-uuid.js';
 import type { Measure } from '../../ingestion/bins.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
-import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { statusCodeDecoder } from '../../ingestion/formats/request-decoders.js';
 import { type Retention, checkRetention, getTrafficRetention } from '../../ingestion/formats/timestamps.js';
 import type { Message, MetricPoint } from '../message.js';
-import { Attributes, findConsumer, findMethod, findStatusCode } from './attributes.js';
+import { Attributes, findConsumer, findMethod, findStatusCode, toPath } from './attributes.js';
 import { toMilliseconds } from './encoding.js';
 import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import type { InstrumentationScope } from './generated/opentelemetry/proto/common/v1/common_pb.js';
@@ -28,8 +27,11 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map([
   ['http.server.request.body.size', 'received'],
   ['http.server.response.body.size', 'sent'],
 ]);
-/** One unit of a duration in seconds. */
-const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 };
+/** One unit of a duration in seconds; Micrometer has words. */
+const SECONDS: Readonly<Record<string, number>> = {
+  ...{ s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
+  ...{ seconds: 1, milliseconds: 1e-3, microseconds: 1e-6, nanoseconds: 1e-9 },
+};
 
 /**
  * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
@@ -115,15 +117,14 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     return;
   }
   const reader = new LenientReader();
-  const status = findStatusCode(attributes);
-  const route = attributes.findText('http.route') ?? '';
+  const status = findStatusCode(attributes, (attributes.findText('error.type') ?? '') !== '');
   const start = point.startTimeUnixNano;
   const record: MetricPoint = {
     timestamp,
     env: message.env,
     consumer: findConsumer(attributes, 'data_points[].consumer', reader),
     method,
-    path: route === '' ? null : normalizeRoutePattern(route),
+    path: toPath(attributes.findText('http.route') ?? ''),
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
     measure,
     count: Number(point.count),

@@ -85,11 +85,16 @@ function findEnv(attributes: Attributes): string {
  * environments often have the same name, or no name and the same attributes.
  */
 function findInstance(attributes: Attributes, env: string): string {
-  const id = attributes.findText('service.instance.id');
-  const uuid = parseUuid(id ?? '');
+  const language = attributes.findText('telemetry.sdk.language');
+  const isPhp = language === 'php';
+  // The SDK for PHP makes a new ID for each request: none of them would be known, and all would be kept.
+  const id = isPhp ? (attributes.findText('host.name') ?? '') : attributes.findText('service.instance.id');
+  const uuid = parseUuid(isPhp ? '' : (id ?? ''));
   if (typeof uuid === 'string') return uuid;
   const service = ['service.namespace', 'service.name'].map((key) => attributes.findText(key) ?? '');
-  const identity = id === undefined ? attributes.toKey() : JSON.stringify([...service, id]);
+  // Micrometer may send the metrics of a process whose spans OpenTelemetry's SDK sends.
+  const sdk = language === 'java' ? ['telemetry.sdk.name', 'telemetry.sdk.version'] : [];
+  const identity = id === undefined ? attributes.toKey(sdk) : JSON.stringify([...service, id]);
   // Left out where the attributes say the same, or nothing does: those that are stored were without it.
   const implied = id === undefined ? findEnv(attributes) : DEFAULT_ENV;
   return hashUuid(env === implied ? identity : `${identity}\n${env}`);

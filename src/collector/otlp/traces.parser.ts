@@ -13,7 +13,6 @@ import {
 import { isPublic, lookUpCountry } from '../../ingestion/client-country.js';
 import { isGzip, isTooLarge } from '../../ingestion/files/gunzip.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
-import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import {
   responseTimeDecoder,
   sizeDecoder,
@@ -28,7 +27,14 @@ import { findRequestUuid } from '../../ingestion/server-span.js';
 import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
 import type { Message, SpanCount, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
-import { Attributes, attributesJson, findConsumer, findMethod, findStatusCode } from './attributes.js';
+import {
+  Attributes,
+  attributesJson,
+  findConsumer,
+  findMethod,
+  findStatusCode,
+  toPath,
+} from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
 import type { ExportTraceServiceRequest } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
@@ -49,8 +55,8 @@ const MAX_SCOPE = 256;
 
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
-/** End of the scope name of Go's instrumentation of `net/http`. */
-const ROUTE_IN_NAME = '/otelhttp';
+/** Ends of the scope names of the instrumentations of Go's `net/http` and of Tornado. */
+const ROUTE_IN_NAME = ['/otelhttp', '.instrumentation.tornado'];
 /** Spans of single ASGI messages: several for each request, without any information about the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
@@ -152,11 +158,9 @@ function readRequest(
   const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
   const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
-  const path = route === '' ? null : normalizeRoutePattern(route);
+  const path = toPath(route);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
-  // A failed request without a status counts as a 500.
-  const isError = span.status?.code === Status_StatusCode.ERROR;
-  const status = findStatusCode(attributes) ?? (isError ? 500 : undefined);
+  const status = findStatusCode(attributes, span.status?.code === Status_StatusCode.ERROR);
   const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
   const received = findSize(attributes, 'request');
   const sent = findSize(attributes, 'response');
@@ -219,7 +223,7 @@ function countRequest(request: RequestRecord, { traceState }: Span, record: Span
  * no attribute for the route.
  */
 function findNamedRoute(name: string, method: string, scope: string): string {
-  const isNamed = scope.endsWith(ROUTE_IN_NAME) && name.startsWith(`${method} /`);
+  const isNamed = ROUTE_IN_NAME.some((end) => scope.endsWith(end)) && name.startsWith(`${method} /`);
   return isNamed ? name.slice(method.length + 1) : '';
 }
 
@@ -233,17 +237,22 @@ function findSize(attributes: Attributes, which: 'request' | 'response'): number
 
 /** The URL, made of the parts that the attributes have. */
 function findUrl(attributes: Attributes): string {
-  const whole = attributes.findText('url.full', 'http.url');
-  if (whole !== undefined && whole !== '') return whole;
+  const find = (...keys: string[]) => {
+    const text = attributes.findText(...keys);
+    return text === '' ? undefined : text;
+  };
+  const whole = find('url.full', 'http.url');
+  // Fiber and Tornado leave out the host.
+  if (whole !== undefined && !whole.startsWith('/')) return whole;
   const path = attributes.findText('url.path');
   const query = attributes.findText('url.query') ?? '';
   const target =
     path === undefined
-      ? (attributes.findText('http.target') ?? '/')
+      ? (find('http.target', 'url.full', 'http.url') ?? '/')
       : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
-  const host = attributes.findText('server.address', 'http.host', 'net.host.name', 'http.server_name');
-  if (host === undefined || host === '') return target;
-  const scheme = attributes.findText('url.scheme', 'http.scheme') ?? 'http';
+  const host = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
+  if (host === undefined) return target;
+  const scheme = find('url.scheme', 'http.scheme') ?? 'http';
   const port = attributes.findNumber('server.port', 'net.host.port');
   const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80) || /:\d+$/.test(host);
   return `${scheme}://${host}${isUsual ? '' : `:${port}`}${target.startsWith('/') ? target : `/${target}`}`;

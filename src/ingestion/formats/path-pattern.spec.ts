@@ -97,6 +97,8 @@ describe('normalizeRoutePattern', () => {
     ['Flask', '/users/<int:id>', '/users/{id}'],
     ['Flask', '/users/<string(length=2):lang>/x', '/users/{lang}/x'],
     ['Django', 'articles/<slug:title>/', 'articles/{title}/'],
+    ['Django', '/articles/(?P<year>[0-9]{4})/(?P<slug>[\\w-]+(?:/x)?)/', '/articles/{year}/{slug}/'],
+    ['Kong', '/users/(?<id>\\d+)', '/users/{id}'],
     ['Next.js', '/users/[id]', '/users/{id}'],
     ['Next.js', '/docs/[...slug]', '/docs/{slug}'],
     ['Next.js', '/docs/[[...slug]]', '/docs/{slug}'],
@@ -116,7 +118,7 @@ describe('normalizeRoutePattern', () => {
     ['a wildcard', '/static/**', '/static/**'],
     ['a wildcard', '*', '*'],
     ['a time', '/at/10:30', '/at/10:30'],
-    ['open brackets', '/a{b/[c/<d/:/e(', '/a{b/[c/<d/:/e('],
+    ['open brackets', '/a{b/[c/<d/:/e((?P<f', '/a{b/[c/<d/:/e((?P<f'],
     ['nothing', '', ''],
   ])('writes the path of %s, %s, as %s', (_, path, expected) => {
     expect(normalizeRoutePattern(path)).toBe(expected);
@@ -152,7 +154,7 @@ describe('normalizeRoutePattern', () => {
     );
   });
 
-  it.each(['{', '[', '<', ':a(', ':a{', '{/', '\\', ':{/:'])(
+  it.each(['{', '[', '<', '(?P<a>', ':a(', ':a{', '{/', '\\', ':{/:'])(
     'takes a million of %p in good time',
     (piece) => {
       expect(Array.from(normalizeRoutePattern(piece.repeat(1_000_000))).length).toBeLessThanOrEqual(MAX_PATH);

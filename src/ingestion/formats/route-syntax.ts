@@ -14,21 +14,24 @@ const EXPRESSION = /[[\]\\+*()|^$]/;
 const COLON_NAME = /:([A-Za-z_$][\w$]*)/y;
 const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
+/** The beginning of a named group of a regular expression. */
+const GROUP = /\(\?P?<([A-Za-z_]\w*)>/y;
 /** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
 /** Characters with which no rule begins. */
-const PLAIN = /[^{:<[]+/y;
+const PLAIN = /[^{:<[(]+/y;
 
 const RULES = new Map<string, Rule>([
   ['{', fromBraces],
   [':', fromColon],
   ['<', (path, at) => named(ANGLED, path, at)],
   ['[', (path, at) => named(BRACKETED, path, at)],
+  ['(', fromGroup],
 ]);
 
 /**
  * A route in the spelling of the common frameworks with each parameter as its name in braces: `/users/:id`,
- * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}` all become `/users/{id}`. Optional parts
+ * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}`, `/users/(?P<id>\d+)` all become `/users/{id}`. Optional parts
  * are kept, wildcards and everything else stay unchanged.
  */
 export function convertRouteSyntax(path: string): string {
@@ -62,6 +65,12 @@ function fromColon(path: string, at: number): Piece | undefined {
   if (WITHIN_NAME.test(path.charAt(at - 1))) return undefined;
   const piece = named(COLON_NAME, path, at);
   return piece && { text: piece.text, end: afterModifiers(path, piece.end) };
+}
+
+function fromGroup(path: string, at: number): Piece | undefined {
+  const end = closing(path, at, '(', ')');
+  const piece = end === undefined ? undefined : named(GROUP, path, at);
+  return piece && { ...piece, end: end ?? piece.end };
 }
 
 /** Past a parameter's regular expression, in parentheses or braces, and its `?`, `*` or `+`. */
