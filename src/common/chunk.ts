@@ -10,3 +10,19 @@ export function chunkForLookup<T>(values: readonly T[]): Generator<T[]> {
 export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < values.length; from += size) yield values.slice(from, from + size);
 }
+
+/** Splits texts into parts of at most so many characters, or of one longer text. @param perText characters beside each */
+export function* chunkBySize(texts: Iterable<string>, most: number, perText = 0): Generator<string[]> {
+  let part: string[] = [];
+  let size = 0;
+  for (const text of texts) {
+    if (part.length > 0 && size + text.length > most) {
+      yield part;
+      part = [];
+      size = 0;
+    }
+    part.push(text);
+    size += text.length + perText;
+  }
+  if (part.length > 0) yield part;
+}

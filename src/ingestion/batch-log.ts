@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
-import { chunkForLookup } from '../common/chunk.js';
+import { chunkBySize, chunkForLookup } from '../common/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { dateTime64 } from './names/id-generator.js';
 import { WriteGate } from './write-gate.js';
@@ -233,7 +233,7 @@ export class BatchLog {
     let last: readonly string[] = [];
     let statements = 0;
     // One statement at a time, because all together would double the memory of the rows.
-    for (const lines of chunkBySize(encodePieceLines(id, createdAt, pieces))) {
+    for (const lines of chunkBySize(encodePieceLines(id, createdAt, pieces), STATEMENT_CHARACTERS)) {
       if (last.length > 0) await this.insert(last, token(id, `log ${statements++}`));
       last = lines;
     }
@@ -319,19 +319,4 @@ function token(batchId: string, part: string): string {
 function* encodePieceLines(id: string, createdAt: string, pieces: readonly Piece[]): Generator<string> {
   for (const [index, { table, rows }] of pieces.entries())
     yield [id, index + 1, createdAt, 0, '[]', '[]', '[]', table, rows, 0].join('\t');
-}
-
-function* chunkBySize(lines: Iterable<string>): Generator<string[]> {
-  let chunk: string[] = [];
-  let size = 0;
-  for (const line of lines) {
-    if (chunk.length > 0 && size + line.length > STATEMENT_CHARACTERS) {
-      yield chunk;
-      chunk = [];
-      size = 0;
-    }
-    chunk.push(line);
-    size += line.length;
-  }
-  if (chunk.length > 0) yield chunk;
 }

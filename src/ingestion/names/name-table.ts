@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../clickhouse/clickhouse.client.js';
-import { chunkForLookup } from '../../common/chunk.js';
+import { chunkBySize, chunkForLookup } from '../../common/chunk.js';
 import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator.js';
 
 /** A name in the store. */
@@ -41,6 +41,8 @@ interface NameTableSpec {
 const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
 /** Characters of the names of one lookup: a server accepts parameters of 128 KiB, and a character has up to 4 bytes. */
 const LOOKUP_CHARACTERS = 24_000;
+/** Quotation marks and a comma beside each name. */
+const PER_NAME = 3;
 
 /** One kind of names, of all apps. */
 export class NameTable<Row extends NameRow = NameRow> {
@@ -84,7 +86,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
       if (row) found.set(key, row);
       else unknown.push(key);
     }
-    for (const some of chunkByLength(unknown)) {
+    for (const some of chunkBySize(unknown, LOOKUP_CHARACTERS, PER_NAME)) {
       const params = { app_id: appId, keys: some };
       const rows = await this.store.rows<Row & { key: string }>('names.find', this.find, params);
       for (const { key, ...row } of rows) this.remember(appId, found, key, row as unknown as Row);
@@ -183,19 +185,4 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     rows.set(key, row);
     this.cache.set(`${appId}/${key}`, row);
   }
-}
-
-function* chunkByLength(keys: readonly string[]): Generator<string[]> {
-  let chunk: string[] = [];
-  let length = 0;
-  for (const key of keys) {
-    if (chunk.length > 0 && length + key.length > LOOKUP_CHARACTERS) {
-      yield chunk;
-      chunk = [];
-      length = 0;
-    }
-    chunk.push(key);
-    length += key.length + 3;
-  }
-  if (chunk.length > 0) yield chunk;
 }
