@@ -19,7 +19,7 @@ const HEADERS_WITHIN_MS = 10_000;
 const PER_KEY = 2;
 
 /** What the reader of a file gets. */
-export interface FilePart {
+interface FilePart {
   /** Makes one file of the pages, and counts its rows. */
   readonly joiner: FileJoiner;
   /** Limit of the operator on the rows; undefined for none. */

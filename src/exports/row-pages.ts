@@ -99,6 +99,17 @@ export async function* readPages<Key, Range extends RowRange<Key>>(
   yield joiner.end();
 }
 
+/** The same of a sample of the rows. @param createSource the rows whose hashes are below a bound; without one, all */
+export async function* readSample<Key, Range extends RowRange<Key>>(
+  createSource: (hashBelow?: bigint) => RowSource<Key, Range>,
+  sample: Sample | undefined,
+  joiner: FileJoiner,
+  options: ReadOptions<Key>,
+): AsyncGenerator<Buffer, void, undefined> {
+  const hashBelow = sample && (await findHashBound(createSource(), sample));
+  yield* readPages(createSource(hashBelow), joiner, options);
+}
+
 /** The bound below which the hashes of a sample's rows are; undefined if the sample has all rows. */
 export async function findHashBound<Key, Range extends RowRange<Key>>(
   source: RowSource<Key, Range>,

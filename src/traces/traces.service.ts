@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { type AppScope, AppsService } from '../apps/apps.service.js';
+import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../common/account.js';
 import { clamp } from '../common/clamp.js';
 import type { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
-import { type FilePart, FileStreams } from '../exports/file-streams.js';
-import { findHashBound, readPages } from '../exports/row-pages.js';
+import { FileStreams } from '../exports/file-streams.js';
+import { readSample } from '../exports/row-pages.js';
 import { ReadAudit } from '../observability/read-audit.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
 import { isCapturedAttribute, forbidCapturedFields } from '../request-logs/captured-fields.js';
@@ -40,7 +40,7 @@ export class TracesService {
   async query(account: Account, input: QueryTracesInput, acceptedFormat: FileFormat): Promise<FileResponse> {
     await this.limiter.count('traces', account.keyIdentifier, this.config.tracesLimits);
     const scope = await this.apps.require(account, input.app_id);
-    const { window, fields, filters } = input;
+    const { window, fields, filters, sample, limit, after } = input;
     const { hasBodies } = account.scopes;
     const filtered = filters.filter(({ key = '' }) => isCapturedAttribute(key)).map(({ field }) => field);
     if (filtered.length > 0 && !hasBodies) forbidCapturedFields();
@@ -65,25 +65,10 @@ export class TracesService {
       consumerId: scope.consumerId,
       hasBodies,
     };
-    return this.streams.respond(account, query.format, input.body, (part) =>
-      this.read(scope, query, input, part),
-    );
-  }
-
-  private async *read(
-    scope: AppScope,
-    query: TracesQuery,
-    { sample, limit, after }: Pick<QueryTracesInput, 'sample' | 'limit' | 'after'>,
-    { joiner, maxRows }: FilePart,
-  ): AsyncGenerator<Buffer, void, undefined> {
     const createSource = (hashBelow?: bigint) =>
       createSpanSource(this.repository, scope, { ...query, hashBelow });
-    const hashBelow = sample && (await findHashBound(createSource(), sample));
-    yield* readPages(createSource(hashBelow), joiner, {
-      limit,
-      after,
-      maxRows,
-      maxQueryMs: MAX_QUERY_MS,
-    });
+    return this.streams.respond(account, query.format, input.body, ({ joiner, maxRows }) =>
+      readSample(createSource, sample, joiner, { limit, after, maxRows, maxQueryMs: MAX_QUERY_MS }),
+    );
   }
 }

@@ -21,12 +21,14 @@ import { validateText } from '../../validation/text.js';
 import { parseExact, stringifyExact } from '../json/exact-json.js';
 import { parseJson } from '../json/parse-json.js';
 import {
+  EXISTENCE,
   type FilterField,
   type FilterFields,
   type FilterOperator,
   type FilterScalar,
   MAX_LENGTH,
   MAX_VALUES,
+  NULLNESS,
   OPERATORS,
 } from './filter-field.js';
 import { filterSchema } from './filter-schema.js';
@@ -35,12 +37,7 @@ const MAX_FILTERS = 100;
 
 const LISTS: ReadonlySet<FilterOperator> = new Set(['in', 'not_in']);
 const PATTERNS: ReadonlySet<FilterOperator> = new Set(['like', 'not_like', 'ilike', 'not_ilike']);
-const WITHOUT_VALUE: ReadonlySet<FilterOperator> = new Set([
-  'is_null',
-  'is_not_null',
-  'exists',
-  'not_exists',
-]);
+const WITHOUT_VALUE: ReadonlySet<FilterOperator> = new Set([...NULLNESS, ...EXISTENCE]);
 
 /** Other names of a filter's members, which public clients use as well. */
 const ALIASES = {

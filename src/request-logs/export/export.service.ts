@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { type AppScope, AppsService } from '../../apps/apps.service.js';
+import { AppsService } from '../../apps/apps.service.js';
 import type { Account } from '../../common/account.js';
 import type { FileResponse } from '../../common/formats/file-response.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
-import { type FilePart, FileStreams } from '../../exports/file-streams.js';
-import { findHashBound, readPages } from '../../exports/row-pages.js';
+import { FileStreams } from '../../exports/file-streams.js';
+import { readSample } from '../../exports/row-pages.js';
 import { ReadAudit } from '../../observability/read-audit.js';
 import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
 import { createExportSource } from './export-pages.js';
@@ -29,7 +29,7 @@ export class ExportService {
     acceptedFormat: FileFormat,
   ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
-    const { window, fields, filters } = input;
+    const { window, fields, filters, sample, limit, after } = input;
     const captured = findCapturedFields([...fields, ...filters.map(({ field }) => field)]);
     if (captured.length > 0) {
       if (!account.scopes.hasBodies) forbidCapturedFields();
@@ -47,20 +47,10 @@ export class ExportService {
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
       scope,
     };
-    return this.streams.respond(account, query.format, input.body, (part) =>
-      this.read(scope, query, input, part),
-    );
-  }
-
-  private async *read(
-    scope: AppScope,
-    query: ExportQuery,
-    { sample, limit, after }: Pick<ExportRequestLogsInput, 'sample' | 'limit' | 'after'>,
-    { joiner, maxRows }: FilePart,
-  ): AsyncGenerator<Buffer, void, undefined> {
     const createSource = (hashBelow?: bigint) =>
       createExportSource(this.repository, scope, { ...query, hashBelow });
-    const hashBelow = sample && (await findHashBound(createSource(), sample));
-    yield* readPages(createSource(hashBelow), joiner, { limit, after, maxRows });
+    return this.streams.respond(account, query.format, input.body, ({ joiner, maxRows }) =>
+      readSample(createSource, sample, joiner, { limit, after, maxRows }),
+    );
   }
 }
