@@ -1,4 +1,5 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiPropertyOptional, PickType } from '@nestjs/swagger';
+import { TrafficRecord } from '../traffic/traffic.dto.js';
 
 const COUNT = { type: 'integer', minimum: 0 } as const;
 const PERCENTILE = { type: 'integer', nullable: true, minimum: 0 } as const;
@@ -9,23 +10,7 @@ const percentile = (rank: number, example: number) => ({
 });
 
 /** A row of metrics; only requested optional members are present. */
-export class MetricsRow {
-  @ApiProperty({
-    type: 'string',
-    format: 'date-time',
-    description: 'Start of the period',
-    example: '2026-11-20T14:00:00Z',
-  })
-  period_start: string;
-
-  @ApiProperty({
-    type: 'string',
-    format: 'date-time',
-    description: "End of the period: the next period's start",
-    example: '2026-11-20T15:00:00Z',
-  })
-  period_end: string;
-
+export class MetricsRow extends PickType(TrafficRecord, ['period_start', 'period_end']) {
   @ApiPropertyOptional({ type: 'string', description: 'Environment name', example: 'prod' })
   env?: string;
 

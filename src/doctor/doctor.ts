@@ -19,6 +19,9 @@ export interface Finding {
   isSkipped?: boolean;
 }
 
+/** What a check finds: a fault, several, or none. */
+type Findings = Finding | Finding[];
+
 /** The result of one check: without a finding, or one of its findings, or what it left unchecked. */
 export interface CheckResult {
   check: string;
@@ -31,7 +34,7 @@ interface Check {
   name: string;
   /** Left out: `CHECK_MS`. */
   limitMs?: number;
-  run: () => Promise<Finding[]> | Finding[];
+  run: () => Promise<Findings> | Findings;
 }
 
 const CHECK_MS = 15_000;
@@ -89,8 +92,8 @@ async function* runChecks(checks: readonly Check[]): AsyncGenerator<CheckResult>
     const findings = await withTimeout(
       limitMs,
       Promise.resolve().then(() => run()),
-    ).catch((error: unknown) => [toFinding(error)]);
-    yield* toResults(name, findings);
+    ).catch(toFinding);
+    yield* toResults(name, [findings].flat());
   }
 }
 
@@ -109,48 +112,40 @@ function toFinding(error: unknown): Finding {
   };
 }
 
-function checkNode(): Finding[] {
+function checkNode(): Findings {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major > MIN_NODE_MAJOR || (major === MIN_NODE_MAJOR && minor >= MIN_NODE_MINOR)) return [];
-  return [
-    {
-      finding: `Node.js ${process.versions.node} is too old`,
-      cure: `Install Node.js 24, or at least ${MIN_NODE_MAJOR}.${MIN_NODE_MINOR}.`,
-    },
-  ];
+  return {
+    finding: `Node.js ${process.versions.node} is too old`,
+    cure: `Install Node.js 24, or at least ${MIN_NODE_MAJOR}.${MIN_NODE_MINOR}.`,
+  };
 }
 
-function checkProxy({ trustProxy, publicPath }: Config): Finding[] {
+function checkProxy({ trustProxy, publicPath }: Config): Findings {
   if (trustProxy === true)
-    return [
-      {
-        finding: 'TRUST_PROXY=true believes every address that a client sends',
-        cure: 'Set TRUST_PROXY to the number of proxies in front, or to their addresses.',
-      },
-    ];
+    return {
+      finding: 'TRUST_PROXY=true believes every address that a client sends',
+      cure: 'Set TRUST_PROXY to the number of proxies in front, or to their addresses.',
+    };
   if ((trustProxy !== false && trustProxy !== 0) || publicPath === '') return [];
-  return [
-    {
-      finding:
-        'PUBLIC_PATH says that there is a proxy, but TRUST_PROXY is off: all clients count as one address',
-      cure: 'Set TRUST_PROXY to the number of proxies in front.',
-    },
-  ];
+  return {
+    finding:
+      'PUBLIC_PATH says that there is a proxy, but TRUST_PROXY is off: all clients count as one address',
+    cure: 'Set TRUST_PROXY to the number of proxies in front.',
+  };
 }
 
-function checkDirectory({ clickhouse, dataDir }: Config): Finding[] {
+function checkDirectory({ clickhouse, dataDir }: Config): Findings {
   if (clickhouse.url !== undefined) return [];
   const { mode } = statSync(dataDir);
   if ((mode & 0o077) === 0) return [];
-  return [
-    {
-      finding: `other accounts of this machine have access to ${dataDir} (mode ${(mode & 0o777).toString(8)})`,
-      cure: `Run chmod 700 ${dataDir}.`,
-    },
-  ];
+  return {
+    finding: `other accounts of this machine have access to ${dataDir} (mode ${(mode & 0o777).toString(8)})`,
+    cure: `Run chmod 700 ${dataDir}.`,
+  };
 }
 
-async function checkRedis({ redisUrl }: Config): Promise<Finding[]> {
+async function checkRedis({ redisUrl }: Config): Promise<Findings> {
   if (redisUrl === undefined) return [];
   // Most installations have no Redis and do not load its client.
   const { readRedis } = await import('./redis-report.js');
@@ -159,12 +154,10 @@ async function checkRedis({ redisUrl }: Config): Promise<Finding[]> {
   try {
     report = await readRedis(redisUrl);
   } catch (error) {
-    return [
-      {
-        finding: `Redis is not available: ${error instanceof Error ? error.message : String(error)}`,
-        cure: 'Start Redis, or correct REDIS_URL and the password in it.',
-      },
-    ];
+    return {
+      finding: `Redis is not available: ${error instanceof Error ? error.message : String(error)}`,
+      cure: 'Start Redis, or correct REDIS_URL and the password in it.',
+    };
   }
   const findings = compareClocks('Redis', report.ms, sentAt, Date.now());
   if (report.policy !== 'noeviction')
@@ -222,7 +215,7 @@ async function checkGrants(repository: DoctorRepository, { clickhouse }: Config)
   ];
 }
 
-async function checkSchema({ store }: DoctorRepository): Promise<Finding[]> {
+async function checkSchema({ store }: DoctorRepository): Promise<Findings> {
   const known = await readMigrations();
   let applied;
   try {
@@ -230,12 +223,12 @@ async function checkSchema({ store }: DoctorRepository): Promise<Finding[]> {
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     const cure = 'Use the version that made the schema or a newer one, or restore a backup of this version.';
-    return [{ finding: error.message, cure }];
+    return { finding: error.message, cure };
   }
   const pending = known.filter(({ version }) => !applied.has(version));
   if (pending.length === 0) return [];
   const names = pending.map(({ name }) => name).join(', ');
-  return [{ finding: `migrations that have not run: ${names}`, cure: 'Run request-analytics migrate.' }];
+  return { finding: `migrations that have not run: ${names}`, cure: 'Run request-analytics migrate.' };
 }
 
 async function checkRetention(repository: DoctorRepository): Promise<Finding[]> {
@@ -258,20 +251,16 @@ async function checkRetention(repository: DoctorRepository): Promise<Finding[]> 
 async function checkDisks(repository: DoctorRepository): Promise<Finding[]> {
   return (await repository.readDisks()).flatMap(({ name, path, free, total, is_read_only, is_broken }) => {
     if (is_broken || is_read_only)
-      return [
-        {
-          finding: `the disk ${name} (${path}) is ${is_broken ? 'broken' : 'read-only'}`,
-          cure: 'Repair the disk or its mount, and start the engine again.',
-        },
-      ];
+      return {
+        finding: `the disk ${name} (${path}) is ${is_broken ? 'broken' : 'read-only'}`,
+        cure: 'Repair the disk or its mount, and start the engine again.',
+      };
     if (free >= MIN_FREE_BYTES && free >= MIN_FREE_SHARE * total) return [];
     const share = Math.floor((100 * free) / Math.max(1, total));
-    return [
-      {
-        finding: `the disk ${name} (${path}) has ${Math.floor(free / 1024 ** 2)} MB free, ${share} % of it`,
-        cure: 'Free space on it or enlarge it: see "The disk is full" in docs/operations.md.',
-      },
-    ];
+    return {
+      finding: `the disk ${name} (${path}) has ${Math.floor(free / 1024 ** 2)} MB free, ${share} % of it`,
+      cure: 'Free space on it or enlarge it: see "The disk is full" in docs/operations.md.',
+    };
   });
 }
 
@@ -300,24 +289,18 @@ async function checkMutations(repository: DoctorRepository): Promise<Finding[]> 
 async function checkCollector(repository: DoctorRepository, config: Config): Promise<Finding[]> {
   const batches = await repository.countLateBatches();
   const spans = await repository.countLateSpans(Math.ceil(config.collector.spanCountDelayMs / 1000));
-  return [
-    ...(batches.late > 0
-      ? [
-          {
-            finding: `${batches.late} batches are acknowledged but not applied, the oldest since ${batches.since} UTC`,
-            cure: 'Start a collector, which applies them, and read in its log why it did not.',
-          },
-        ]
-      : []),
-    ...(spans.late > 0
-      ? [
-          {
-            finding: `spans of ${spans.late} instances are not counted, the oldest since ${spans.since} UTC`,
-            cure: 'Start a collector, which counts them, and read in its log why it did not.',
-          },
-        ]
-      : []),
-  ];
+  const findings: Finding[] = [];
+  if (batches.late > 0)
+    findings.push({
+      finding: `${batches.late} batches are acknowledged but not applied, the oldest since ${batches.since} UTC`,
+      cure: 'Start a collector, which applies them, and read in its log why it did not.',
+    });
+  if (spans.late > 0)
+    findings.push({
+      finding: `spans of ${spans.late} instances are not counted, the oldest since ${spans.since} UTC`,
+      cure: 'Start a collector, which counts them, and read in its log why it did not.',
+    });
+  return findings;
 }
 
 async function checkRollups(repository: DoctorRepository): Promise<Finding[]> {

@@ -108,32 +108,21 @@ function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> 
 }
 
 function readFields(details: RequestDetails, app: App, timestamp: string): Record<string, Cell> {
-  const {
-    env,
-    consumer,
-    consumer_id = null,
-    method,
-    path,
-    status_code,
-    response_time_ms,
-    trace_id,
-  } = details;
-  const { request_size_bytes, response_size_bytes, client_ip, client_country_iso_code } = details;
   return {
     app: app.name,
     timestamp,
-    env,
-    consumer,
-    consumer_id,
-    method,
-    path,
-    status_code,
-    response_time_ms,
-    request_size_bytes,
-    response_size_bytes,
-    client_ip,
-    client_country_iso_code,
-    trace_id,
+    env: details.env,
+    consumer: details.consumer,
+    consumer_id: details.consumer_id ?? null,
+    method: details.method,
+    path: details.path,
+    status_code: details.status_code,
+    response_time_ms: details.response_time_ms,
+    request_size_bytes: details.request_size_bytes,
+    response_size_bytes: details.response_size_bytes,
+    client_ip: details.client_ip,
+    client_country_iso_code: details.client_country_iso_code,
+    trace_id: details.trace_id,
   };
 }
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RequestLog } from './request-logs.dto.js';
 
-const HEADERS = {
+export const HEADERS = {
   type: 'array',
   items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
   example: [['content-type', 'application/json']],

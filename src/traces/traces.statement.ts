@@ -2,6 +2,7 @@ import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
 import type { FilterScalar } from '../common/filters/filter-field.js';
 import type { FileFormat } from '../common/formats/file-format.js';
+import type { RowRange } from '../exports/row-pages.js';
 import { matchCapturedAttribute } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
 
@@ -19,11 +20,7 @@ export interface TracesQuery {
   readonly hasBodies: boolean;
 }
 
-/** The rows after `after`, up to and including `last`. */
-export interface SpanRange {
-  readonly after: SpanKey | undefined;
-  readonly last: SpanKey | undefined;
-}
+export type SpanRange = RowRange<SpanKey>;
 
 interface SpanColumn extends FilterColumn {
   /** The expression of the value in a row, if it differs from the one for filters. */

@@ -1,6 +1,7 @@
 import type { RequestScope } from '../../clickhouse/predicates.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
 import type { Window } from '../../common/time/window.js';
+import type { RowRange } from '../../exports/row-pages.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import type { ExportField, ExportFilter } from './export.input.js';
 
@@ -16,10 +17,7 @@ export interface ExportQuery {
   readonly hashBelow?: bigint | undefined;
 }
 
-/** A part of an export: what lies behind `after`, up to and including `last`. */
-export interface ExportRange {
-  readonly after: RequestLogKey | undefined;
-  readonly last: RequestLogKey | undefined;
+export interface ExportRange extends RowRange<RequestLogKey> {
   /** Whether rows of it may be older than the columns of the trace and the exception. */
   readonly hasOlderRows: boolean;
 }

@@ -1,32 +1,12 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { EXAMPLES } from '../../common/examples.js';
+import { ApiProperty, ApiPropertyOptional, PickType } from '@nestjs/swagger';
+import { HEADERS } from '../request-details.dto.js';
+import { RequestLog } from '../request-logs.dto.js';
 
-const HEADERS = {
-  type: 'array',
-  items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
-  example: [['content-type', 'application/json']],
-} as const;
 const NULLABLE_TEXT = { type: 'string', nullable: true } as const;
 const SIZE = { type: 'integer', nullable: true, minimum: 0 } as const;
 
 /** A row of an export: of the optional members those that were asked for. */
-export class ExportedRequestLog {
-  @ApiProperty({
-    type: 'string',
-    format: 'date-time',
-    description: 'Time of the request, to the millisecond',
-    example: EXAMPLES.timestamp,
-  })
-  timestamp: string;
-
-  @ApiProperty({
-    type: 'string',
-    format: 'uuid',
-    description: 'Unique identifier of the request',
-    example: EXAMPLES.request_uuid,
-  })
-  request_uuid: string;
-
+export class ExportedRequestLog extends PickType(RequestLog, ['timestamp', 'request_uuid']) {
   @ApiProperty({
     ...NULLABLE_TEXT,
     pattern: '^[0-9a-f]{32}$',
