@@ -14,7 +14,7 @@ const THREADS = 2;
 const ACCURACY = `
 SELECT max(relative_error) AS relative_error, max(absolute_error_ms) AS absolute_error_ms
 FROM percentile_accuracy_v1
-WHERE app_id = {app_id:UInt32} AND day >= toDate({from:UInt32}, 'UTC') AND day <= toDate({to:UInt32}, 'UTC')`;
+WHERE app_id = {app_id:UInt32} AND day >= toDate({from:UInt32}, 'UTC') AND day <= toDate({last:UInt32}, 'UTC')`;
 
 /** The largest errors of response times: a part of the value, and milliseconds on top of it. */
 export interface TimeErrors {
@@ -47,7 +47,8 @@ export class AppMetricsRepository {
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
     const [from, to] = [bounds[0], bounds.at(-1)];
     if (from === undefined || to === undefined) return { relative_error: 0, absolute_error_ms: 0 };
-    const [row] = await this.store.rows<TimeErrors>(scope, 'app_metrics.accuracy', ACCURACY, { from, to });
+    const params = { from, last: to - 1 };
+    const [row] = await this.store.rows<TimeErrors>(scope, 'app_metrics.accuracy', ACCURACY, params);
     return row ?? { relative_error: 0, absolute_error_ms: 0 };
   }
 }

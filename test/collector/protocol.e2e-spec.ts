@@ -13,6 +13,7 @@ import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 
 const MIB = 1024 * 1024;
 const RATE_LIMIT = 60;
+const DAY_MS = 86_400_000;
 
 const tallied = (responses: { status: number }[]) => {
   const tally: Record<number, number> = {};
@@ -123,6 +124,20 @@ describe('the collection interface', () => {
       for (let sent = 0; sent < 2; sent++) {
         expect((await client.send('sync', buildSync())).status).toBe(202);
         expect(await accuracy()).toBe('0.011 +5ms');
+      }
+    });
+
+    it('sync makes percentiles of a window that ends as its day begins no less exact', async () => {
+      const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+      await client.send('sync', buildSync({ timestamp: midnight / 1000 + 1 }));
+      for (const [until, expected] of [
+        [midnight, '0.011'],
+        [midnight + 60_000, '0.011 +5ms'],
+      ] as const) {
+        const window = { since: new Date(midnight - DAY_MS), until: new Date(until) };
+        const body = { ...window, metrics: ['response_time_p50'] };
+        const { headers } = await client.tenant.post('metrics', body);
+        expect(headers['x-percentile-accuracy']).toBe(expected);
       }
     });
 
