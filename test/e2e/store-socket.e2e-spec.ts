@@ -253,6 +253,14 @@ describeEmbedded('commands while a server has the data directory open', () => {
     other.remove();
   });
 
+  it('fails with a reason when the server stands still', async () => {
+    server.signal('SIGSTOP');
+    const { code, err } = await ProductProcess.run(['team', 'list'], data.env, { killAfterMs: 60_000 });
+    server.signal('SIGCONT');
+    expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('does not respond')]);
+    expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+  });
+
   it('refuses to reach a server of another version', async () => {
     const other = dataDirectory();
     const fake = createServer((_, response) =>

@@ -5,6 +5,7 @@ import { json, text } from 'node:stream/consumers';
 import { ClickHouseError } from '@clickhouse/client';
 import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
+import { TimeoutError, withTimeout } from '../../common/async/timeout.js';
 import type { WriterCoordinator } from '../../common/writer-coordinator.js';
 import { StoreUnavailable } from '../clickhouse.errors.js';
 import { type Parameters, renderParameters } from '../query-parameters.js';
@@ -20,6 +21,9 @@ type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Para
 
 /** No server listens: there is no socket, or it is left over from a process that was killed. */
 const NOT_LISTENING = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK']);
+const NO_RESPONSE = 'the server that has the data directory open does not respond';
+/** The kernel accepts connections for a process that stands still, and nothing ever comes. */
+const GREETING_MS = 10_000;
 
 /** The server with this data directory has another version. */
 export class VersionMismatch extends Error {
@@ -52,20 +56,15 @@ export class SocketConnection implements Connection {
     const path = findSocketPath(dataDir);
     if (path === undefined) return undefined;
     const connection = new SocketConnection(path);
-    const response = await connection.send('GET', '/').catch((error: unknown) => {
-      const { code = '' } = (error as StoreUnavailable).cause as NodeJS.ErrnoException;
-      if (NOT_LISTENING.has(code)) return undefined;
+    try {
+      const greeting = await withTimeout(GREETING_MS, connection.begin());
+      if (greeting === undefined || greeting.version === PRODUCT_VERSION) return greeting && connection;
+      throw new VersionMismatch(greeting.version);
+    } catch (error) {
+      await connection.close();
+      if (error instanceof TimeoutError) throw new StoreUnavailable(NO_RESPONSE, { cause: error });
       throw error;
-    });
-    if (!response) return undefined;
-    // The response stays open as long as the session.
-    const [line] = (await once(response, 'data')) as [Buffer];
-    connection.endSession = () => response.destroy();
-    const { version, session } = JSON.parse(line.toString()) as SocketGreeting;
-    connection.session = session;
-    if (version === PRODUCT_VERSION) return connection;
-    await connection.close();
-    throw new VersionMismatch(version);
+    }
   }
 
   get coordinator(): WriterCoordinator {
@@ -136,6 +135,22 @@ export class SocketConnection implements Connection {
     return Promise.resolve();
   }
 
+  /** Begins a session; undefined if no server listens. */
+  private async begin(): Promise<SocketGreeting | undefined> {
+    const response = await this.send('GET', '/').catch((error: unknown) => {
+      const { code = '' } = (error as StoreUnavailable).cause as NodeJS.ErrnoException;
+      if (NOT_LISTENING.has(code)) return undefined;
+      throw error;
+    });
+    if (!response) return undefined;
+    // The response stays open as long as the session.
+    const [line] = (await once(response, 'data')) as [Buffer];
+    this.endSession = () => response.destroy();
+    const greeting = JSON.parse(line.toString()) as SocketGreeting;
+    this.session = greeting.session;
+    return greeting;
+  }
+
   private runStatement({ query, query_params: values, abort_signal: signal }: Params<'query'>) {
     // The text of an INSERT contains its rows; a placeholder in them would be data.
     return this.post('statement', values ? renderParameters(query, values as Parameters) : query, signal);
@@ -171,9 +186,7 @@ export class SocketConnection implements Connection {
       return response;
     } catch (error) {
       signal?.throwIfAborted();
-      throw new StoreUnavailable('the server that has the data directory open does not respond', {
-        cause: error,
-      });
+      throw new StoreUnavailable(NO_RESPONSE, { cause: error });
     }
   }
 }
