@@ -91,4 +91,27 @@ else
       const { code, err } = await ProductProcess.run(['team', 'create', '--name', 'Acme'], env);
       expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
     });
+
+    it('breaks an import off, which does not say that all requests were in the store already', async () => {
+      const file = join(disk, 'requests.ndjson');
+      const timestamp = new Date(Date.now() - 60_000).toISOString();
+      const lines = Array.from({ length: 28_000 }, (_, n) =>
+        JSON.stringify({ timestamp, method: 'GET', url: `http://a/${n}`, status_code: 200 }),
+      );
+      // Of the second file, the first batch is in the store. The next one meets the full disk, before all lines are read.
+      const [before, after] = [lines.slice(0, 7_000), lines].map((some) => `${some.join('\n')}\n`);
+      const run = () => ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
+      rmSync(filler, { force: true });
+      const service = await ProductProcess.start(['serve'], env);
+      writeFileSync(file, before!);
+      expect(await run()).toMatchObject({ code: 0 });
+      writeFileSync(file, after!);
+      fill();
+      const { code, out, err } = await run();
+      expect(code).toBe(1);
+      expect(JSON.parse(out.at(-1)!)).toMatchObject({ imported: 0, duplicates: 6_500 });
+      expect(err.at(-1)).toBe('error: the disk of the store is full (243)');
+      expect(err.join()).not.toContain('All requests were in the store already');
+      expect(await service.stop()).toBe(0);
+    });
   });
