@@ -45,6 +45,8 @@ interface Sender {
   values: Values;
   /** The status of the span. */
   isError?: boolean;
+  /** As List Apps has it; left out: unknown, so that the app keeps its first one. */
+  framework?: string;
   request: object;
 }
 
@@ -82,6 +84,7 @@ const SENDERS: Sender[] = [
   {
     name: 'Laravel, whose routes have no first slash and whose sizes are texts',
     scope: 'io.opentelemetry.contrib.php.laravel',
+    framework: 'laravel',
     span: 'GET /users/{id}',
     values: {
       'url.full': 'http://localhost/users/7?full=1',
@@ -111,6 +114,7 @@ const SENDERS: Sender[] = [
   {
     name: 'a controller of ASP.NET Core',
     scope: 'Microsoft.AspNetCore',
+    framework: 'aspnetcore',
     span: 'GET api/users/{id:int}',
     values: {
       'http.request.method': 'GET',
@@ -131,6 +135,7 @@ const SENDERS: Sender[] = [
   {
     name: 'a view of Django, in both conventions',
     scope: 'opentelemetry.instrumentation.django',
+    framework: 'django',
     span: 'GET users/<int:id>',
     values: {
       'http.method': 'GET',
@@ -167,6 +172,7 @@ const SENDERS: Sender[] = [
   {
     name: 'a regular expression as the route of Django',
     scope: 'opentelemetry.instrumentation.django',
+    framework: 'django',
     span: 'GET ^api/things/(?P<pk>[^/.]+)/$',
     values: {
       'http.request.method': 'GET',
@@ -178,6 +184,7 @@ const SENDERS: Sender[] = [
   {
     name: 'Tornado, which has the route in the name of the span and no host in the URL',
     scope: 'opentelemetry.instrumentation.tornado',
+    framework: 'tornado',
     span: 'GET /users/{id}',
     values: {
       'http.request.method': 'GET',
@@ -194,6 +201,7 @@ const SENDERS: Sender[] = [
   {
     name: 'aiohttp, where nothing matched',
     scope: 'opentelemetry.instrumentation.aiohttp_server',
+    framework: 'aiohttp',
     span: 'GET',
     values: {
       'http.request.method': 'GET',
@@ -399,6 +407,7 @@ const SENDERS: Sender[] = [
   {
     name: 'Next.js',
     scope: 'next.js',
+    framework: 'nextjs',
     span: 'GET /users/[id]',
     values: {
       'next.span_type': 'BaseServer.handleRequest',
@@ -412,6 +421,7 @@ const SENDERS: Sender[] = [
   {
     name: "Spring Boot with Spring's OpenTelemetry convention, where nothing matched",
     scope: 'org.springframework.boot',
+    framework: 'spring',
     span: 'GET',
     values: {
       exception: 'none',
@@ -428,6 +438,7 @@ const SENDERS: Sender[] = [
   {
     name: 'a gRPC service of ASP.NET Core',
     scope: 'Microsoft.AspNetCore',
+    framework: 'aspnetcore',
     span: 'greet.Greeter/SayHello',
     values: {
       'http.request.method': 'POST',
@@ -443,7 +454,8 @@ const SENDERS: Sender[] = [
 ];
 
 describe('a request as its sender describes it', () => {
-  it.each(SENDERS)('$name', async ({ scope, span: name, values, isError = false, request }) => {
+  it.each(SENDERS)('$name', async (described) => {
+    const { scope, span: name, values, isError = false, framework = 'express', request } = described;
     const code = isError ? Status_StatusCode.ERROR : Status_StatusCode.UNSET;
     const span = serverSpan({}, { name, attributes: attributes(values), status: { code } });
     await sender.deliver('traces', traces([span], { scope }));
@@ -459,6 +471,8 @@ describe('a request as its sender describes it', () => {
     const { method, path, status_code } = body;
     expect(row).toMatchObject({ requests: 1, method: path === null ? null : method, path, status_code });
     expect(Math.abs(Number(row!.response_time_p50) - 12.5)).toBeLessThan(1);
+    const apps = await service.api.get('/v1/apps', client.tenant.key);
+    expect(apps.body.data[0].framework).toBe(framework);
   });
 });
 

@@ -7,6 +7,7 @@ const MAX_FRAMEWORK = 64;
 /** Frameworks by a word in the names of their instrumentations. An application may have several: the outermost is first. */
 const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\bnest(?:js)?\b/, 'nestjs'],
+  [/\bnext\.js\b/, 'nextjs'],
   [/\bfastify\b/, 'fastify'],
   [/\bhono\b/, 'hono'],
   [/\bkoa\b/, 'koa'],
@@ -17,7 +18,9 @@ const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\bdjango\b/, 'django'],
   [/\blitestar\b/, 'litestar'],
   [/\bstarlette\b/, 'starlette'],
-  [/\bspring\b/, 'spring'],
+  [/\btornado\b/, 'tornado'],
+  [/\baiohttp_server\b/, 'aiohttp'],
+  [/\bspring(?:framework)?\b/, 'spring'],
   [/\bgin\b|\botelgin\b/, 'gin'],
   [/\becho\b|\botelecho\b/, 'echo'],
   [/\bfiber\b|\botelfiber\b/, 'fiber'],
@@ -25,6 +28,8 @@ const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\baspnetcore\b/, 'aspnetcore'],
   [/\brails\b/, 'rails'],
   [/\blaravel\b/, 'laravel'],
+  [/\bsymfony\b/, 'symfony'],
+  [/\botelmux\b/, 'mux'],
   [/\botelhttp\b/, 'net/http'],
 ];
 
@@ -33,7 +38,9 @@ export function findFramework(resource: Resource | undefined, scopes: readonly s
   const attributes = new Attributes(resource?.attributes ?? []);
   const named = attributes.findText('webengine.name') ?? '';
   if (named !== '') return truncate(named, MAX_FRAMEWORK);
-  const texts = [attributes.findText('telemetry.distro.name') ?? '', ...scopes];
+  const texts = [attributes.findText('telemetry.distro.name') ?? '', ...scopes].map((text) =>
+    text.toLowerCase(),
+  );
   for (const [word, framework] of WORDS) if (texts.some((text) => word.test(text))) return framework;
   return null;
 }
