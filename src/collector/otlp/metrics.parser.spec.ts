@@ -84,6 +84,12 @@ describe('cumulative streams', () => {
   const metrics = [{ name: DURATION, data: { case: 'histogram' as const, value } }];
   const attributes = [{ key: 'a', value: text('b') }];
 
+  it('are those that say so', () => {
+    const data = { case: 'histogram' as const, value: { dataPoints: [POINT] } };
+    const { points } = parse([...metrics, { name: DURATION, data }]);
+    expect(points.map(({ stream }) => stream === null)).toEqual([false, true]);
+  });
+
   it('are identified by all that their scope has', () => {
     const scopes = [
       { scope: { name: 'x' } },
