@@ -29,7 +29,9 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
     const records = Array.from({ length: requests }, (_, n) =>
       buildRequest({ timestamp: now - 60_000 - n * 1000 }),
     );
-    await RequestsWriter.create(store).write(appId, records);
+    const writer = RequestsWriter.create(store);
+    await writer.write(appId, records);
+    await writer.close();
     return { key, teamId, appId, clientId };
   } finally {
     await store.close();
