@@ -84,14 +84,14 @@ export async function startCollectorOn(
 }
 
 /** Runs the collector alone, as a process beside the read API with the same ClickHouse server. */
-export async function startCollector(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
   useCountryDatabase(config);
   const telemetry = await Telemetry.open(config);
   const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
   const close = () => closeStore().finally(() => telemetry.close());
   try {
-    const logger = createServerLogger(config.logLevel, logs);
+    const logger = createServerLogger(config.logLevel, 'stdout');
     if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
     for (const problem of problems) logger.error(problem);
     warnOfConfiguration(config, logger);

@@ -45,17 +45,17 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
  * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. After
  * 9.5 more seconds the process is killed with SIGKILL.
  */
-export async function runServer(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
-  return run(async () => (await import('./api-server.js')).startServer(logs));
+export async function runServer(): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./api-server.js')).startServer());
 }
 
 /** The same for the collector alone. */
-export async function runCollector(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
-  return run(async () => (await import('./collector-server.js')).startCollector(logs));
+export async function runCollector(): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector-server.js')).startCollector());
 }
 
 /** The same for the API and the collector together. */
-export async function runAll(logs: LogDestination = 'stdout'): Promise<RunningServer | undefined> {
+export async function runAll(logs?: LogDestination): Promise<RunningServer | undefined> {
   return run(async () => (await import('./collector-server.js')).startAll(logs));
 }
 

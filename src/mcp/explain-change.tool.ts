@@ -76,6 +76,16 @@ interface Change {
   readonly share: (contribution: number) => number | null;
 }
 
+/** A call with its names and windows resolved. */
+interface Call {
+  readonly scope: Scope;
+  readonly clock: Clock;
+  readonly window: Window;
+  readonly baseline: Window;
+  readonly top: number;
+  readonly consumers: ReadonlyMap<number, string>;
+}
+
 /** Queries the groups of both windows. */
 type QueryBoth = (
   metrics: readonly Metric[],
@@ -141,24 +151,7 @@ async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number
 }
 
 /** The change as a table: the whole, then the groups of all dimensions by their rank. */
-function buildTable(
-  change: Change,
-  {
-    scope,
-    clock,
-    window,
-    baseline,
-    top,
-    consumers,
-  }: {
-    scope: Scope;
-    clock: Clock;
-    window: Window;
-    baseline: Window;
-    top: number;
-    consumers: ReadonlyMap<number, string>;
-  },
-) {
+function buildTable(change: Change, { scope, clock, window, baseline, top, consumers }: Call) {
   const { measure, overview, whole, slowFromMs } = change;
   const [counted, countedBaseline] = [window, baseline].map((one) =>
     findCountedWindow(one, undefined, clock),

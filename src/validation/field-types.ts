@@ -210,16 +210,14 @@ export function UuidField<const Options extends FieldOptions<string>>(
 }
 
 /** A page token. Checks only the form; `validate` of the input verifies the signature and the query. */
-export function TokenField(
-  options: FieldOptions<string> = {
-    description: 'Token for the next page, from a previous response',
-    examples: [EXAMPLES.next_token],
-  },
-): FieldDecorator<string | undefined> {
+export function TokenField(): FieldDecorator<string | undefined> {
   const read = (text: string) =>
     text === '' ? invalidToken : (validateText(text, TOKEN_MAX_LENGTH) ?? text);
   return field<string, FieldOptions<string>>(
     textKind({ type: 'string', maxLength: TOKEN_MAX_LENGTH }, read),
-    options,
+    {
+      description: 'Token for the next page, from a previous response',
+      examples: [EXAMPLES.next_token],
+    },
   );
 }
