@@ -1,4 +1,6 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
+import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { QueryTimedOut } from './clickhouse.errors.js';
 import { withDeadline } from './deadline.js';
 
@@ -18,6 +20,24 @@ describe('withDeadline', () => {
     };
     await expect(withDeadline(10, undefined, work)).rejects.toThrow(QueryTimedOut);
     expect(aborts?.reason).toBeInstanceOf(QueryTimedOut);
+  });
+
+  it('takes a response that came while the process stood still', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [peer] = (await once(server, 'connection')) as [Socket];
+    const response = once(socket, 'data');
+    await turn();
+
+    const awaited = withDeadline(5, undefined, () => response);
+    peer.write('here');
+    const until = performance.now() + 30;
+    while (performance.now() < until);
+    const settled = await Promise.allSettled([awaited, response]);
+    socket.destroy();
+    server.close();
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
 
   it('rejects with the signal’s reason when it aborts, and aborts the work', async () => {

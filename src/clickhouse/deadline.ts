@@ -5,6 +5,9 @@ import { QueryTimedOut } from './clickhouse.errors.js';
  * Settles as `work` does, unless `ms` milliseconds pass before (`QueryTimedOut`) or the caller's signal aborts (its
  * reason). In both cases the work's own signal aborts with the same reason, so that it can stop and free what it holds.
  *
+ * Two timers of half the time: one that fires after the process stood still runs before the responses that came meanwhile, which
+ * the second one leaves time for.
+ *
  * Not `AbortSignal.any` with `AbortSignal.timeout`: their heap after 100,000 requests of two queries was the same (3.6 MB, and
  * 3.0 MB here), but they took 116 µs a request instead of 41 (Node 20.20), and no timer could be cleared.
  */
@@ -18,9 +21,11 @@ export async function withDeadline<T>(
   const abort = () => {
     controller.abort(caller?.reason);
   };
-  const timer = setTimeout(() => {
-    controller.abort(new QueryTimedOut(`no response within ${ms} ms`));
-  }, ms);
+  let timer = setTimeout(() => {
+    timer = setTimeout(() => {
+      controller.abort(new QueryTimedOut(`no response within ${ms} ms`));
+    }, ms / 2);
+  }, ms / 2);
   caller?.addEventListener('abort', abort, { once: true });
   try {
     if (caller?.aborted) abort();
