@@ -98,6 +98,18 @@ describe('retention', () => {
       expect(await Promise.all(statuses)).toEqual([200, gone, gone]);
     });
 
+    it('has no spans of what is older', async () => {
+      const span = { app_id: tenant.appId, app_env_id: 1, trace_id: 'a'.repeat(32), span_id: 'b'.repeat(16) };
+      const rest = { kind: 'CLIENT', status: 'OK', duration_ns: '1', attributes: '{}', events: '[]' };
+      const rows = [LIMIT, LIMIT + 1].map((age) =>
+        JSON.stringify({ ...span, ...rest, name: String(age), start_time_ns: `${now - age}000000` }),
+      );
+      await app.store.insert('logged_spans', rows);
+      const { text } = await tenant.post('traces', { since: '2000-01-01', fields: ['name'] });
+      const lines = text.split('\n').slice(0, -1);
+      expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ name: String(LIMIT) }]);
+    });
+
     it('also cuts the later pages of a walk that has begun before', async () => {
       await store(LIMIT - 4 * HOUR, LIMIT - 3 * HOUR, LIMIT - 2 * HOUR, LIMIT - HOUR);
       const { data, next_token } = await tenant.logs({ start: '2000-01-01', limit: 1 });
