@@ -2,7 +2,7 @@ import type { ExpectedError } from '../apps/apps.repository.js';
 import { type Predicate, sumBytes } from '../clickhouse/predicates.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
-import { BINS_PER_OCTAVE, ZERO_BIN, findBin } from '../ingestion/bins.js';
+import { BINS_PER_OCTAVE, findBin } from '../ingestion/bins.js';
 import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
@@ -65,9 +65,9 @@ const RANKS: Partial<Readonly<Record<Metric, number>>> = {
   response_time_p99: 0.99,
 };
 
-/** The middle of each bin of seconds, in whole milliseconds. */
+/** The middle of each bin of seconds, in whole milliseconds; that of the bin of zeros is so small that it is 0. */
 const MILLISECONDS = (ks: string) =>
-  `arrayMap(k -> toInt32(least(round(if(k = ${ZERO_BIN}, 0, 1000 * exp2(k / ${BINS_PER_OCTAVE}))), 2147483647)), ${ks})`;
+  `arrayMap(k -> toInt32(least(round(1000 * exp2(k / ${BINS_PER_OCTAVE})), 2147483647)), ${ks})`;
 
 /** For each metric except percentiles: its column, and the sums of counts that it needs besides the requests. */
 const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: Sum[]]>>> = {
