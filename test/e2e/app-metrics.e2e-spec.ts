@@ -173,6 +173,18 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(await requests()).toBe(2);
     });
 
+    it('has no period of sizes alone', async () => {
+      await tenant.write({ timestamp: midnight });
+      // As a process reports them that counts sizes in another minute.
+      const sizes = { requests: 0, bytes_received: 5, bytes_sent: 5, bins: [] };
+      const ids = { app_id: tenant.appId, app_env_id: 1, endpoint_id: 0, consumer_id: 0 };
+      await app.store.insert('request_counts', [
+        JSON.stringify({ ...ids, ...sizes, timestamp: dateTime64(midnight + 3 * HOUR) }),
+      ]);
+      const rows = await tenant.metrics({ ...window, metrics: ['requests'], interval: 'hour' });
+      expect(rows).toMatchObject([{ requests: 1 }]);
+    });
+
     it('counts expected errors as successes, in the past too, until the mark is removed', async () => {
       await tenant.write(
         { timestamp: midnight, path: '/a', status_code: 404 },
