@@ -93,6 +93,9 @@ describe('next_token', () => {
       const inDelhi = (epochMs: number) => iso(epochMs + 5.5 * HOUR).replace('Z', '+05:30');
       const same: Query[] = [query, { start: query.start }, { end: query.end }, { start: inDelhi(at) }];
       for (const more of same) expect((await next(more)).text).toBe(expected.text);
+      const second = await tenant.page<object>(resource, { next_token: next_token!, limit: 1 });
+      const last = await tenant.page<object>(resource, { ...query, next_token: second.next_token! });
+      expect(last.data).toHaveLength(1);
       const other: Query[] = [
         { start: iso(at + 1) },
         { end: iso(at + 4 * HOUR) },
