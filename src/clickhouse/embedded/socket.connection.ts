@@ -68,23 +68,16 @@ export class SocketConnection implements Connection {
   }
 
   get coordinator(): WriterCoordinator {
-    const call = async (body: CoordinatorCall): Promise<unknown> => {
-      return json(await this.post('coordinator', JSON.stringify(body)));
-    };
+    const call = async <Result>(body: CoordinatorCall): Promise<Result> =>
+      (await json(await this.post('coordinator', JSON.stringify(body)))) as Result;
     return {
-      allocateIds: async (...args) => (await call({ method: 'allocateIds', args })) as number[],
-      acquireLocks: async (...args) => (await call({ method: 'acquireLocks', args })) as boolean,
-      releaseLocks: async (...args) => {
-        await call({ method: 'releaseLocks', args });
-      },
-      beginWrite: async (...args) => (await call({ method: 'beginWrite', args })) as boolean,
-      endWrite: async (...args) => {
-        await call({ method: 'endWrite', args });
-      },
-      pauseWrites: async (...args) => (await call({ method: 'pauseWrites', args })) as number,
-      resumeWrites: async (...args) => {
-        await call({ method: 'resumeWrites', args });
-      },
+      allocateIds: (...args) => call({ method: 'allocateIds', args }),
+      acquireLocks: (...args) => call({ method: 'acquireLocks', args }),
+      releaseLocks: (...args) => call({ method: 'releaseLocks', args }),
+      beginWrite: (...args) => call({ method: 'beginWrite', args }),
+      endWrite: (...args) => call({ method: 'endWrite', args }),
+      pauseWrites: (...args) => call({ method: 'pauseWrites', args }),
+      resumeWrites: (...args) => call({ method: 'resumeWrites', args }),
       close: () => undefined,
     };
   }
