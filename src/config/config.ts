@@ -99,8 +99,8 @@ const SECRETS = [
   'API_KEY',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
-/** Shorter names resemble those of other programs: `APP_URL` is not `API_URL`. */
-const MIN_COMPARED_LENGTH = 8;
+/** Shorter names resemble those of other programs: `APP_URL` is not `API_URL`, nor `JAVA_DIR` `DATA_DIR`. */
+const MIN_COMPARED_LENGTH = 9;
 const MAX_EDITS = 2;
 
 /**
@@ -328,7 +328,9 @@ function findMisspelled(env: NodeJS.ProcessEnv): string[] {
   const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
   return Object.keys(env).flatMap((name) => {
     if (known.includes(name) || name.length < MIN_COMPARED_LENGTH) return [];
-    const meant = known.find((one) => distance(name.toUpperCase(), one) <= MAX_EDITS);
+    const upper = name.toUpperCase();
+    // A typing error in the first letter is rare; `X_API_KEY` is a name of its own.
+    const meant = known.find((one) => one.startsWith(upper.charAt(0)) && distance(upper, one) <= MAX_EDITS);
     return meant === undefined
       ? []
       : [`${name} has no effect: no variable has this name; ${meant} may be meant`];
