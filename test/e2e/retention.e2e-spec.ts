@@ -80,6 +80,12 @@ describe('retention', () => {
       expect(await shown()).toEqual([LIMIT - 1, LIMIT]);
       expect(await shown({ start: iso(now - LIMIT - 1) })).toEqual([LIMIT - 1, LIMIT]);
       expect(await shown({ start: '0001-01-01', end: '9999-12-31' })).toEqual([LIMIT - 1, LIMIT]);
+      const { text } = await tenant.post('request-logs', { since: '2000-01-01', fields: ['url'] });
+      const exported = text.split('\n').slice(0, -1);
+      expect(exported.map((line) => Number((JSON.parse(line) as { url: string }).url)).sort()).toEqual([
+        LIMIT - 1,
+        LIMIT,
+      ]);
     });
 
     it('returns an empty page for a window that lies before it', async () => {
