@@ -65,6 +65,17 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
       expect((await tenant.get('request-logs')).text).toBe('{"data":[],"has_more":false}');
     });
 
+    it('has a record once of which the store has copies', async () => {
+      await tenant.write({}, {}, {});
+      const copy = 'INSERT INTO request_logs_v1 SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
+      await app.store.command(copy, { app_id: tenant.appId });
+      const { data } = await tenant.logs();
+      expect(data).toHaveLength(3);
+      const { data: first, next_token } = await tenant.logs({ limit: 1 });
+      const rest = await tenant.logs({ next_token: next_token! });
+      expect([...first, ...rest.data]).toEqual(data);
+    });
+
     it('gives text as it was given, and large integers with all their digits', async () => {
       const odd = String.raw`"q" \ 'n' {x:String} %00 </script> 株式会社 🚀` + '\n\t\u2028';
       const [record] = await tenant.write({
