@@ -127,7 +127,7 @@ describe('RequestsWriter', () => {
     it('count once where they stand twice in one batch: the first', async () => {
       const [one, other] = some(2);
       const twice = { ...one!, url: 'again' };
-      expect(await write(appId, [one!, other!, twice, one!])).toEqual([one, other]);
+      expect(await write(appId, [one!, other!, one!, twice])).toEqual([one, other]);
       const { logs } = await traces();
       const urls = logs!.map(
         (row) => (JSON.parse(`{${(row as { record_json: string }).record_json}`) as RequestRecord).url,
