@@ -173,6 +173,17 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(await requests()).toBe(2);
     });
 
+    it('groups by months, whatever their lengths', async () => {
+      const today = new Date();
+      const months = Array.from({ length: 12 }, (_, n) =>
+        Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - 12 + n),
+      );
+      await tenant.write(...months.map((timestamp) => ({ timestamp })));
+      const query = { since: iso(months[0]!), interval: 'month', metrics: ['requests'] };
+      const rows = await tenant.metrics(query);
+      expect(rows.map(({ period_start }) => period_start)).toEqual(months.map(seconds));
+    });
+
     it('has no period of sizes alone', async () => {
       await tenant.write({ timestamp: midnight });
       // As a process reports them that counts sizes in another minute.
