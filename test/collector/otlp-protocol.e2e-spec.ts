@@ -284,8 +284,9 @@ describe('OTLP over HTTP', () => {
   it('names the environment by the header, by the resource, and default without either', async () => {
     const named = (values: object) =>
       traces([serverSpan()], { of: { attributes: attributes({ 'service.name': 'x', ...values }) } });
-    await sender.deliver('traces', named({}));
-    await sender.deliver('traces', named({ 'deployment.environment': 'older' }));
+    // In one body, as collectors of several processes send them.
+    const older = named({ 'deployment.environment': 'older' });
+    await sender.deliver('traces', Buffer.concat([named({}), older]));
     const both = { 'deployment.environment.name': 'Prod (EU)', 'deployment.environment': 'older' };
     await sender.deliver('traces', named(both));
     const body = named({ 'deployment.environment.name': 'other' });
