@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { WriteStream, createWriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -30,7 +30,7 @@ import { ExportRepository } from '../request-logs/export/export.repository.js';
 import type { RequestLogKey } from '../request-logs/request-log-key.js';
 import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
-import { printResult } from './output.js';
+import { printMessage, printResult } from './output.js';
 import { Progress } from './progress.js';
 import { StopSignal } from './stop-signal.js';
 
@@ -76,22 +76,25 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   };
   const bytes = readPages(source, joiner, { after: broken?.last, onPage });
   const stop = new StopSignal();
+  const target =
+    file === undefined
+      ? process.stdout
+      : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : { mode: 0o600 });
   try {
     await pipeline(
       Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
         objectMode: false,
         highWaterMark: 1,
       }),
-      file === undefined
-        ? process.stdout
-        : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : { mode: 0o600 }),
+      target,
       { end: file !== undefined, signal: stop.signal },
     );
   } catch (error) {
-    if (!stop.signal.aborted) throw error;
-    const where = `after ${joiner.rows} rows`;
-    const canContinue = file !== undefined && !isTyped(format);
-    throw stop.createError(canContinue ? `${where}; --resume ${file} continues it` : where);
+    const canContinue = target instanceof WriteStream && target.bytesWritten > 0 && !isTyped(format);
+    const how = canContinue ? `; --resume ${file} continues it` : '';
+    if (stop.signal.aborted) throw stop.createError(`after ${joiner.rows} rows${how}`);
+    if (canContinue) printMessage(`the export broke off${how}`);
+    throw error;
   } finally {
     stop.close();
     progress.stop();

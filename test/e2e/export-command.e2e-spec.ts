@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { createAdmin } from '../../src/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
@@ -133,6 +135,29 @@ describeEmbedded('request-analytics export', () => {
     ]);
     expect(readFileSync(part).equals(cut)).toBe(true);
     expect((await run(['--format', format, ...before, '--resume', part])).code).toBe(0);
+  });
+
+  it('says how a file is continued that could not be written to its end', async () => {
+    // The command has the limit of file sizes, but not the engine.
+    const service = await ProductProcess.start(['serve'], data.env);
+    const part = at('limited.ndjson');
+    const limited = ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, 'dist/cli.js', 'export'];
+    const env = { PATH: process.env.PATH, ...data.env };
+    await expect(
+      promisify(execFile)('sh', [...limited, '--app', app, '--output', part], { env }),
+    ).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^the export broke off; --resume \S+limited\.ndjson continues it\n([^]*\n)?error: EFBIG/m,
+      ) as string,
+    });
+    const { code, out } = await run(['--resume', part]);
+    expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: expect.any(Number) as number, file: part }]);
+    expect(readFileSync(part).toString().split('\n')).toHaveLength(ROWS + 1);
+    await service.stop();
+    const missing = await run(['--output', at('no/such/directory')]);
+    expect(missing.code).toBe(1);
+    expect(missing.err.join()).not.toContain('--resume');
   });
 
   it('writes the other formats, and only what filters choose', async () => {
