@@ -246,3 +246,6 @@ function requireFreshBuild(built: string): void {
   if (newest('src') > newest(built)) throw new Error(`${built} is older than src: run "npm run build" first`);
   checked.add(built);
 }
+
+// Jest waits without end for the child of a failed test. Benchmarks run without Jest.
+if (typeof afterAll === 'function') afterAll(() => ProductProcess.endAll());
