@@ -112,7 +112,9 @@ describe('a window', () => {
   });
 
   it('of an unknown zone is refused', () => {
-    expect(() => periodBounds(0, 1, 'Mars/Olympus', 'hour')).toThrow(RangeError);
+    // Node 26 has a Temporal of its own, whose errors are none of the classes in Jest's context.
+    const rangeError = expect.objectContaining({ name: 'RangeError' }) as Error;
+    expect(() => periodBounds(0, 1, 'Mars/Olympus', 'hour')).toThrow(rangeError);
   });
 });
 

@@ -1,5 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import { transformFile } from '@swc/core';
+import { existsSync } from 'node:fs';
+import { URL, fileURLToPath } from 'node:url';
+import { transformFileSync } from '@swc/core';
 
 const OPTIONS = {
   swcrc: false,
@@ -14,17 +15,13 @@ const OPTIONS = {
 };
 
 /** Sources import each other by the names of what they are compiled to. */
-export async function resolve(specifier, context, next) {
-  try {
-    return await next(specifier, context);
-  } catch (error) {
-    if (!specifier.startsWith('.') || !specifier.endsWith('.js')) throw error;
-    return next(`${specifier.slice(0, -'.js'.length)}.ts`, context);
-  }
+export function resolve(specifier, context, next) {
+  const isCompiled = !specifier.startsWith('.') || existsSync(new URL(specifier, context.parentURL));
+  return next(isCompiled ? specifier : specifier.replace(/\.js$/, '.ts'), context);
 }
 
-export async function load(url, context, next) {
+export function load(url, context, next) {
   if (!url.endsWith('.ts')) return next(url, context);
-  const { code } = await transformFile(fileURLToPath(url), OPTIONS);
+  const { code } = transformFileSync(fileURLToPath(url), OPTIONS);
   return { format: 'module', source: code, shortCircuit: true };
 }
