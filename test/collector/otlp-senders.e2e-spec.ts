@@ -41,6 +41,8 @@ type Values = Parameters<typeof attributes>[0];
 interface Sender {
   name: string;
   scope: string;
+  /** Of the scope. */
+  version?: string;
   span: string;
   values: Values;
   /** The status of the span. */
@@ -182,8 +184,62 @@ const SENDERS: Sender[] = [
     request: { path: '/api/things/{pk}/', status_code: 200 },
   },
   {
+    name: 'an optional part in a regular expression of Django',
+    scope: 'opentelemetry.instrumentation.django',
+    framework: 'django',
+    span: 'GET ^comments/(?:page-(?P<page_number>[0-9]+)/)?$',
+    values: {
+      'http.request.method': 'GET',
+      'http.route': '^comments/(?:page-(?P<page_number>[0-9]+)/)?$',
+      'http.response.status_code': 200,
+    },
+    request: { path: '/comments/page-{page_number}/', status_code: 200 },
+  },
+  {
+    name: 'Symfony, whose routes are names',
+    scope: 'io.opentelemetry.contrib.php.symfony',
+    framework: 'symfony',
+    span: 'GET app_user_show',
+    values: {
+      'http.request.method': 'GET',
+      'url.full': 'http://localhost/users/7',
+      'http.route': 'app_user_show',
+      'http.response.status_code': 200,
+    },
+    request: { path: 'app_user_show', url: 'http://localhost/users/7', status_code: 200 },
+  },
+  {
+    name: "Go's net/http, whose patterns have the method and may have a host",
+    scope: 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp',
+    framework: 'net/http',
+    span: 'GET',
+    values: {
+      'http.request.method': 'GET',
+      'http.route': 'GET api.example.com/users/{id}',
+      'http.response.status_code': 200,
+    },
+    request: { path: '/users/{id}', status_code: 200 },
+  },
+  {
+    name: 'Tornado before version 0.63, which has the path of the URL in the name of the span',
+    scope: 'opentelemetry.instrumentation.tornado',
+    version: '0.62b1',
+    framework: 'tornado',
+    span: 'GET /users/7',
+    values: {
+      'http.request.method': 'GET',
+      'url.scheme': 'http',
+      'server.address': '127.0.0.1:8888',
+      'url.path': '/users/7',
+      'url.full': '/users/7',
+      'http.response.status_code': 200,
+    },
+    request: { path: null, url: 'http://127.0.0.1:8888/users/7' },
+  },
+  {
     name: 'Tornado, which has the route in the name of the span and no host in the URL',
     scope: 'opentelemetry.instrumentation.tornado',
+    version: '0.63b0',
     framework: 'tornado',
     span: 'GET /users/{id}',
     values: {
@@ -366,6 +422,18 @@ const SENDERS: Sender[] = [
     request: { path: null, url: 'http://api.example.com/users/7', status_code: 404, client_ip: '8.8.8.8' },
   },
   {
+    name: 'Kong, where a regular expression matched',
+    scope: 'kong-internal',
+    span: 'kong',
+    values: {
+      'http.method': 'GET',
+      'http.url': 'http://api.example.com/users/7',
+      'http.status_code': 200,
+      'http.route': '~/users/(?<id>\\d+)$',
+    },
+    request: { path: '/users/{id}', url: 'http://api.example.com/users/7', status_code: 200 },
+  },
+  {
     name: 'a Cloudflare Worker, whose scheme has a colon',
     scope: '@microlabs/otel-cf-workers',
     span: 'GET /users/:id',
@@ -455,10 +523,10 @@ const SENDERS: Sender[] = [
 
 describe('a request as its sender describes it', () => {
   it.each(SENDERS)('$name', async (described) => {
-    const { scope, span: name, values, isError = false, framework = 'express', request } = described;
+    const { scope, version, span: name, values, isError = false, framework = 'express', request } = described;
     const code = isError ? Status_StatusCode.ERROR : Status_StatusCode.UNSET;
     const span = serverSpan({}, { name, attributes: attributes(values), status: { code } });
-    await sender.deliver('traces', traces([span], { scope }));
+    await sender.deliver('traces', traces([span], { scope, ...(version !== undefined && { version }) }));
     const [logged] = (await client.tenant.logs()).data;
     const { body } = await client.tenant.get(`request-logs/${logged!.request_uuid}`);
     expect(body).toMatchObject({ response_time_ms: 13, ...request });

@@ -79,14 +79,22 @@ export function findStatusCode(attributes: Attributes, isError: boolean): number
 /** What Spring's convention has where no route matched. */
 const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
 
+/** What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
+const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
+/** Scopes of instrumentations whose routes are names, such as `app_user_show`. */
+const NAMES_ROUTES = /\b(?:symfony|drupal)\b/;
+
 /**
  * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
  * those of Django may be regular expressions.
+ *
+ * @param scope the name of the instrumentation
  */
-export function toPath(route: string): string | null {
+export function toPath(route: string, scope: string): string | null {
   if (NO_ROUTE.has(route)) return null;
-  const path = route.replace(/^\^/, '').replace(/\$$/, '');
-  return normalizeRoutePattern(path === '*' || path.startsWith('/') ? path : `/${path}`);
+  const path = route.replace(BEFORE_PATH, '').replace(/\$$/, '');
+  const isWhole = path === '*' || path.startsWith('/') || NAMES_ROUTES.test(scope);
+  return normalizeRoutePattern(isWhole ? path : `/${path}`);
 }
 
 /** Attributes that name the consumer of a request; the first one counts. */

@@ -115,6 +115,11 @@ it.each([
   expect(parse([metric]).rejected.count).toBe(3);
 });
 
+it('rejects a point whose unit is the name of what every object has', () => {
+  const { points, rejected } = parse([histogram([POINT], { unit: 'constructor' })]);
+  expect([points, rejected.count]).toEqual([[], 1]);
+});
+
 it.each([
   ['the start of its interval', 10_000, 10_000],
   ['a minute before its end, if it is longer', 3_600_000, 60_000],

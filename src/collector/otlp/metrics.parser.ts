@@ -28,10 +28,12 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map([
   ['http.server.response.body.size', 'sent'],
 ]);
 /** One unit of a duration in seconds; Micrometer has words. */
-const SECONDS: Readonly<Record<string, number>> = {
-  ...{ s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
-  ...{ seconds: 1, milliseconds: 1e-3, microseconds: 1e-6, nanoseconds: 1e-9 },
-};
+const SECONDS: ReadonlyMap<string, number> = new Map(
+  Object.entries({
+    ...{ s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
+    ...{ seconds: 1, milliseconds: 1e-3, microseconds: 1e-6, nanoseconds: 1e-9 },
+  }),
+);
 
 /**
  * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
@@ -74,7 +76,7 @@ function addMetric(message: Message, metric: Metric, source: Source): void {
     if (points > 0) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`, points);
     return;
   }
-  const unit = measure === 'time' ? SECONDS[metric.unit || 's'] : 1;
+  const unit = measure === 'time' ? SECONDS.get(metric.unit || 's') : 1;
   const { dataPoints } = data.value;
   if (unit === undefined) {
     if (dataPoints.length > 0)
@@ -124,7 +126,7 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     env: message.env,
     consumer: findConsumer(attributes, 'data_points[].consumer', reader),
     method,
-    path: toPath(attributes.findText('http.route') ?? ''),
+    path: toPath(attributes.findText('http.route') ?? '', scope),
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
     measure,
     count: Number(point.count),

@@ -56,7 +56,9 @@ const MAX_SCOPE = 256;
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
 /** Ends of the scope names of the instrumentations of Go's `net/http` and of Tornado. */
-const ROUTE_IN_NAME = ['/otelhttp', '.instrumentation.tornado'];
+const [NET_HTTP, TORNADO] = ['/otelhttp', '.instrumentation.tornado'];
+/** Before this minor version of 0, that of Tornado had the path of the URL in the name: an endpoint for each one. */
+const TORNADO_ROUTES_SINCE = 63;
 /** Spans of single ASGI messages: several for each request, without any information about the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
@@ -149,7 +151,7 @@ function addRequest(message: Message, span: Span, record: SpanRecord, expansion:
 /** The request of a span; undefined without a method: it is not an HTTP request. */
 function readRequest(
   span: Span,
-  { trace_id, span_id, duration_ns, scope_name: scopeName }: SpanRecord,
+  { trace_id, span_id, duration_ns, scope_name, scope_version }: SpanRecord,
   { env, expansion, reader }: { env: string; expansion: Expansion; reader: LenientReader },
 ): RequestRecord | undefined {
   const attributes = new Attributes(span.attributes);
@@ -157,8 +159,9 @@ function readRequest(
   if (method === undefined) return undefined;
   const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
-  const route = attributes.findText('http.route') ?? findNamedRoute(span.name, method, scopeName);
-  const path = toPath(route);
+  const route = attributes.findText('http.route');
+  const namedRoute = hasRouteInName(scope_name, scope_version) ? findNamedRoute(span.name, method) : '';
+  const path = toPath(route ?? namedRoute, scope_name);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
   const status = findStatusCode(attributes, span.status?.code === Status_StatusCode.ERROR);
   const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
@@ -218,13 +221,15 @@ function countRequest(request: RequestRecord, { traceState }: Span, record: Span
   };
 }
 
-/**
- * The route in the name of a span. Some instrumentations write the path of the URL there, so this is only for those that have
- * no attribute for the route.
- */
-function findNamedRoute(name: string, method: string, scope: string): string {
-  const isNamed = ROUTE_IN_NAME.some((end) => scope.endsWith(end)) && name.startsWith(`${method} /`);
-  return isNamed ? name.slice(method.length + 1) : '';
+/** Some instrumentations write the path of the URL into the name, so this is only for those that have no attribute for the route. */
+function hasRouteInName(scope: string, version: string): boolean {
+  if (!scope.endsWith(TORNADO)) return scope.endsWith(NET_HTTP);
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 0 || minor >= TORNADO_ROUTES_SINCE;
+}
+
+function findNamedRoute(name: string, method: string): string {
+  return name.startsWith(`${method} /`) ? name.slice(method.length + 1) : '';
 }
 
 function findSize(attributes: Attributes, which: 'request' | 'response'): number | undefined {

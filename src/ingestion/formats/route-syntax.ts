@@ -16,6 +16,8 @@ const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
 /** The beginning of a named group of a regular expression. */
 const GROUP = /\(\?P?<([A-Za-z_]\w*)>/y;
+/** The beginning of one without a name, which is a part of the path, often an optional one, unless it has alternatives. */
+const UNNAMED_GROUP = '(?:';
 /** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
 /** Characters with which no rule begins. */
@@ -68,9 +70,14 @@ function fromColon(path: string, at: number): Piece | undefined {
 }
 
 function fromGroup(path: string, at: number): Piece | undefined {
-  const end = closing(path, at, '(', ')');
-  const piece = end === undefined ? undefined : named(GROUP, path, at);
-  return piece && { ...piece, end: end ?? piece.end };
+  const close = closing(path, at, '(', ')');
+  if (close === undefined) return undefined;
+  const end = afterQuantifier(path, close);
+  const parameter = named(GROUP, path, at);
+  if (parameter) return { ...parameter, end };
+  if (!path.startsWith(UNNAMED_GROUP, at)) return undefined;
+  const text = convertRouteSyntax(path.slice(at + UNNAMED_GROUP.length, close - 1));
+  return { text: text.includes('|') ? path.slice(at, end) : text, end };
 }
 
 /** Past a parameter's regular expression, in parentheses or braces, and its `?`, `*` or `+`. */
@@ -78,8 +85,11 @@ function afterModifiers(path: string, at: number): number {
   const braced = closing(path, at, '{', '}');
   const inBraces = path.slice(at + 1, braced);
   const isExpression = EXPRESSION.test(inBraces) && !OPTIONAL_PART.test(inBraces);
-  const end = closing(path, at, '(', ')') ?? (isExpression ? braced : undefined) ?? at;
-  return /[?*+]/.test(path.charAt(end)) ? end + 1 : end;
+  return afterQuantifier(path, closing(path, at, '(', ')') ?? (isExpression ? braced : undefined) ?? at);
+}
+
+function afterQuantifier(path: string, at: number): number {
+  return /[?*+]/.test(path.charAt(at)) ? at + 1 : at;
 }
 
 /** The offset after the bracket that closes the one at `at`; undefined if there is none or it is unclosed. */

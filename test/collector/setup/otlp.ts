@@ -103,12 +103,14 @@ export function resource(values: Record<string, Scalar> = {}) {
 
 export function traces(
   spans: readonly SpanInit[],
-  { of = resource(), scope = 'test' }: { of?: ReturnType<typeof resource>; scope?: string } = {},
+  {
+    of = resource(),
+    scope = 'test',
+    version = '1.2',
+  }: { of?: ReturnType<typeof resource>; scope?: string; version?: string } = {},
 ): Buffer {
   return encode(ExportTraceServiceRequestSchema, {
-    resourceSpans: [
-      { resource: of, scopeSpans: [{ scope: { name: scope, version: '1.2' }, spans: [...spans] }] },
-    ],
+    resourceSpans: [{ resource: of, scopeSpans: [{ scope: { name: scope, version }, spans: [...spans] }] }],
   });
 }
 
