@@ -141,7 +141,9 @@ async function importFiles(
       rejects?.close();
     });
     printResult(files.length > 1 ? { ...summary, files: results.map(toFigures) } : summary);
-    report(summary, importer.rejectedLines.list());
+    // An import that failed has no result of the file at which it did.
+    const isWhole = results.length === files.length && !results.some((one) => one.error ?? one.isStopped);
+    report(summary, importer.rejectedLines.list(), isWhole);
   }
   checkResults(files, results, importer.summary, stop);
   return importer.summary;

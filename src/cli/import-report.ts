@@ -87,9 +87,9 @@ export function toFigures({ path, format, counts, note, error }: FileResult): ob
   return { file: path, format: format ?? null, ...counts, ...(problem !== undefined && { problem }) };
 }
 
-/** Prints the messages about an import, in addition to its numbers. */
-export function report(summary: ImportSummary, rejections: readonly RejectedLines[]) {
-  const { read, imported, duplicates, rejected, ignored_members, over_limits } = summary;
+/** Prints the messages about an import, in addition to its numbers. @param isWhole whether all files were read to their end */
+export function report(summary: ImportSummary, rejections: readonly RejectedLines[], isWhole: boolean) {
+  const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first, file } of rejections.slice(0, REASONS_SHOWN)) {
     const place = file === undefined ? '' : ` of ${file}`;
     const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}${place}`;
@@ -110,9 +110,7 @@ export function report(summary: ImportSummary, rejections: readonly RejectedLine
     printMessage(`counted under *, because the app is at its limit of names: ${kinds.join(', ')}`);
   }
   if (imported > 0) return;
-  // What was read and is neither was not stored: the import has failed.
-  if (duplicates > 0 && duplicates + rejected === read)
-    printMessage(`All requests were in the store already. ${IDENTITY}`);
+  if (duplicates > 0 && isWhole) printMessage(`All requests were in the store already. ${IDENTITY}`);
   if (rejections.some(({ reason }) => reason.startsWith('timestamp: older')))
     printMessage('If this is an old sample, --shift-to now moves its times.');
 }

@@ -358,6 +358,10 @@ describeEmbedded('import, as a command', () => {
       `Cannot read ${missing}: there is no such file`,
       'error: 2 of 3 files could not be read to their end',
     ]);
+    const again = await run('import', missing, good, cut, '--app', '1');
+    expect([again.code, count(again)]).toMatchObject([1, { imported: 0, duplicates: 4 }]);
+    // What the files have beyond what was read may not be.
+    expect(again.err.join()).not.toContain('All requests were in the store already');
   });
 
   it.each([
