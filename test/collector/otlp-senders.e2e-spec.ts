@@ -320,6 +320,33 @@ const SENDERS: Sender[] = [
     },
   },
   {
+    name: 'a URL without a host, whose query no other attribute has',
+    scope: 'test',
+    span: 'GET',
+    values: {
+      'http.request.method': 'GET',
+      'url.path': '/users/7',
+      'url.full': '/users/7?full=1',
+      'server.address': 'api.example.com',
+      'http.response.status_code': 200,
+    },
+    request: { path: null, url: 'http://api.example.com/users/7?full=1' },
+  },
+  {
+    name: "Go's net/http at an address of version 6",
+    scope: 'test',
+    span: 'GET',
+    values: {
+      'http.request.method': 'GET',
+      'server.address': '::1',
+      'server.port': 8080,
+      'url.scheme': 'http',
+      'url.path': '/users/7',
+      'http.response.status_code': 200,
+    },
+    request: { path: null, url: 'http://[::1]:8080/users/7' },
+  },
+  {
     name: 'Axum with tracing, which has an empty scheme and a port in the address of the client',
     scope: 'axum',
     span: 'GET /users/{id}',

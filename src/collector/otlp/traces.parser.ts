@@ -251,12 +251,13 @@ function findUrl(attributes: Attributes): string {
   if (whole !== undefined && !whole.startsWith('/')) return whole;
   const path = attributes.findText('url.path');
   const query = attributes.findText('url.query') ?? '';
-  const target =
-    path === undefined
-      ? (find('http.target', 'url.full', 'http.url') ?? '/')
-      : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
-  const host = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
-  if (host === undefined) return target;
+  const parts =
+    path === undefined ? find('http.target') : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
+  const target = whole ?? parts ?? '/';
+  const address = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
+  if (address === undefined) return target;
+  // An address of version 6 without its port may have no brackets.
+  const host = /^[^[]*:[^[]*:/.test(address) ? `[${address}]` : address;
   const scheme = find('url.scheme', 'http.scheme') ?? 'http';
   const port = attributes.findNumber('server.port', 'net.host.port');
   const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80) || /:\d+$/.test(host);
