@@ -1,6 +1,6 @@
 import { getEventListeners, once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { QueryTimedOut } from './clickhouse.errors.js';
 import { withDeadline } from './deadline.js';
 
@@ -22,7 +22,10 @@ describe('withDeadline', () => {
     expect(aborts?.reason).toBeInstanceOf(QueryTimedOut);
   });
 
-  it('takes a response that came while the process stood still', async () => {
+  it.each([
+    ['at the beginning', 0],
+    ['near the end', 150],
+  ])('takes a response that came while the process stood still %s', async (_, afterMs) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -30,9 +33,11 @@ describe('withDeadline', () => {
     const response = once(socket, 'data');
     await turn();
 
-    const awaited = withDeadline(5, undefined, () => response);
+    const awaited = withDeadline(200, undefined, () => response);
+    await pause(afterMs);
+    await turn();
     peer.write('here');
-    const until = performance.now() + 30;
+    const until = performance.now() + 400;
     while (performance.now() < until);
     const settled = await Promise.allSettled([awaited, response]);
     socket.destroy();
