@@ -209,6 +209,18 @@ const SENDERS: Sender[] = [
     request: { path: 'app_user_show', url: 'http://localhost/users/7', status_code: 200 },
   },
   {
+    name: 'Slim, whose route has a name',
+    scope: 'io.opentelemetry.contrib.php.slim',
+    span: 'GET show-user',
+    values: {
+      'http.request.method': 'GET',
+      'url.full': 'http://localhost/users/7',
+      'http.route': 'show-user',
+      'http.response.status_code': 200,
+    },
+    request: { path: 'show-user', url: 'http://localhost/users/7', status_code: 200 },
+  },
+  {
     name: "Go's net/http, whose patterns have the method and may have a host",
     scope: 'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp',
     framework: 'net/http',

@@ -81,8 +81,8 @@ const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDI
 
 /** What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
 const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
-/** Scopes of instrumentations whose routes are names, such as `app_user_show`. */
-const NAMES_ROUTES = /\b(?:symfony|drupal)\b/;
+/** Scopes of instrumentations whose routes may be names, such as `app_user_show`: of Symfony, Drupal, Slim, Laminas and others. */
+const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
 
 /**
  * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
