@@ -64,6 +64,14 @@ describe('the command line', () => {
     expect(run('team', 'help', 'create').out).toBe(run('team', 'create', '--help').out);
   });
 
+  it.each([
+    [['help', 'imprt'], 'imprt', 'import'],
+    [['team', 'help', 'creat'], 'creat', 'create'],
+  ])('refuses the unknown command of %j, and names the one that is meant', (args, unknown, meant) => {
+    const err = `error: unknown command '${unknown}'\n(Did you mean ${meant}?)\n`;
+    expect(run(...args)).toEqual({ out: '', err, code: 1 });
+  });
+
   it('takes --json before and after a command', () => {
     for (const args of [
       ['--json', 'team', 'list'],

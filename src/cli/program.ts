@@ -61,6 +61,12 @@ export function createProgram(): Command {
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', examples('demo', 'team create --name Acme', 'help import'))
     .addHelpText('after', EXIT_CODES)
+    .addHelpText('beforeAll', ({ error, command }) => {
+      const [word, name] = command.args;
+      // An unknown command after `help` is refused as it is without; commander prints the help of all.
+      if (error && word === 'help' && name !== undefined) command.parse([name], { from: 'user' });
+      return '';
+    })
     .hook('preAction', () => {
       if (program.opts<{ json?: boolean }>().json) forceJson();
     });
