@@ -135,15 +135,21 @@ async function importFiles(
       results.push(await importFile(file, label, importer, { rejects, progress, stop }));
     }
   } finally {
-    // Also for a truncated source: the lines before the end are in the store.
-    const summary = await importer.end().finally(() => {
-      progress.stop();
-      rejects?.close();
-    });
+    // Also for a truncated source, and when the last batch fails: what was stored before is in the store.
+    const end = importer.end();
+    const isStored = await end.then(
+      () => true,
+      () => false,
+    );
+    progress.stop();
+    rejects?.close();
+    const { summary } = importer;
     printResult(files.length > 1 ? { ...summary, files: results.map(toFigures) } : summary);
     // An import that failed has no result of the file at which it did.
-    const isWhole = results.length === files.length && !results.some((one) => one.error ?? one.isStopped);
+    const isWhole =
+      isStored && results.length === files.length && !results.some((one) => one.error ?? one.isStopped);
     report(summary, importer.rejectedLines.list(), isWhole);
+    await end;
   }
   checkResults(files, results, importer.summary, stop);
   return importer.summary;

@@ -114,4 +114,21 @@ else
       expect(err.join()).not.toContain('All requests were in the store already');
       expect(await service.stop()).toBe(0);
     });
+
+    it('breaks the only batch of an import off, which prints what became of its lines', async () => {
+      const file = join(disk, 'few.ndjson');
+      const timestamp = new Date(Date.now() - 60_000).toISOString();
+      writeFileSync(
+        file,
+        `${JSON.stringify({ timestamp, method: 'GET', url: 'http://a/', status_code: 200 })}\n`,
+      );
+      rmSync(filler, { force: true });
+      const service = await ProductProcess.start(['serve'], env);
+      fill();
+      const args = ['import', file, '--app', String(prepared.appId)];
+      const { code, out, err } = await ProductProcess.run(args, env);
+      expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
+      expect(JSON.parse(out.at(-1)!)).toMatchObject({ read: 1, imported: 0, duplicates: 0 });
+      expect(await service.stop()).toBe(0);
+    });
   });
