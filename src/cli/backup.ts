@@ -9,7 +9,7 @@ import { BackupService, type Contents } from '../backup/backup.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
 import { raceAbort } from '../common/async/race-abort.js';
-import { findLockOwner, prepareDataDirectory } from '../clickhouse/embedded/data-directory.js';
+import { findLockOwner, prepareDataDirectory, requireAccess } from '../clickhouse/embedded/data-directory.js';
 import {
   discardRestore,
   exchangeRestored,
@@ -108,6 +108,7 @@ async function backUpDirectory(
   { base }: BackupOptions,
   { dataDir }: Config,
 ): Promise<AuditTarget> {
+  requireAccess(dataDir);
   if (!hasStore(dataDir)) throw new AdminError(`There is no store in ${dataDir}`);
   const directory = new NewBackupDirectory(to, dataDir);
   for (const path of directory.listLeftOver())

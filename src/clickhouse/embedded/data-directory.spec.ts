@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ConfigError } from '../../config/config.js';
-import { findLockOwner, prepareDataDirectory } from './data-directory.js';
+import { findLockOwner, prepareDataDirectory, requireAccess } from './data-directory.js';
 
 describe('prepareDataDirectory', () => {
   const place = mkdtempSync(join(tmpdir(), 'data-directory-'));
@@ -59,6 +59,25 @@ describe('prepareDataDirectory', () => {
       expect(() => {
         prepareDataDirectory(path);
       }).toThrow(new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`));
+  });
+});
+
+describe('requireAccess', () => {
+  it('rejects a file and what is below one, but takes what is not there yet', () => {
+    const place = mkdtempSync(join(tmpdir(), 'data-directory-'));
+    const file = join(place, 'file');
+    writeFileSync(file, '', { mode: 0o600 });
+    for (const [path, code] of [
+      [file, 'EACCES'],
+      [join(file, 'below'), 'ENOTDIR'],
+    ] as const)
+      expect(() => {
+        requireAccess(path);
+      }).toThrow(new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`));
+    expect(() => {
+      requireAccess(join(place, 'a', 'b'));
+    }).not.toThrow();
+    rmSync(place, { recursive: true });
   });
 });
 

@@ -46,15 +46,25 @@ export function prepareDataDirectory(path: string): void {
 /**
  * Checks a directory that may not be there yet.
  *
- * @throws ConfigError if it belongs to another account, whose server would seem not to respond
+ * @throws ConfigError if it belongs to another account or cannot be a directory; otherwise its server would seem not to respond
  */
 export function requireAccess(path: string): void {
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EACCES')
-      throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} belongs to another account (EACCES)`);
+    if (code !== 'EACCES' && code !== 'ENOTDIR') return;
+    const why = isDirectory(path) ? 'belongs to another account' : 'cannot be used';
+    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} ${why} (${code})`);
+  }
+}
+
+/** False also for what is below a directory that cannot be entered. */
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
   }
 }
 
