@@ -95,6 +95,20 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     expect(await requests()).toBe(40);
   });
 
+  it('count a message once whose write one of them has in doubt when it comes to the other', async () => {
+    const deliver = (collector: TestCollector, sync: object) =>
+      collector.post(client.path('sync'), JSON.stringify(sync));
+    for (const collector of collectors()) await deliver(collector, buildSync({ requests: [buildCount()] }));
+    const sync = buildSync({ requests: [buildCount({ request_count: 10 })] });
+    // Two: marks of earlier batches may take one of them.
+    await server.fail({ kind: 'reset' }, { on: '', times: 2 });
+    expect((await deliver(service.collector, sync)).status).toBe(503);
+    for (const collector of [second, service.collector])
+      await eventually(async () => (await deliver(collector, sync)).status === 202, 30_000, 50);
+    await server.heal();
+    expect(await requests()).toBe(12);
+  });
+
   it('store OTLP bodies of the same instances once, sent to both in any order', async () => {
     const { appId } = client.tenant;
     const { token } = await service.api.admin.writeTokens.create(appId);

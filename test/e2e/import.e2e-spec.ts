@@ -72,6 +72,13 @@ describe('an import', () => {
     expect((await logged(tenant)).length).toBe(601);
   });
 
+  it('counts as logged what the logs keep', async () => {
+    const tenant = await Tenant.create(app);
+    const lines = [logLine(20 * 24 * 3600), logLine(60)];
+    expect(await bring(tenant, lines)).toMatchObject({ imported: 2, logged: 1 });
+    expect(await logged(tenant)).toHaveLength(1);
+  });
+
   it('counts the equal lines of a second node when its source is named', async () => {
     const tenant = await Tenant.create(app);
     const checks = Array.from({ length: 30 }, (_, index) => logLine(300 - index * 10, '/check'));
