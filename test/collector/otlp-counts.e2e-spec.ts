@@ -111,6 +111,14 @@ function duration(
 }
 
 describe('requests counted by the metric of their durations', () => {
+  it('leaves out preflight requests of version 1 of the client libraries alone', async () => {
+    const preflight = duration([0n, 3n, 0n, 0n], { values: { ...OK, 'http.request.method': 'OPTIONS' } });
+    await sender.deliver('metrics', metrics([preflight, duration([0n, 1n, 0n, 0n])], { scope: 'apitally' }));
+    expect(await total()).toBe(1);
+    await sender.deliver('metrics', metrics([preflight]));
+    expect(await total()).toBe(4);
+  });
+
   it('counts delta points by their buckets, at the geometric middle of each', async () => {
     await sender.deliver('metrics', metrics([duration([0n, 98n, 2n, 0n])]));
     const [row] = await counted({ group_by: ['method', 'path', 'status_code'] });

@@ -194,6 +194,31 @@ describe('requests of SERVER spans', () => {
     expect(paths.toSorted()).toEqual(['/users/{id}', null]);
   });
 
+  it('are requests also where their names are those of single ASGI messages', async () => {
+    const { client, sender } = await start();
+    const [name, traceId] = ['POST /mail http send', randomBytes(16)];
+    const server = serverSpan({}, { name, traceId });
+    const message = { name, traceId, parentSpanId: server.spanId!, kind: Span_SpanKind.INTERNAL };
+    await sender.deliver('traces', traces([server, serverSpan({}, message)]));
+    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    expect(body.spans).toMatchObject([{ span_id: hex(server.spanId!) }]);
+  });
+
+  it('shows logs without a time of their own, of when they were observed', async () => {
+    const { client, sender } = await start();
+    const server = serverSpan();
+    const record = {
+      traceId: server.traceId!,
+      spanId: server.spanId!,
+      observedTimeUnixNano: nanosecondsAgo(59_000),
+      body: { value: { case: 'stringValue' as const, value: 'observed' } },
+    };
+    await sender.deliver('logs', logs([record]));
+    await sender.deliver('traces', traces([server]));
+    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    expect(body.logs).toMatchObject([{ message: 'observed' }]);
+  });
+
   it('shows spans and logs of its trace, in any order and message they came in, and those of no other request', async () => {
     const { client, sender } = await start();
     const traceId = randomBytes(16);
@@ -253,12 +278,14 @@ describe('requests of SERVER spans', () => {
 
   it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {
     const { client, sender } = await start();
-    const [one, two] = [serverSpan(), serverSpan({}, { traceState: 'x=1,ot=th:e' })];
+    const sizes = { 'http.request.body.size': 100, 'http.response.body.size': 1_000 };
+    const [one, two] = [serverSpan(sizes), serverSpan(sizes, { traceState: 'x=1,ot=th:e' })];
     await sender.deliver('traces', traces([one, one]));
     await sender.deliver('traces', traces([one, two]));
     await sender.deliver('traces', traces([one, two]));
-    const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: ['requests'] });
-    expect(rows).toMatchObject([{ requests: 1 + 8 }]);
+    const names = ['requests', 'bytes_received', 'bytes_sent'];
+    const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: names });
+    expect(rows).toMatchObject([{ requests: 1 + 8, bytes_received: 900, bytes_sent: 9_000 }]);
     expect((await client.tenant.logs()).data).toHaveLength(2);
   });
 });

@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
+import { BatchLog, formatBatchTime } from '../../src/ingestion/batch-log.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
 import { type Client, TestService } from './setup/collector.js';
@@ -108,6 +111,16 @@ describe('a store that is away for a while', () => {
     // Another batch would be applied with the batches that a process left.
     expect(await service.api.store.rows('test.batches', sql, { message_uuid })).toEqual([{ batches: 1 }]);
     expect(await requests()).toBe(11);
+  });
+
+  it('fails a recovery, which does not take the batches for rejected ones', async () => {
+    const log = new BatchLog(service.api.store);
+    const piece = { table: 'request_counts' as const, rows: '{"app_id":1,"requests":1}' };
+    await log.append({ id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces: [piece] });
+    await server.fail({ kind: 'reset' }, { on: '' });
+    await expect(log.recover(0)).rejects.toThrow(StoreUnavailable);
+    await server.heal();
+    expect(await log.recover(0)).toMatchObject({ completed: 1 });
   });
 
   it.each([1, 2, 3])('counts a message once when %d writes were refused', async (times) => {

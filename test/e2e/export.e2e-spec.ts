@@ -271,6 +271,8 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
         }),
       );
       expect(csv).toEqual(texts);
+      const first = await file('csv', { limit: 1_500 });
+      expect(await queryCsv(first, `SELECT * FROM rows`)).toEqual(texts.slice(0, 1_500));
     });
 
     const numbers = (_: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value);

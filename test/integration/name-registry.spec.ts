@@ -1,5 +1,6 @@
 import { createAdmin } from '../../src/admin/admin.js';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
 import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
 import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
@@ -118,6 +119,24 @@ describe('NameRegistry', () => {
       expect(await seen({ name: 'Anna B.' })).toEqual({ ...first, name: 'Anna B.' });
       await restart();
       expect(await seen({ group: 'Staff' })).toEqual({ ...first, name: 'Anna B.', group: 'Staff' });
+    });
+
+    it('keeps what it is described as where another process registers its name alone at the same time', async () => {
+      const shared = new LocalCoordinator();
+      const [anna, described] = [
+        { identifier: 'anna' },
+        { identifier: 'anna', name: 'Anna', group: 'Partners' },
+      ];
+      const first = RequestsWriter.create(store, shared);
+      class Overtaken extends LocalCoordinator {
+        override async allocateIds(sequence: string, names: readonly string[], highest?: number) {
+          if (sequence === 'consumers_v1') await first.write(appId, [buildRequest({ consumer: described })]);
+          return shared.allocateIds(sequence, names, highest);
+        }
+      }
+      const overtaken = RequestsWriter.create(store, new Overtaken());
+      await overtaken.write(appId, [buildRequest({ consumer: anna })]);
+      expect(await seen()).toMatchObject({ name: 'Anna', group: 'Partners' });
     });
 
     it('is what the last request of a batch says', async () => {
