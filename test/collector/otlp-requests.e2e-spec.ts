@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { BODY_TOO_LARGE } from '../../src/collector/limits.js';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
@@ -192,6 +193,14 @@ describe('requests of SERVER spans', () => {
     await sender.deliver('traces', traces([span()]));
     const paths = (await client.tenant.logs()).data.map(({ path }) => path);
     expect(paths.toSorted()).toEqual(['/users/{id}', null]);
+  });
+
+  it('have no body whose bytes are too many, however few its characters are', async () => {
+    const { client, sender } = await start();
+    const span = serverSpan({ 'apitally.request.body': '株'.repeat(40_000), 'apitally.response.body': '株' });
+    await sender.deliver('traces', traces([span]));
+    const { body } = await client.tenant.get(`request-logs/${uuidOf(span)}`);
+    expect([body.request_body_json, body.response_body_json]).toEqual([BODY_TOO_LARGE, '株']);
   });
 
   it('are requests also where their names are those of single ASGI messages', async () => {

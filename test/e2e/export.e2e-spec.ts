@@ -116,6 +116,15 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     );
 
   describe('rows', () => {
+    it.each([
+      ['like', ['/a']],
+      ['ilike', ['/a', '/A']],
+    ])('match patterns of %s, in which a backslash escapes any character', async (op, paths) => {
+      await tenant.write(...['/a', '/A', '/\\a'].map((path, index) => ({ path, timestamp: start + index })));
+      const filters = [{ field: 'path', op, value: '/\\a' }];
+      expect((await rowsOf({ fields: ['path'], filters })).map(({ path }) => path)).toEqual(paths);
+    });
+
     it('have the members in their order, in any order of the request', async () => {
       const [full, bare] = await tenant.write(
         {
@@ -280,7 +289,10 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value;
 
     it('have the types of the public client as arrow, whose table takes them by name', async () => {
-      await tenant.write({ timestamp: start, captured_json: CAPTURE }, { timestamp: start + 1 });
+      await tenant.write(
+        { timestamp: start, captured_json: CAPTURE },
+        { timestamp: start + 1, response_time_ms: 2 ** 32 - 1 },
+      );
       const { fields } = readArrow(await file('arrow'));
       const list = (name: string) => `${name} List<Struct<{1:Utf8, 2:Utf8}>> not null`;
       expect(fields).toEqual([
@@ -311,9 +323,9 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
         await queryParquet(await file('parquet', { fields: ALL.filter((name) => !name.endsWith('json')) }), [
           CLIENT_TABLE,
           'INSERT INTO request_logs BY NAME SELECT 7 AS app_id, * FROM rows',
-          'SELECT count(), count(trace_id), max(request_headers)[2]."2" FROM request_logs',
+          'SELECT count(), count(trace_id), max(request_headers)[2]."2", max(response_time_ms) FROM request_logs',
         ]),
-      ).toEqual([['2', '1', 'a "b"']]);
+      ).toEqual([['2', '1', 'a "b"', 2 ** 31 - 1]]);
     });
 
     it('have a form without rows', async () => {

@@ -384,6 +384,7 @@ describe('a server', () => {
       [{ path: '/orders' }, 6],
       [{ path: 'POST /orders' }, 6],
       [{ path: '/pro*' }, 3],
+      [{ path: '/_r*' }, 0],
       [{ status: '5xx' }, 2],
       [{ status: '201,503' }, 6],
       [{ env: 'prod', path: '/%' }, undefined],

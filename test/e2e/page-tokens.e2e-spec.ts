@@ -45,6 +45,14 @@ describe('next_token', () => {
     expect((await tenant.consumers(more)).data).toHaveLength(1);
   });
 
+  it('is not said to be invalid where another parameter is', async () => {
+    await tenant.write({}, {});
+    const { next_token } = await tenant.logs({ status_code: '2xx', limit: 1 });
+    const { status, body } = await tenant.get('request-logs', { status_code: 'x', next_token: next_token! });
+    const locations = body.detail.map(({ loc }: { loc: string[] }) => loc.join('.'));
+    expect([status, locations]).toEqual([422, ['query.status_code']]);
+  });
+
   it('stays short with the longest filters', async () => {
     const path = `/${'🚀'.repeat(1022)}*`;
     await tenant.write({ path: path.slice(0, -1) }, { path: path.slice(0, -1) });
