@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { BODY_TOO_LARGE } from '../../src/collector/limits.js';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
-import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import {
+  Span_SpanKind,
+  Status_StatusCode,
+} from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, resource, serverSpan, traces } from './setup/otlp.js';
@@ -283,6 +286,47 @@ describe('requests of SERVER spans', () => {
       filters: [{ field: 'attributes', key: 'half', op: 'eq', value: 0.5 }],
     });
     expect(found.text).toContain(hex(child.spanId!));
+  });
+
+  it('shows the exception of a span below that failed with it, and none that was handled', async () => {
+    const { client, sender } = await start();
+    const server = serverSpan();
+    const { traceId, spanId } = server;
+    const below = (type: string, code: Status_StatusCode) =>
+      serverSpan(
+        {},
+        {
+          traceId: traceId!,
+          parentSpanId: spanId!,
+          kind: Span_SpanKind.INTERNAL,
+          status: { code },
+          events: [{ name: 'exception', attributes: attributes({ 'exception.type': type }) }],
+        },
+      );
+    await sender.deliver('traces', traces([server, below('Handled', Status_StatusCode.OK)]));
+    const read = async () => (await client.tenant.get(`request-logs/${uuidOf(server)}`)).body.exception;
+    expect(await read()).toBeNull();
+    await sender.deliver('traces', traces([below('Fatal', Status_StatusCode.ERROR)]));
+    expect(await read()).toMatchObject({ type: 'Fatal' });
+  });
+
+  it('shows the first thousand of its logs', async () => {
+    const { client, sender } = await start();
+    const server = serverSpan();
+    const { traceId, spanId } = server;
+    const at = nanosecondsAgo(59_000);
+    const records = Array.from({ length: 1_001 }, (_, index) => ({
+      traceId: traceId!,
+      spanId: spanId!,
+      timeUnixNano: at + BigInt(index) * 1_000n,
+      body: { value: { case: 'stringValue' as const, value: String(index) } },
+    }));
+    await sender.deliver('logs', logs(records));
+    await sender.deliver('traces', traces([server]));
+    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    expect(body.logs.map(({ message }: { message: string }) => Number(message))).toEqual([
+      ...Array(1_000).keys(),
+    ]);
   });
 
   it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {

@@ -116,6 +116,19 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     );
 
   describe('rows', () => {
+    it('have a request once of which the store has copies', async () => {
+      await tenant.write({ timestamp: start }, { timestamp: start + 1 });
+      const copy = 'INSERT INTO request_logs_v1 SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
+      await app.store.command(copy, { app_id: tenant.appId });
+      expect(await rowsOf({ fields: ['method'] })).toHaveLength(2);
+    });
+
+    it('are chosen by methods in any case', async () => {
+      await tenant.write({ timestamp: start, method: 'GET' }, { timestamp: start + 1, method: 'POST' });
+      const filters = [{ field: 'method', op: 'eq', value: 'post' }];
+      expect(await rowsOf({ fields: ['method'], filters })).toMatchObject([{ method: 'POST' }]);
+    });
+
     it.each([
       ['like', ['/a']],
       ['ilike', ['/a', '/A']],

@@ -210,11 +210,14 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     const named = [{ field: 'trace_id', op: 'eq', value: hex(5, 32) }];
     expect(await rowsOf({ since: undefined, until: undefined, filters: named })).toHaveLength(1);
     expect(await rowsOf({ since: iso(Date.now() - HOUR), until: undefined, filters: named })).toHaveLength(1);
-    const rejected = await tenant.post('traces', { filters: [{ ...named[0], op: 'neq' }] });
-    expect([rejected.status, rejected.body.detail[0]]).toMatchObject([
-      422,
-      { type: 'missing', loc: ['body', 'since'] },
-    ]);
+    for (const filter of [{ op: 'neq' }, { op: 'in', value: [] }]) {
+      const rejected = await tenant.post('traces', { filters: [{ ...named[0], ...filter }] });
+      expect([filter, rejected.status, rejected.body.detail?.[0]]).toMatchObject([
+        filter,
+        422,
+        { type: 'missing', loc: ['body', 'since'] },
+      ]);
+    }
   });
 
   it('compares integers of attributes as integers, and others as doubles', async () => {
