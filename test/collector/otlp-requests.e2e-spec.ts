@@ -310,7 +310,7 @@ describe('requests of SERVER spans', () => {
     expect(await read()).toMatchObject({ type: 'Fatal' });
   });
 
-  it('shows the first thousand of its logs', async () => {
+  it('shows the first thousand of its logs, to the microsecond', async () => {
     const { client, sender } = await start();
     const server = serverSpan();
     const { traceId, spanId } = server;
@@ -327,6 +327,7 @@ describe('requests of SERVER spans', () => {
     expect(body.logs.map(({ message }: { message: string }) => Number(message))).toEqual([
       ...Array(1_000).keys(),
     ]);
+    expect(body.logs[0].timestamp).toMatch(/\.\d{3}123\D/);
   });
 
   it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {

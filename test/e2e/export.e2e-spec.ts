@@ -123,6 +123,12 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       expect(await rowsOf({ fields: ['method'] })).toHaveLength(2);
     });
 
+    it('are chosen by names of headers in any case', async () => {
+      await tenant.write({ timestamp: start, captured_json: CAPTURE }, { timestamp: start + 1 });
+      const filters = [{ field: 'request_headers', key: 'X-TAG', op: 'exists' }];
+      expect(await rowsOf({ fields: ['url'], filters })).toHaveLength(1);
+    });
+
     it('are chosen by methods in any case', async () => {
       await tenant.write({ timestamp: start, method: 'GET' }, { timestamp: start + 1, method: 'POST' });
       const filters = [{ field: 'method', op: 'eq', value: 'post' }];

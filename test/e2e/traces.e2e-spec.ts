@@ -278,6 +278,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       { field: 'events', op: 'exists' },
       { field: 'name', event_name: 'a', op: 'eq', value: 'a' },
       { field: 'duration_ns', op: 'eq', value: 1.5 },
+      { field: 'duration_ns', op: 'eq', value: 2 ** 63 },
     ];
     const response = await tenant.post('traces', { ...window, filters });
     expect(response.status).toBe(422);
@@ -296,6 +297,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       '8.key',
       '9.event_name',
       '10.value',
+      '11.value',
     ]);
   });
 
