@@ -76,7 +76,12 @@ async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding
   try {
     requireAccess(directory);
   } catch (error) {
-    return [{ finding: toMessage(error), cure: 'Correct DATA_DIR, or run doctor as the account that owns the directory.' }];
+    return [
+      {
+        finding: toMessage(error),
+        cure: 'Correct DATA_DIR, or run doctor as the account that owns the directory.',
+      },
+    ];
   }
   if (!hasStore(directory))
     return [
