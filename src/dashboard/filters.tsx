@@ -19,7 +19,8 @@ const STATUS = /^[1-9](?:\d\d|xx)(?:,[1-9](?:\d\d|xx))*$/;
 export function Filters() {
   const { state, go } = useSession();
   const window = useWindow(state, null);
-  const names = useConsumers(state.consumer === null ? null : toIso(window.from));
+  const { consumer: id } = state;
+  const names = useConsumers(id === null ? null : toIso(window.from), id === null ? [] : [id]);
   const chip = (name: keyof typeof NO_FILTERS, label: string, value: string | number | null) =>
     value !== null && (
       <li class="chip">
@@ -31,7 +32,6 @@ export function Filters() {
         </button>
       </li>
     );
-  const { consumer: id } = state;
   const consumer = id === null ? null : names ? (names.get(id)?.name ?? id) : '…';
   return (
     <section class="filters" aria-label="Filters">

@@ -1,9 +1,10 @@
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, MetricsQuery } from './api.js';
 import { toPoints } from './points.js';
 import { listFilters, useConsumers, useLoad, useSession, useWhileVisible, useWindow } from './session.js';
 import type { State } from './state.js';
 import { type Window, getWindow, timeZone, toIso } from './time.js';
+import { SHOWN_ROWS, sortRows } from './top-table.js';
 
 const REFRESH_MS = 60_000;
 
@@ -47,7 +48,15 @@ export function useOverviewData() {
   const totals = useLoad(`totals ${id}`, () => loadAfterChart(totalsQuery), subject);
   const endpoints = useLoad(`endpoints ${id}`, () => loadAfterChart(group('method', 'path')), subject);
   const consumers = useLoad(`consumers ${id}`, () => loadAfterChart(group('consumer_id')), subject);
-  return { series, totals, endpoints, consumers, names: useConsumers(toIso(window.from)) };
+  const shown = useMemo(
+    () => sortRows(consumers.value?.data ?? [], state.sort).slice(0, SHOWN_ROWS),
+    [consumers.value, state.sort],
+  );
+  const names = useConsumers(
+    toIso(window.from),
+    shown.flatMap(({ consumer_id }) => consumer_id ?? []),
+  );
+  return { series, totals, endpoints, consumers, names };
 }
 
 /** Asks for the chart's data before the overview is there to show it, which takes the response from the cache. */

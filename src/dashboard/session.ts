@@ -95,21 +95,43 @@ function withoutNames(error: unknown): null {
   throw error;
 }
 
-/** The consumers that made requests since a time, by ID: the first page of them; undefined while they load. */
-export function useConsumers(since: string | null): ReadonlyMap<number, Consumer> | undefined {
+/** Pages of a thousand consumers that are asked for at most: a key has a hundred requests a minute. */
+const MAX_PAGES = 10;
+
+/**
+ * The consumers that made requests since a time, by ID; undefined while they load. The first page of them, the newest, and further
+ * ones while a wanted one is missing.
+ */
+export function useConsumers(
+  since: string | null,
+  wanted: readonly number[] = [],
+): ReadonlyMap<number, Consumer> | undefined {
   const { api, app } = useSession();
   // To the hour, so that a window that moves on does not ask again.
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
   const { value, failure } = useLoad(
-    hour === null ? null : `names ${app.id} ${hour}`,
-    () => api.consumers(app.id, hour ?? '').catch(withoutNames),
+    hour === null ? null : `names ${app.id} ${hour} ${wanted.join()}`,
+    () => loadConsumers(api, app.id, hour ?? '', wanted).catch(withoutNames),
     `names ${app.id}`,
   );
   return useMemo(
-    () =>
-      value !== undefined || failure ? new Map(value?.data.data.map((one) => [one.id, one])) : undefined,
+    () => (value !== undefined || failure ? new Map(value?.map((one) => [one.id, one])) : undefined),
     [value, failure],
   );
+}
+
+async function loadConsumers(api: Api, appId: number, since: string, wanted: readonly number[]) {
+  const consumers: Consumer[] = [];
+  const missing = new Set(wanted);
+  let token: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { data } = await api.consumers(appId, since, token);
+    consumers.push(...data.data);
+    for (const { id } of data.data) missing.delete(id);
+    token = data.next_token;
+    if (token === undefined || missing.size === 0) break;
+  }
+  return consumers;
 }
 
 export function toFailure(error: unknown): ApiFailure {

@@ -8,6 +8,8 @@ import type { Sort } from './state.js';
 
 const ROWS = 10;
 const MORE_ROWS = 50;
+/** Rows that are shown, if more are asked for once. */
+export const SHOWN_ROWS = ROWS + MORE_ROWS;
 
 const SORTS: Record<Sort, { name: string; read: (row: MetricsRow) => number }> = {
   requests: { name: 'Requests', read: ({ requests }) => requests ?? 0 },
@@ -17,6 +19,11 @@ const SORTS: Record<Sort, { name: string; read: (row: MetricsRow) => number }> =
   },
   p95: { name: 'p95', read: ({ response_time_p95 }) => response_time_p95 ?? -1 },
 };
+
+export function sortRows(rows: readonly MetricsRow[], sort: Sort): MetricsRow[] {
+  const { read } = SORTS[sort];
+  return rows.toSorted((a, b) => read(b) - read(a));
+}
 
 /** The groups with the most requests, errors or the highest p95. A click filters by the group. */
 export function TopTable(props: {
@@ -31,7 +38,7 @@ export function TopTable(props: {
   const [count, setCount] = useState(ROWS);
   const { value, isLoading } = props.load;
   const { read } = SORTS[state.sort];
-  const rows = useMemo(() => value?.data.toSorted((a, b) => read(b) - read(a)), [value, read]);
+  const rows = useMemo(() => value && sortRows(value.data, state.sort), [value, state.sort]);
   const most = Math.max(1, read(rows?.[0] ?? ({} as MetricsRow)));
   return (
     <Panel title={props.title} curl={value?.curl} isBusy={isLoading} class="top">

@@ -399,6 +399,27 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await note.count()).toBe(0);
   });
 
+  it('names consumers that are not on the first page of a thousand, in the table and as a filter', async () => {
+    const many = await Tenant.create(app);
+    const timestamp = Date.now() - 60_000;
+    const ofConsumer = (identifier: string) => ({ timestamp, consumer: { identifier } });
+    await many.write(ofConsumer('the oldest'), ofConsumer('the oldest'));
+    await many.write(...Array.from({ length: 1000 }, (_, index) => ofConsumer(`younger ${index}`)));
+    await dashboard.visit('', many.key);
+    const first = dashboard.page.locator('.top').last().locator('tbody tr').first();
+    await first.getByText('the oldest').click();
+    const chip = dashboard.page.getByRole('list', { name: 'Set filters' });
+    await chip.getByText('the oldest').waitFor();
+    await dashboard.loaded();
+    const pages = new Set(
+      dashboard.calls.map(({ path }) => path).filter((path) => path.includes('/consumers')),
+    );
+    expect(pages.size).toBe(2);
+    // The filter's own page is loaded with nothing else in memory, too.
+    await dashboard.page.reload();
+    await chip.getByText('the oldest').waitFor();
+  });
+
   it('takes codes and classes of three digits as a status, and says so of others', async () => {
     const shop = await Tenant.create(app);
     await shop.write({ status_code: 999 }, { status_code: 600 }, { status_code: 601 }, {});
