@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, type Socket, connect, createServer } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { TimeoutError, withTimeout } from './timeout.js';
 
-describe('within', () => {
+describe('withTimeout', () => {
   it('settles as the work does', async () => {
     await expect(withTimeout(1_000, Promise.resolve(7))).resolves.toBe(7);
     await expect(withTimeout(1_000, Promise.reject(new Error('no')))).rejects.toThrow('no');
@@ -13,7 +13,11 @@ describe('within', () => {
     await expect(withTimeout(5, new Promise(() => undefined))).rejects.toThrow(TimeoutError);
   });
 
-  it('takes a response that came while the event loop was busy', async () => {
+  it.each([
+    ['long after the limit', 5, 0, 30],
+    ['from near the limit to long after it', 200, 150, 400],
+    ['until shortly after the limit', 200, 150, 70],
+  ])('takes a response that came while the event loop was busy, %s', async (_, ms, afterMs, busyMs) => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -21,9 +25,11 @@ describe('within', () => {
     const response = once(socket, 'data');
     await turn();
 
-    const awaited = withTimeout(5, response);
+    const awaited = withTimeout(ms, response);
+    await pause(afterMs);
+    await turn();
     peer.write('here');
-    const until = performance.now() + 30;
+    const until = performance.now() + busyMs;
     while (performance.now() < until);
     const settled = await Promise.allSettled([awaited, response]);
     socket.destroy();

@@ -3,22 +3,36 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
+/** A timeout that was late waits this many times as long for pending I/O, at most half its limit or `MAX_GRACE_MS`. */
+const GRACE_FACTOR = 10;
+const MAX_GRACE_MS = 1_000;
+
 /**
- * Settles as `work` does, or rejects with `TimeoutError` after `ms` milliseconds.
+ * Calls `expire` after `ms` milliseconds, unless the returned function is called before.
  *
- * A timer that fires after the event loop was blocked runs before pending I/O. Two half-length timers give that I/O one
- * loop turn before a timeout is reported.
+ * A timer that fires after the event loop was blocked, or the process stood still, runs before pending I/O. So one that is late leaves
+ * that I/O time.
  */
+export function startTimeout(ms: number, expire: () => void): () => void {
+  const dueAt = performance.now() + ms;
+  let timer = setTimeout(() => {
+    const lateMs = Math.max(0, performance.now() - dueAt);
+    timer = setTimeout(expire, Math.min(lateMs * GRACE_FACTOR, ms / 2, MAX_GRACE_MS));
+  }, ms);
+  return () => {
+    clearTimeout(timer);
+  };
+}
+
+/** Settles as `work` does, or rejects with `TimeoutError` after `ms` milliseconds. */
 export function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    let timer = setTimeout(() => {
-      timer = setTimeout(() => {
-        reject(new TimeoutError(`no response within ${ms} ms`));
-      }, ms / 2);
-    }, ms / 2);
+    const clear = startTimeout(ms, () => {
+      reject(new TimeoutError(`no response within ${ms} ms`));
+    });
     const settled = <V>(settle: (value: V) => void) => {
       return (value: V) => {
-        clearTimeout(timer);
+        clear();
         settle(value);
       };
     };
