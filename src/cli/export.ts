@@ -90,7 +90,8 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
       { end: file !== undefined, signal: stop.signal },
     );
   } catch (error) {
-    const canContinue = target instanceof WriteStream && target.bytesWritten > 0 && !isTyped(format);
+    const hasRows = broken !== undefined || (target instanceof WriteStream && target.bytesWritten > 0);
+    const canContinue = hasRows && !isTyped(format);
     const how = canContinue ? `; --resume ${file} continues it` : '';
     if (stop.signal.aborted) throw stop.createError(`after ${joiner.rows} rows${how}`);
     if (canContinue) printMessage(`the export broke off${how}`);

@@ -141,16 +141,28 @@ describeEmbedded('request-analytics export', () => {
     // The command has the limit of file sizes, but not the engine.
     const service = await ProductProcess.start(['serve'], data.env);
     const part = at('limited.ndjson');
-    const limited = ['-c', 'ulimit -f 64; exec "$0" "$@"', process.execPath, 'dist/cli.js', 'export'];
     const env = { PATH: process.env.PATH, ...data.env };
-    await expect(
-      promisify(execFile)('sh', [...limited, '--app', app, '--output', part], { env }),
-    ).rejects.toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(
-        /^the export broke off; --resume \S+limited\.ndjson continues it\n([^]*\n)?error: EFBIG/m,
-      ) as string,
-    });
+    // With the second limit nothing can be added.
+    for (const [blocks, option] of [
+      [64, '--output'],
+      [1, '--resume'],
+    ] as const) {
+      const limited = [
+        '-c',
+        `ulimit -f ${blocks}; exec "$0" "$@"`,
+        process.execPath,
+        'dist/cli.js',
+        'export',
+      ];
+      await expect(
+        promisify(execFile)('sh', [...limited, '--app', app, option, part], { env }),
+      ).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^the export broke off; --resume \S+limited\.ndjson continues it\n([^]*\n)?error: EFBIG/m,
+        ) as string,
+      });
+    }
     const { code, out } = await run(['--resume', part]);
     expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: expect.any(Number) as number, file: part }]);
     expect(readFileSync(part).toString().split('\n')).toHaveLength(ROWS + 1);
