@@ -63,7 +63,7 @@ export function createProgram(): Command {
     .addHelpText('after', EXIT_CODES)
     .addHelpText('beforeAll', ({ error, command }) => {
       const [word, name] = command.args;
-      // An unknown command after `help` is refused as it is without; commander prints the help of all.
+      // Refuses `help imprt` as it refuses `imprt`. Commander would print the help of all commands.
       if (error && word === 'help' && name !== undefined) command.parse([name], { from: 'user' });
       return '';
     })

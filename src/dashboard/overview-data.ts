@@ -48,14 +48,14 @@ export function useOverviewData() {
   const totals = useLoad(`totals ${id}`, () => loadAfterChart(totalsQuery), subject);
   const endpoints = useLoad(`endpoints ${id}`, () => loadAfterChart(group('method', 'path')), subject);
   const consumers = useLoad(`consumers ${id}`, () => loadAfterChart(group('consumer_id')), subject);
-  const shown = useMemo(
-    () => sortRows(consumers.value?.data ?? [], state.sort).slice(0, SHOWN_ROWS),
+  const shownIds = useMemo(
+    () =>
+      sortRows(consumers.value?.data ?? [], state.sort)
+        .slice(0, SHOWN_ROWS)
+        .flatMap(({ consumer_id }) => consumer_id ?? []),
     [consumers.value, state.sort],
   );
-  const names = useConsumers(
-    toIso(window.from),
-    shown.flatMap(({ consumer_id }) => consumer_id ?? []),
-  );
+  const names = useConsumers(toIso(window.from), shownIds);
   return { series, totals, endpoints, consumers, names };
 }
 

@@ -95,7 +95,7 @@ function withoutNames(error: unknown): null {
   throw error;
 }
 
-/** Pages of a thousand consumers that are asked for at most: a key has a hundred requests a minute. */
+/** At most so many pages of a thousand consumers are requested: by default a key has a hundred requests a minute. */
 const MAX_PAGES = 10;
 
 /**

@@ -345,7 +345,7 @@ const SENDERS: Sender[] = [
     request: { path: null, url: 'http://api.example.com/users/7?full=1' },
   },
   {
-    name: "Go's net/http at an address of version 6",
+    name: "Go's net/http at an IPv6 address",
     scope: 'test',
     span: 'GET',
     values: {

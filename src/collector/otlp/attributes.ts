@@ -88,13 +88,13 @@ const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
  * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
  * those of Django may be regular expressions.
  *
- * @param scope the name of the instrumentation
+ * @param scope the name of the instrumentation scope
  */
 export function toPath(route: string, scope: string): string | null {
   if (NO_ROUTE.has(route)) return null;
   const path = route.replace(BEFORE_PATH, '').replace(/\$$/, '');
-  const isWhole = path === '*' || path.startsWith('/') || NAMES_ROUTES.test(scope);
-  return normalizeRoutePattern(isWhole ? path : `/${path}`);
+  const needsSlash = path !== '*' && !path.startsWith('/') && !NAMES_ROUTES.test(scope);
+  return normalizeRoutePattern(needsSlash ? `/${path}` : path);
 }
 
 /** Attributes that name the consumer of a request; the first one counts. */

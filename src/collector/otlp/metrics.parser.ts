@@ -28,12 +28,16 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map([
   ['http.server.response.body.size', 'sent'],
 ]);
 /** One unit of a duration in seconds; Micrometer has words. */
-const SECONDS: ReadonlyMap<string, number> = new Map(
-  Object.entries({
-    ...{ s: 1, ms: 1e-3, us: 1e-6, ns: 1e-9 },
-    ...{ seconds: 1, milliseconds: 1e-3, microseconds: 1e-6, nanoseconds: 1e-9 },
-  }),
-);
+const SECONDS: ReadonlyMap<string, number> = new Map([
+  ['s', 1],
+  ['seconds', 1],
+  ['ms', 1e-3],
+  ['milliseconds', 1e-3],
+  ['us', 1e-6],
+  ['microseconds', 1e-6],
+  ['ns', 1e-9],
+  ['nanoseconds', 1e-9],
+]);
 
 /**
  * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time

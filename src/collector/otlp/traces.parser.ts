@@ -55,9 +55,11 @@ const MAX_SCOPE = 256;
 
 const REQUEST_BODY = 'apitally.request.body';
 const RESPONSE_BODY = 'apitally.response.body';
-/** Ends of the scope names of the instrumentations of Go's `net/http` and of Tornado. */
-const [NET_HTTP, TORNADO] = ['/otelhttp', '.instrumentation.tornado'];
-/** Before this minor version of 0, that of Tornado had the path of the URL in the name: an endpoint for each one. */
+/** The end of the scope name of the instrumentation of Go's `net/http`. */
+const NET_HTTP = '/otelhttp';
+/** The end of the scope name of the instrumentation of Tornado. */
+const TORNADO = '.instrumentation.tornado';
+/** Tornado's instrumentation has the route in the span's name from 0.63 on. Before, it had the path of the URL there. */
 const TORNADO_ROUTES_SINCE = 63;
 /** Spans of single ASGI messages: several for each request, without any information about the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
@@ -160,8 +162,8 @@ function readRequest(
   const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
     reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
   const route = attributes.findText('http.route');
-  const namedRoute = hasRouteInName(scope_name, scope_version) ? findNamedRoute(span.name, method) : '';
-  const path = toPath(route ?? namedRoute, scope_name);
+  const hasRoute = span.name.startsWith(`${method} /`) && hasRouteInName(scope_name, scope_version);
+  const path = toPath(route ?? (hasRoute ? span.name.slice(method.length + 1) : ''), scope_name);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
   const status = findStatusCode(attributes, span.status?.code === Status_StatusCode.ERROR);
   const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
@@ -228,10 +230,6 @@ function hasRouteInName(scope: string, version: string): boolean {
   return major > 0 || minor >= TORNADO_ROUTES_SINCE;
 }
 
-function findNamedRoute(name: string, method: string): string {
-  return name.startsWith(`${method} /`) ? name.slice(method.length + 1) : '';
-}
-
 function findSize(attributes: Attributes, which: 'request' | 'response'): number | undefined {
   return attributes.findNumber(
     `http.${which}.body.size`,
@@ -256,7 +254,7 @@ function findUrl(attributes: Attributes): string {
   const target = whole ?? parts ?? '/';
   const address = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
   if (address === undefined) return target;
-  // An address of version 6 without its port may have no brackets.
+  // An IPv6 address without its port may have no brackets.
   const host = /^[^[]*:[^[]*:/.test(address) ? `[${address}]` : address;
   const scheme = find('url.scheme', 'http.scheme') ?? 'http';
   const port = attributes.findNumber('server.port', 'net.host.port');

@@ -16,8 +16,8 @@ const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
 /** The beginning of a named group of a regular expression. */
 const GROUP = /\(\?P?<([A-Za-z_]\w*)>/y;
-/** The beginning of one without a name, which is a part of the path, often an optional one, unless it has alternatives. */
-const UNNAMED_GROUP = '(?:';
+/** The beginning of a non-capturing group. It is a part of the path, often an optional one, unless it has alternatives. */
+const NON_CAPTURING_GROUP = '(?:';
 /** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
 /** Characters with which no rule begins. */
@@ -75,8 +75,8 @@ function fromGroup(path: string, at: number): Piece | undefined {
   const end = afterQuantifier(path, close);
   const parameter = named(GROUP, path, at);
   if (parameter) return { ...parameter, end };
-  if (!path.startsWith(UNNAMED_GROUP, at)) return undefined;
-  const text = convertRouteSyntax(path.slice(at + UNNAMED_GROUP.length, close - 1));
+  if (!path.startsWith(NON_CAPTURING_GROUP, at)) return undefined;
+  const text = convertRouteSyntax(path.slice(at + NON_CAPTURING_GROUP.length, close - 1));
   return { text: text.includes('|') ? path.slice(at, end) : text, end };
 }
 
