@@ -24,8 +24,9 @@ import { registerStoreMetrics } from './store-metrics.js';
 import {
   type QueryRequest,
   type QueryTransport,
-  createEmbeddedTransport,
-  createHttpTransport,
+  type StoreKind,
+  bindValues,
+  createTransport,
   readAll,
 } from './transport.js';
 
@@ -137,11 +138,11 @@ export class ClickHouse {
     private readonly client: ClickHouseClient,
     config: Config['clickhouse'],
     telemetry: Telemetry,
-    readonly kind: 'server' | 'embedded',
+    readonly kind: StoreKind,
     /** The engine in this process. */
     private readonly embedded?: EmbeddedConnection,
   ) {
-    this.transport = kind === 'embedded' ? createEmbeddedTransport(client) : createHttpTransport(client);
+    this.transport = createTransport(client, kind);
     const timeoutMs = config.queryTimeoutSeconds * 1000;
     const limits = (seconds: number, bytes: number) =>
       [
@@ -240,8 +241,9 @@ export class ClickHouse {
     const run = async (signal: AbortSignal) => {
       try {
         this.requireOpen();
-        const values = params && { query_params: params };
-        await this.client.command({ query: sql, ...values, abort_signal: signal });
+        // The text of an INSERT contains its rows; a placeholder in them would be data.
+        const statement = params ? bindValues(this.kind, sql, params) : { query: sql };
+        await this.client.command({ ...statement, abort_signal: signal });
       } catch (error) {
         throw toStoreError(error, this.kind);
       }

@@ -1,3 +1,5 @@
+import type { StoreKind } from './transport.js';
+
 /** The store cannot be reached, is overloaded or rejects the query: 503 (docs/contract.md#errors). */
 export class StoreUnavailable extends Error {
   override readonly name: string = 'StoreUnavailable';
@@ -114,7 +116,7 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
  * Maps an error of the store by its code; only a full disk is recognised by its message. Other errors of the engine are returned
  * unchanged. With a server, all errors without an engine code count as network errors.
  */
-export function toStoreError(error: unknown, kind: 'server' | 'embedded' = 'server'): unknown {
+export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknown {
   // Already mapped, or a bug of ours.
   if (error instanceof StoreUnavailable || error instanceof TypeError) return error;
   const code = getErrorCode(error);

@@ -17,8 +17,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Writes each `{name:Type}` of a statement as a literal of that type.
  *
- * Only for the embedded engine, which binds parameters under a lock of the whole process: a trivial query waited
- * 4.5 s behind a slow one, and 2 ms with literals. Over HTTP the server binds.
+ * The embedded engine binds parameters under a lock of the whole process: a trivial query waited 4.5 s behind a slow one, and
+ * 2 ms with literals. A server binds small values itself; see `bindValues`.
  *
  * @throws TypeError if a value does not fit its type; nothing is coerced.
  */

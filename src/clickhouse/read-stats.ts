@@ -4,26 +4,14 @@ export interface ReadStats {
   bytes: number;
 }
 
-const SUMMARY = 'x-clickhouse-summary';
-
 interface Summary {
   read_rows?: unknown;
   read_bytes?: unknown;
 }
 
-/** Read statistics of a query from the `X-ClickHouse-Summary` header; zero without it. */
-export function parseSummaryHeader(headers: Readonly<Record<string, unknown>>): ReadStats {
-  const summary = headers[SUMMARY];
-  if (typeof summary !== 'string') return parseSummary(undefined);
-  try {
-    return parseSummary(JSON.parse(summary) as Summary);
-  } catch {
-    return parseSummary(undefined);
-  }
-}
-
-/** The same from the parsed summary. */
-export function parseSummary({ read_rows, read_bytes }: Summary = {}): ReadStats {
+/** Read statistics of a query, of the engine's summary in JSON (`X-ClickHouse-Summary`); zero without it. */
+export function parseSummary(summary: Summary | null | undefined): ReadStats {
+  const { read_rows, read_bytes } = summary ?? {};
   return { rows: count(read_rows), bytes: count(read_bytes) };
 }
 

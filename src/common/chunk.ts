@@ -1,5 +1,5 @@
-/** UUIDs of one lookup: a server accepts parameters of 128 KiB. */
-export const LOOKUP_SIZE = 3_000;
+/** Values of one lookup: so many UUIDs fit into a statement, also one that changes data (`max_query_size`, 256 KiB). */
+export const LOOKUP_SIZE = 5_000;
 
 /** Splits values into parts that each fit into one statement. */
 export function chunkForLookup<T>(values: readonly T[]): Generator<T[]> {

@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
-import { LOOKUP_SIZE, chunk } from '../common/chunk.js';
+import { chunkForLookup } from '../common/chunk.js';
 import { findRequestUuid } from './server-span.js';
 
 /** A span as the store finds it. */
@@ -30,11 +30,6 @@ const KNOWN_SPANS = `
 SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id FROM spans_v1 AS s
 WHERE s.app_id IN {app_ids:Array(UInt32)} AND s.start_time_ns IN {starts:Array(Int64)}
   AND lower(hex(s.span_id)) IN {span_ids:Array(String)}`;
-/**
- * Requests of one lookup, as many as fit into a statement, or on a server into a parameter, also when each has an app of its own. In
- * a large store each lookup reads most of the ledger, because UUIDs are random: fewer, larger ones are faster.
- */
-const LOOKUP_SIZES = { embedded: 5_000, server: LOOKUP_SIZE };
 
 /** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
 export class KnownRequests {
@@ -47,7 +42,7 @@ export class KnownRequests {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
     }
-    for (const some of chunk([...unknown.values()], LOOKUP_SIZES[this.store.kind])) {
+    for (const some of chunkForLookup([...unknown.values()])) {
       const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),
@@ -63,7 +58,7 @@ export class KnownRequests {
     const keys = [...requests.values()].flatMap(({ app_id, unlogged_span }) =>
       unlogged_span ? [{ app_id, ...unlogged_span }] : [],
     );
-    for (const some of chunk(keys, LOOKUP_SIZES[this.store.kind])) {
+    for (const some of chunkForLookup(keys)) {
       const known = await this.store.rows<{ app_id: number; trace_id: string; span_id: string }>(
         'requests.known_spans',
         KNOWN_SPANS,

@@ -29,7 +29,7 @@ const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;
  *
  * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
  * once is the matter of `QueryLimiter`. The engine cannot interrupt a query: a promise settles once the engine is done, also
- * where the query's signal was aborted meanwhile. Values become literals here and nowhere else; see `renderParameters`.
+ * where the query's signal was aborted meanwhile. Values become literals; see `renderParameters`.
  *
  * A session in which a query failed is never used again: the engine may return rows of the failed query to the
  * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
