@@ -32,7 +32,7 @@ describe('retention', () => {
 
   beforeAll(async () => {
     app = await TestApp.start();
-    for (const table of [...LOG_TABLES, ...TRAFFIC_TABLES])
+    for (const table of [...LOG_TABLES, 'spans_v1', ...TRAFFIC_TABLES])
       await app.store.command(`SYSTEM STOP TTL MERGES ${table}`);
   });
 
