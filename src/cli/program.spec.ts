@@ -62,11 +62,15 @@ describe('the command line', () => {
     expect(run('--version')).toEqual({ out: `${PRODUCT_VERSION}\n`, err: '', code: 0 });
     expect(run('help', 'import').out).toBe(run('import', '--help').out);
     expect(run('team', 'help', 'create').out).toBe(run('team', 'create', '--help').out);
+    expect(run('help', 'team', 'create').out).toBe(run('team', 'create', '--help').out);
+    expect(run('help', 'team', 'help').out).toBe(run('team', '--help').out);
+    expect(run('help', 'status', 'now').out).toBe(run('status', '--help').out);
   });
 
   it.each([
     [['help', 'imprt'], 'imprt', 'import'],
     [['team', 'help', 'creat'], 'creat', 'create'],
+    [['help', 'team', 'creat'], 'creat', 'create'],
   ])('refuses the unknown command of %j, and names the one that is meant', (args, unknown, meant) => {
     const err = `error: unknown command '${unknown}'\n(Did you mean ${meant}?)\n`;
     expect(run(...args)).toEqual({ out: '', err, code: 1 });

@@ -65,6 +65,11 @@ export function createProgram(): Command {
       const [word, name] = command.args;
       // Refuses `help imprt` as it refuses `imprt`. Commander would print the help of all commands.
       if (error && word === 'help' && name !== undefined) command.parse([name], { from: 'user' });
+      const [first, group, member] = program.args;
+      // Commander reads one word after `help`: of `help team create` it would print the help of `team`.
+      const isMember = command.commands.length > 0 && command.name() === group;
+      if (first === 'help' && isMember && member !== undefined && member !== 'help')
+        command.parse(['help', member], { from: 'user' });
       return '';
     })
     .hook('preAction', () => {
