@@ -150,7 +150,9 @@ describeEmbedded('backup and restore', () => {
     ] as const)
       expect(readError(await run([...args], at('small')))).toEqual([1, expect.stringContaining(message)]);
     const error = `error: There is no store in ${at('none')}`;
-    expect(readError(await run(['backup', at('another')], at('none')))).toEqual([1, error]);
+    for (const args of [['backup', at('another')], ['verify']])
+      expect(readError(await run(args, at('none')))).toEqual([1, error]);
+    expect(existsSync(at('none'))).toBe(false);
   });
 
   it('needs free space for the whole store', () => {
