@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { loadChdb } from '../clickhouse/embedded/chdb.js';
 import { findLockOwner, findMissingTables, requireAccess } from '../clickhouse/embedded/data-directory.js';
 import { hasStore, isExchanging } from '../clickhouse/embedded/restored-data.js';
 import { Config, ConfigError } from '../config/config.js';
@@ -19,6 +20,7 @@ import { withStore } from './with-store.js';
 
 /** There is a finding. */
 const EXIT_FINDINGS = 2;
+const CORRECT = 'Correct the variables; .env.example describes each.';
 
 export function doctorCommand(program: Command): void {
   program
@@ -49,9 +51,8 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
   try {
     config = new Config();
   } catch (error) {
-    const cure = 'Correct the variables; .env.example describes each.';
     if (!(error instanceof ConfigError)) throw error;
-    yield* toResults('configuration', [{ finding: error.message, cure }]);
+    yield* toResults('configuration', [{ finding: error.message, cure: CORRECT }]);
     return;
   }
   const cure = 'Correct the name, or remove the variable.';
@@ -83,13 +84,20 @@ async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding
       },
     ];
   }
-  if (!hasStore(directory))
+  if (!hasStore(directory)) {
+    // Without the engine, as in the image for a server, nothing can make one.
+    try {
+      await loadChdb();
+    } catch (error) {
+      return [{ finding: toMessage(error), cure: CORRECT }];
+    }
     return [
       {
         finding: `there is no store in ${dataDir}`,
         cure: 'Correct DATA_DIR, or create a team, which makes a store.',
       },
     ];
+  }
   if (findLockOwner(directory) !== undefined || isExchanging(directory)) return [];
   return findMissingTables(directory).map(({ table }) => ({
     finding: `the files of the table ${table} are missing`,

@@ -22,6 +22,15 @@ Date.now = () => now() + 3_600_000;
 Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.0.0' } });
 `)}`;
 
+/** Preloaded: the package of the engine is not there, as in the image for a server. */
+const WITHOUT_ENGINE = `data:text/javascript,${encodeURIComponent(`
+import { register } from 'node:module';
+register('data:text/javascript,' + encodeURIComponent(\`
+  export function resolve(specifier, context, next) {
+    if (!/^chdb/.test(specifier)) return next(specifier, context);
+    throw Object.assign(new Error('not installed'), { code: 'ERR_MODULE_NOT_FOUND' });
+  }\`));`)}`;
+
 const HOUR_MS = 3_600_000;
 
 type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
@@ -340,6 +349,13 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
       found: [found('store', /^there is no store in /)],
     });
     expect(() => readFileSync(join(place, 'nothing'))).toThrow('ENOENT');
+  });
+
+  it('names CLICKHOUSE_URL where neither it nor the engine is there', async () => {
+    const { found: all } = await run({ DATA_DIR: join(place, 'nothing') }, ['--import', WITHOUT_ENGINE]);
+    expect(all).toEqual([
+      found('store', /^Invalid configuration\. CLICKHOUSE_URL: must be set, because the embedded engine /),
+    ]);
   });
 
   it('finds what an account of a server may not, and what it may without need, and a full disk', async () => {
