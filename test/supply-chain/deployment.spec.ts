@@ -105,6 +105,12 @@ it('the Helm chart is of this version, and makes accounts with the image and the
   expect(template).toContain(script);
 });
 
+// Compose looks for .env beside the first file of -f.
+it('the command of the cluster example names the .env that its comment speaks of', () => {
+  const file = 'docs/cluster/docker-compose.yml';
+  expect(readFileSync(file, 'utf8')).toContain(`#   docker compose --env-file .env -f ${file} up\n`);
+});
+
 it('the tests on a server use the images that docker-compose.yml starts', () => {
   const { jobs } = parse('.github/workflows/ci.yml') as {
     jobs: { server: { services: Record<string, Service> } };
