@@ -1,2 +1,2 @@
-/** The version in package.json; a test compares the two. */
+/** The version in package.json and its lockfile; a test compares them. */
 export const PRODUCT_VERSION = '1.0.0';

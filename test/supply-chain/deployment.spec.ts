@@ -370,6 +370,17 @@ describe('docs/kubernetes.yaml', () => {
     ]);
   });
 
+  // A job runs once for each name: with that of the version before, nothing would migrate.
+  it('has the images of this version, and jobs named by it', () => {
+    const images = [...text.matchAll(/image: request-analytics-api:(.+)/g)].map(([, version]) => version);
+    expect(images).toEqual(Array(3).fill(PRODUCT_VERSION));
+    const suffix = PRODUCT_VERSION.replaceAll('.', '-');
+    expect(all('Job').map(({ metadata }) => metadata.name)).toEqual([
+      `request-analytics-accounts-${suffix}`,
+      `request-analytics-migrate-${suffix}`,
+    ]);
+  });
+
   it('configures the service with what it takes, and with secrets of the Secret alone', () => {
     const { data } = all('ConfigMap')[0]!;
     for (const { template } of workloads)
