@@ -117,6 +117,12 @@ describe('the documents', () => {
     expect(section).toContain(`\`${file}\``);
   });
 
+  it('make each directory of the README once, so that its blocks can be pasted one after another', () => {
+    const made = [...readFileSync('README.md', 'utf8').matchAll(/^mkdir (\S+)/gm)].map(([, name]) => name);
+    expect(made.length).toBeGreaterThan(2);
+    expect(made).toEqual([...new Set(made)]);
+  });
+
   it('have each section of the contract once, and each anchor once', () => {
     const text = readFileSync('docs/contract.md', 'utf8');
     const sections = [...text.matchAll(/^## (\d+)\. /gm)].map(([, number]) => Number(number));
