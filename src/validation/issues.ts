@@ -47,7 +47,7 @@ export function createIssue(
   return { type, loc, msg, input, ...(ctx && { ctx }) };
 }
 
-/** The bytes are not text: a stray percent sign, or not UTF-8. */
+/** It is not text: a stray percent sign, bytes that are not UTF-8, or a lone surrogate. */
 export const invalidUtf8 = new ConstraintViolation(
   'string_unicode',
   'Input should be a valid string, unable to parse raw data as a unicode string',

@@ -1,8 +1,9 @@
-import { type ConstraintViolation, nullCharacter, tooLong } from './issues.js';
+import { type ConstraintViolation, invalidUtf8, nullCharacter, tooLong } from './issues.js';
 
-/** The violation of a text, if any: longer than `maxLength` code points, or with a NUL. */
+/** The violation of a text, if any: longer than `maxLength` code points, with a lone surrogate (an escape of JSON) or a NUL. */
 export function validateText(text: string, maxLength: number): ConstraintViolation | undefined {
   if (isLonger(text, maxLength)) return tooLong(maxLength);
+  if (!text.isWellFormed()) return invalidUtf8;
   return text.includes('\0') ? nullCharacter : undefined;
 }
 

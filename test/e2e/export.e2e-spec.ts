@@ -479,6 +479,9 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       [filter({ field: 'timestamp' }), ['filters', 0, 'value'], 'value_error'],
       [filter({ field: 'sentry_event_id', op: 'like' }), ['filters', 0, 'op'], 'value_error'],
       [filter({ field: 'response_time_ms', op: 'is_null' }), ['filters', 0, 'op'], 'value_error'],
+      // The store has no such text, but would find U+FFFD.
+      [filter({ key: '\uD800' }), ['filters', 0, 'key'], 'string_unicode'],
+      [filter({ key: 'a', op: 'in', value: ['\uDC00\uD800'] }), ['filters', 0, 'value', 0], 'string_unicode'],
     ])('for %j', async (change, loc, type) => {
       const [fault, ...others] = await faultsOf({ ...window, ...change });
       expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
