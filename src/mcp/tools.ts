@@ -33,10 +33,9 @@ export type Measure = (typeof MEASURES)[number];
 const text = () =>
   z
     .string()
-    .refine(
-      (value) => value.length >= 1 && value.length <= MAX_TEXT,
-      `must have 1 to ${MAX_TEXT} characters`,
-    );
+    .refine((value) => value.length >= 1 && value.length <= MAX_TEXT, `must have 1 to ${MAX_TEXT} characters`)
+    // No name has one, and a query cannot hold one.
+    .refine((value) => value.isWellFormed(), 'must not have an unpaired surrogate');
 /** One of a few words; an error names the nearest of them. */
 const word = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {

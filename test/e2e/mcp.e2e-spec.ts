@@ -525,6 +525,8 @@ describe('a server', () => {
       ],
       ['search_requests', { order: 'newest', fields: ['trace_id'] }, /order newest is not possible/],
       ['search_requests', { cursor: 'x' }, /cursor is not one of next/],
+      ['search_requests', { path: '/\uD800*' }, /path: must not have an unpaired surrogate/],
+      ['search_requests', { method: '\uDC00' }, /method: must not have an unpaired surrogate/],
       ['get_request', { request_uuid: 'x' }, /not a UUID/],
       ['get_request', { request_uuid: '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d' }, /has no request/],
       ['explain_change', { measure: 'error' }, /there is no "error"; nearest: .*errors/],
