@@ -187,6 +187,18 @@ describe('requests of SERVER spans', () => {
     expect(body.data).toMatchObject([{ method: '_OTHER', path: '/users/{id}' }]);
   });
 
+  it('logs and counts requests of methods that are invalid, as the older conventions have them, under _OTHER', async () => {
+    const { client, sender } = await start();
+    const methods = ['X.GET', 'M'.repeat(33)];
+    await sender.deliver(
+      'traces',
+      traces(methods.map((method) => serverSpan({ 'http.request.method': '', 'http.method': method }))),
+    );
+    expect((await client.tenant.logs()).data.map(({ method }) => method)).toEqual(['_OTHER', '_OTHER']);
+    const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: ['requests'] });
+    expect(rows).toMatchObject([{ requests: 2 }]);
+  });
+
   it('reads the route of the name of a span where its instrumentation says it nowhere else', async () => {
     const { client, sender } = await start();
     const attributesOf = { 'http.request.method': 'GET', 'url.path': '/users/7' };

@@ -61,9 +61,12 @@ export class Attributes {
   }
 }
 
-/** The HTTP method of a request, by the semantic conventions. */
+/** The HTTP method of a request, by the semantic conventions; undefined without one: it is not an HTTP request. */
 export function findMethod(attributes: Attributes): string | undefined {
-  const method = methodDecoder.decode(attributes.findText('http.request.method', 'http.method'));
+  const text = attributes.findText('http.request.method', 'http.method') ?? '';
+  if (text.trim() === '') return undefined;
+  // The older conventions have the method as the client sent it, so it may be invalid. Such a request counts, too.
+  const method = methodDecoder.decode(text) ?? OTHER_METHOD;
   if (method !== OTHER_METHOD) return method;
   // Only spans have the original.
   return methodDecoder.decode(attributes.findText('http.request.method_original')) ?? method;

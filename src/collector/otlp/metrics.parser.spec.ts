@@ -66,6 +66,7 @@ describe('the method of a point', () => {
   it.each([
     [{ 'http.request.method': '_OTHER' }, '_OTHER'],
     [{ 'http.request.method': '', 'http.method': 'GET' }, 'GET'],
+    [{ 'http.method': 'X.GET' }, '_OTHER'],
   ])('is that of the attributes %p', (values, method) => {
     const attributes = Object.entries(values).map(([key, value]) => ({ key, value: text(value) }));
     expect(parse([histogram([{ ...POINT, attributes }])]).points).toMatchObject([{ method }]);
