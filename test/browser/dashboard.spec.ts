@@ -92,7 +92,8 @@ describeWithChromium('the dashboard on the demo', () => {
         // The chart is drawn again after the change of the size.
         await eventually(() =>
           dashboard.evaluate<boolean>(`document.documentElement.scrollWidth === ${width} &&
-            [...document.querySelectorAll('.logs .scroll')].every((box) => box.scrollWidth <= box.clientWidth)`),
+            [...document.querySelectorAll('.logs .scroll')].every((box) => box.scrollWidth <= box.clientWidth) &&
+            [...document.querySelectorAll('.path-filter input')].every((input) => input.clientWidth >= 140)`),
         );
       }
       // An unknown request is a 404, which browsers write to the console.
