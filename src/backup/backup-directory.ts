@@ -13,10 +13,14 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { AdminError } from '../admin/admin.error.js';
 import { flush, flushTree } from '../clickhouse/embedded/flush.js';
 import { giveToOwner } from '../clickhouse/embedded/owner.js';
+import { BackupError } from './backup.service.js';
 
 /** The engine writes it last: a list of all files, with their sizes. */
 const LIST = '.backup';
+const LIST_END = '</config>';
 const SIZE = /<size>(\d+)<\/size>/g;
+/** A file in the list. Of one that its base has too, the backup has only what is behind that; of equal files one. */
+const FILE = /<file><name>([^<]+)<\/name><size>(\d+)<\/size>(.*?)<\/file>/g;
 const INCOMPLETE = '.incomplete';
 const OWNER_ONLY = 0o700;
 /** Free space that must be left for what else is written. */
@@ -60,9 +64,20 @@ export class NewBackupDirectory {
     giveToOwner(this.draft, dataDir);
   }
 
-  /** Gives it its name. */
+  /**
+   * Gives it its name.
+   *
+   * @throws BackupError if a file is not whole: where the store is on another file system, the engine does not notice a full disk
+   */
   publish(): void {
     flushTree(this.draft);
+    const broken = this.findBroken();
+    if (broken !== undefined) {
+      const parent = dirname(this.path);
+      throw new BackupError(
+        `The backup failed: its file ${broken} is not whole; ${parent} has ${toMegabytes(getFreeBytes(parent))} MB free`,
+      );
+    }
     renameSync(this.draft, this.path);
     flush(dirname(this.path));
   }
@@ -70,6 +85,24 @@ export class NewBackupDirectory {
   discard(): void {
     rmSync(this.draft, { recursive: true, force: true });
   }
+
+  /** The name of a file that is missing, or does not have its size. */
+  private findBroken(): string | undefined {
+    const sizeOf = (name: string) => statSync(join(this.draft, name), { throwIfNoEntry: false })?.size ?? 0;
+    const list = sizeOf(LIST) > 0 ? readFileSync(join(this.draft, LIST), 'utf8') : '';
+    if (!list.endsWith(LIST_END)) return LIST;
+    for (const [, name = '', size, more = ''] of list.matchAll(FILE))
+      if (!more.includes('<data_file>') && sizeOf(name) !== Number(size) - getBaseBytes(more, Number(size)))
+        return name;
+    return undefined;
+  }
+}
+
+/** How many bytes of a file are in the base. */
+function getBaseBytes(more: string, size: number): number {
+  if (!more.includes('<use_base>')) return 0;
+  const [, part] = /<base_size>(\d+)</.exec(more) ?? [];
+  return part === undefined ? size : Number(part);
 }
 
 /** A backup of the embedded engine, or of a server that was copied to this machine. */
@@ -104,12 +137,16 @@ export class BackupDirectory {
 
 /** @throws AdminError if there is too little space for that many bytes on the file system of a directory */
 export function requireSpace(directory: string, bytes: number): void {
-  const { bavail, bsize } = statfsSync(directory);
-  const free = bavail * bsize;
+  const free = getFreeBytes(directory);
   if (free >= bytes + SPARE_BYTES) return;
   throw new AdminError(
     `${directory} has ${toMegabytes(free)} MB free, ${toMegabytes(bytes + SPARE_BYTES)} MB are needed`,
   );
+}
+
+function getFreeBytes(directory: string): number {
+  const { bavail, bsize } = statfsSync(directory);
+  return bavail * bsize;
 }
 
 function toMegabytes(bytes: number): number {

@@ -1,17 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { NewBackupDirectory } from '../../src/backup/backup-directory.js';
+import { BackupRepository } from '../../src/backup/backup.repository.js';
+import { BackupService } from '../../src/backup/backup.service.js';
+import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
-import { type Prepared, prepare } from '../setup/data-directory.js';
+import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 
-function mountDisk(place: string): void {
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', place], { stdio: 'ignore' });
+function mountDisk(place: string, megabytes = 48): void {
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', place], { stdio: 'ignore' });
 }
 
 const disk = mkdtempSync(join(tmpdir(), 'disk-'));
@@ -38,10 +44,10 @@ else
     const filler = join(disk, 'filler');
     let prepared: Prepared;
 
-    const fill = () => {
-      const { bavail, bsize } = statfsSync(disk);
+    const fill = (path = disk) => {
+      const { bavail, bsize } = statfsSync(path);
       // The engine makes small files all the time: it is full when less than its reserve of a megabyte is left.
-      writeFileSync(filler, Buffer.alloc(Math.max(0, bavail * bsize - 256 * 1024)));
+      writeFileSync(join(path, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - 256 * 1024)));
     };
 
     beforeAll(async () => {
@@ -130,5 +136,34 @@ else
       expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
       expect(JSON.parse(out.at(-1)!)).toMatchObject({ read: 1, imported: 0, duplicates: 0 });
       expect(await service.stop()).toBe(0);
+    });
+
+    it('fails a backup that fills it, also where the engine does not notice', async () => {
+      // A backup needs more room than the other tests' disk has, and the engine copies to another file system in another way.
+      const place = mkdtempSync(join(tmpdir(), 'backups-'));
+      const data = dataDirectory();
+      mountDisk(place, 66);
+      try {
+        await prepare(data.env, 2_000);
+        const directory = new NewBackupDirectory(join(place, 'backup'), data.env.DATA_DIR!);
+        directory.make(0, data.env.DATA_DIR!);
+        fill(place);
+        const store = await ClickHouse.open(new Config(data.env));
+        const service = new BackupService(new BackupRepository(store));
+        const backUp = async () => {
+          const request = { database: 'default', place: { path: directory.draft } };
+          await service.create(request, new LocalCoordinator(), () => undefined);
+          directory.publish();
+        };
+        await expect(backUp()).rejects.toThrow(
+          /^The backup failed: (?:its file \S+ is not whole|.*No space left)/,
+        );
+        await store.close();
+        expect(existsSync(join(place, 'backup'))).toBe(false);
+      } finally {
+        execFileSync('umount', [place]);
+        rmSync(place, { recursive: true });
+        data.remove();
+      }
     });
   });
