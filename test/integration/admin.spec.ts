@@ -360,6 +360,21 @@ describe('Administration', () => {
       }
     });
 
+    it('never bring back a key that is deleted', async () => {
+      for (let n = 0; n < ROUNDS; n++) {
+        const { identifier } = await admin.keys.create(teamId);
+        // A change that comes too late finds no key.
+        await Promise.all([
+          admin.keys.delete(identifier),
+          admin.keys.rename(identifier, 'renamed').catch(() => undefined),
+          admin.keys.setScopes(identifier, { ...ALL_SCOPES, hasBodies: false }).catch(() => undefined),
+        ]);
+        const key = (await admin.keys.list(teamId)).find((row) => row.identifier === identifier);
+        // A row that is inserted behind the deletion is one of a revoked key.
+        if (key) expect(key.revoked_at).not.toBeNull();
+      }
+    });
+
     it('of a name undo neither a client ID, nor that an app is disabled, nor scopes, nor a plan', async () => {
       for (let n = 0; n < ROUNDS; n++) {
         const { id } = await admin.apps.create(teamId, 'Shop', 'express');
