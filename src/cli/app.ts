@@ -137,9 +137,11 @@ function addDelete(app: Command): void {
           const { name, team_id } = await withAdmin((admin) => admin.apps.require(appId));
           return `Delete app ${appId} (${name}) of team ${team_id} and all its data?`;
         }, yes);
-        const deleted = await withStore((store, { coordinator, isShared }) => {
+        const deleted = await withStore(async (store, { coordinator, isShared }) => {
+          const { apps } = createAdmin(store);
+          await apps.require(appId);
           if (isShared) printMessage('Waiting 15 seconds until no collector writes data of the app.');
-          return createAdmin(store).apps.delete(appId, new BatchLog(store, coordinator), isShared);
+          return apps.delete(appId, new BatchLog(store, coordinator), isShared);
         });
         printResult(deleted);
       }),

@@ -161,6 +161,11 @@ describeEmbedded('commands while a server has the data directory open', () => {
     );
     expect(code).toBe(1);
     expect(err.join('\n')).toContain('999');
+    const deletion = await ProductProcess.run(['app', 'delete', '--app', '999', '--yes'], data.env);
+    expect([deletion.code, deletion.err.filter((line) => !line.startsWith('{'))]).toEqual([
+      1,
+      ['error: There is no app 999'],
+    ]);
   });
 
   it('assigns each name one ID when an import and the collector register it at the same time', async () => {
