@@ -4,6 +4,9 @@ import { dataDirectory } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
+/** Often enough that some of the commands met another one that had the lock and had not written its ID. */
+const [ROUNDS, AT_ONCE] = [6, 4];
+
 // Each process has the engine in it.
 describeEmbedded('the directory of the embedded engine', () => {
   const place = dataDirectory();
@@ -17,6 +20,18 @@ describeEmbedded('the directory of the embedded engine', () => {
     expect(await service.stop()).toBe(0);
     return service.log.filter(({ level }) => level === 40);
   }
+
+  it('is opened by one command after the other when several begin at the same moment', async () => {
+    const env = { DATA_DIR: join(existing, 'shared') };
+    expect((await ProductProcess.run(['migrate'], env)).code).toBe(0);
+    for (let round = 0; round < ROUNDS; round++) {
+      const commands = Array.from({ length: AT_ONCE }, () => ProductProcess.run(['team', 'list'], env));
+      const errors = (await Promise.all(commands)).flatMap(({ err }) =>
+        err.filter((line) => line.startsWith('error')),
+      );
+      expect(errors).toEqual([]);
+    }
+  });
 
   it('is made for its owner alone', async () => {
     const missing = join(existing, 'missing');

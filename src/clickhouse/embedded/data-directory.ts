@@ -11,11 +11,14 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../../config/config.js';
 
 /** The file that the engine locks while it has a directory open; it contains the process ID. */
 const STATUS = 'status';
+const OWNER_WRITTEN_WITHIN_MS = 2_000;
+const POLL_MS = 10;
 
 /** Permissions of the owner alone. */
 const OWNER_ONLY = 0o700;
@@ -139,6 +142,22 @@ export function findLockOwner(directory: string): number | undefined {
   const pid = readPid(status);
   if (pid === undefined || pid === process.pid || !isAlive(pid)) return undefined;
   return hasOpen(pid, status) ? pid : undefined;
+}
+
+/**
+ * Whether another process has the directory, which the engine of this one could not open just now. That process writes its ID a moment
+ * after it has the lock; of an engine that failed there is no file.
+ */
+export async function isTaken(directory: string): Promise<boolean> {
+  const status = join(directory, STATUS);
+  if (!existsSync(status)) return false;
+  const giveUpAt = performance.now() + OWNER_WRITTEN_WITHIN_MS;
+  while (performance.now() < giveUpAt) {
+    // It may have closed the directory again.
+    if (findLockOwner(directory) !== undefined || !existsSync(status)) return true;
+    await pause(POLL_MS);
+  }
+  return false;
 }
 
 function readPid(status: string): number | undefined {

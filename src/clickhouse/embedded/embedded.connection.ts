@@ -3,7 +3,7 @@ import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../clickhouse.errors.js';
 import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../query-parameters.js';
 import { loadChdb } from './chdb.js';
-import { findLockOwner, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { findLockOwner, isTaken, markMissingTables, prepareDataDirectory } from './data-directory.js';
 import { giveToOwner } from './owner.js';
 import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
@@ -73,8 +73,9 @@ export class EmbeddedConnection implements Connection {
       return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending, directory);
     } catch (error) {
       // Another process may have opened it since the check above.
-      const isHeld = findLockOwner(directory) !== undefined;
-      throw new (isHeld ? DataDirectoryInUse : DataDirectoryUnusable)(path, { cause: error });
+      throw new ((await isTaken(directory)) ? DataDirectoryInUse : DataDirectoryUnusable)(path, {
+        cause: error,
+      });
     }
   }
 
