@@ -7,6 +7,7 @@ import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { findLockOwner } from '../../src/clickhouse/embedded/data-directory.js';
 import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
 import { Config } from '../../src/config/config.js';
+import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
 import { administer, dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
@@ -264,6 +265,28 @@ describeEmbedded('commands while a server has the data directory open', () => {
     server.signal('SIGCONT');
     expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('does not respond')]);
     expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+  });
+
+  it('fails with a reason when the server ends in the middle of a response', async () => {
+    const other = dataDirectory();
+    const fake = createServer(({ url }, response) => {
+      if (url === '/') {
+        response.write(JSON.stringify({ version: PRODUCT_VERSION, session: 'x' }));
+        return;
+      }
+      response.writeHead(200, { 'X-Summary': '{}', 'Content-Length': '1000' });
+      response.write('[', () => response.destroy());
+    });
+    await once(fake.listen(join(other.env.DATA_DIR!, 'store.sock')), 'listening');
+    for (const args of [['list'], ['set-plan', '--team', '1', '--plan', 'free']]) {
+      const { code, err } = await ProductProcess.run(['team', ...args], other.env);
+      expect([code, err.at(-1)]).toEqual([
+        1,
+        'error: the server that has the data directory open does not respond',
+      ]);
+    }
+    fake.close();
+    other.remove();
   });
 
   it('refuses to reach a server of another version', async () => {

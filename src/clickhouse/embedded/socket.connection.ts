@@ -83,10 +83,10 @@ export class SocketConnection implements Connection {
   }
 
   async exec(params: Params<'exec'>) {
-    const response = await this.runStatement(params);
-    const summary = JSON.parse(String(response.headers['x-summary'])) as Record<string, string>;
+    const { stream, headers } = await this.runStatement(params);
+    const summary = JSON.parse(String(headers['x-summary'])) as Record<string, string>;
     return {
-      stream: response,
+      stream,
       query_id: '',
       summary: summary as never,
       response_headers: {},
@@ -96,7 +96,7 @@ export class SocketConnection implements Connection {
 
   async query(params: Params<'query'>) {
     return {
-      stream: await this.runStatement(params),
+      stream: (await this.runStatement(params)).stream,
       query_id: '',
       response_headers: {},
       http_status_code: 200,
@@ -104,7 +104,7 @@ export class SocketConnection implements Connection {
   }
 
   async command(params: Params<'command'>) {
-    (await this.runStatement(params)).resume();
+    await text((await this.runStatement(params)).stream);
     return { query_id: '', response_headers: {}, http_status_code: 200 };
   }
 
@@ -144,9 +144,12 @@ export class SocketConnection implements Connection {
     return greeting;
   }
 
-  private runStatement({ query, query_params: values, abort_signal: signal }: Params<'query'>) {
+  private async runStatement({ query, query_params: values, abort_signal: signal }: Params<'query'>) {
     // The text of an INSERT contains its rows; a placeholder in them would be data.
-    return this.post('statement', values ? renderParameters(query, values as Parameters) : query, signal);
+    const statement = values ? renderParameters(query, values as Parameters) : query;
+    const response = await this.post('statement', statement, signal);
+    const stream = Readable.from(readBody(response, signal), { objectMode: false });
+    return { stream, headers: response.headers };
   }
 
   /** @throws ClickHouseError of the engine, and what `send` throws */
@@ -181,5 +184,15 @@ export class SocketConnection implements Connection {
       signal?.throwIfAborted();
       throw new StoreUnavailable(NO_RESPONSE, { cause: error });
     }
+  }
+}
+
+/** @throws StoreUnavailable if the server is killed meanwhile; the signal's reason if it aborts */
+async function* readBody(response: IncomingMessage, signal?: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* response as AsyncIterable<Buffer>;
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw new StoreUnavailable(NO_RESPONSE, { cause: error });
   }
 }
