@@ -9,7 +9,7 @@ import { BackupService, type Contents } from '../backup/backup.service.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
 import { raceAbort } from '../common/async/race-abort.js';
-import { findLockOwner, prepareDataDirectory, requireAccess } from '../clickhouse/embedded/data-directory.js';
+import { findLockOwner, prepareDataDirectory } from '../clickhouse/embedded/data-directory.js';
 import {
   discardRestore,
   exchangeRestored,
@@ -26,7 +26,7 @@ import { examples } from './options.js';
 import { printMessage, printResult } from './output.js';
 import { Progress } from './progress.js';
 import { StopSignal } from './stop-signal.js';
-import { withStore } from './with-store.js';
+import { requireStore, withStore } from './with-store.js';
 
 interface BackupOptions {
   base?: string;
@@ -108,8 +108,7 @@ async function backUpDirectory(
   { base }: BackupOptions,
   { dataDir }: Config,
 ): Promise<AuditTarget> {
-  requireAccess(dataDir);
-  if (!hasStore(dataDir)) throw new AdminError(`There is no store in ${dataDir}`);
+  requireStore(dataDir);
   const directory = new NewBackupDirectory(to, dataDir);
   for (const path of directory.listLeftOver())
     printMessage(`${path} is of a backup that was interrupted, or still runs; remove it if none runs`);

@@ -1,14 +1,11 @@
 import type { Command } from 'commander';
-import { AdminError } from '../admin/admin.error.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { checkTables } from '../clickhouse/damage.js';
-import { requireAccess } from '../clickhouse/embedded/data-directory.js';
-import { hasStore } from '../clickhouse/embedded/restored-data.js';
 import { Config } from '../config/config.js';
 import { type AuditTarget, runAudited } from './audit.js';
 import { examples } from './options.js';
 import { printResults } from './output.js';
-import { withStore } from './with-store.js';
+import { requireStore, withStore } from './with-store.js';
 
 export function verifyCommand(program: Command): void {
   program
@@ -17,17 +14,11 @@ export function verifyCommand(program: Command): void {
     .addHelpText('after', examples('verify'))
     .action(() =>
       runAudited('verify', {}, () => {
-        requireStore(new Config());
+        const { clickhouse, dataDir } = new Config();
+        if (clickhouse.url === undefined) requireStore(dataDir);
         return run();
       }),
     );
-}
-
-/** The engine makes a directory that is missing, and the command changes nothing. */
-function requireStore({ clickhouse, dataDir }: Config): void {
-  if (clickhouse.url !== undefined) return;
-  requireAccess(dataDir);
-  if (!hasStore(dataDir)) throw new AdminError(`There is no store in ${dataDir}`);
 }
 
 /** @throws Error after all tables were checked, if one is damaged */

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { AdminError } from '../admin/admin.error.js';
 import { type Admin, createAdmin } from '../admin/admin.js';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
 import { requireAccess } from '../clickhouse/embedded/data-directory.js';
+import { hasStore } from '../clickhouse/embedded/restored-data.js';
 import { SocketConnection } from '../clickhouse/embedded/socket.connection.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { Config } from '../config/config.js';
@@ -47,6 +49,12 @@ export async function withStore<Result>(
 /** Runs a command that needs nothing of the store but its administration. */
 export function withAdmin<Result>(command: (admin: Admin) => Promise<Result>): Promise<Result> {
   return withStore((store) => command(createAdmin(store)));
+}
+
+/** For commands that only read: the engine would make the directory that is missing. */
+export function requireStore(dataDir: string): void {
+  requireAccess(dataDir);
+  if (!hasStore(dataDir)) throw new AdminError(`There is no store in ${dataDir}`);
 }
 
 async function open(config: Config): Promise<CommandStore> {

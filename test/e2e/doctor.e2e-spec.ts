@@ -24,12 +24,14 @@ Object.defineProperty(process, 'versions', { value: { ...process.versions, node:
 
 /** Preloaded: the package of the engine is not there, as in the image for a server. */
 const WITHOUT_ENGINE = `data:text/javascript,${encodeURIComponent(`
-import { register } from 'node:module';
-register('data:text/javascript,' + encodeURIComponent(\`
-  export function resolve(specifier, context, next) {
-    if (!/^chdb/.test(specifier)) return next(specifier, context);
-    throw Object.assign(new Error('not installed'), { code: 'ERR_MODULE_NOT_FOUND' });
-  }\`));`)}`;
+import * as nodeModule from 'node:module';
+function resolve(specifier, context, next) {
+  if (!/^chdb/.test(specifier)) return next(specifier, context);
+  throw Object.assign(new Error('not installed'), { code: 'ERR_MODULE_NOT_FOUND' });
+}
+if (nodeModule.registerHooks) nodeModule.registerHooks({ resolve });
+else nodeModule.register('data:text/javascript,' + encodeURIComponent('export ' + resolve));
+`)}`;
 
 const HOUR_MS = 3_600_000;
 
