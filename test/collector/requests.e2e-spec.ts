@@ -187,7 +187,7 @@ describe('POST /v1/requests', () => {
       'no JSON\n{}',
       {},
       '',
-      'line: must be a JSON object (line 1; all 2 lines are rejected)',
+      'line: must be a JSON object (line 1 of 2; all are rejected)',
     ],
     ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
     ['an environment that is not UTF-8', 422, line(), {}, '?env=%ff', /^env: must be percent-encoded UTF-8/],

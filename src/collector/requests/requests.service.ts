@@ -128,7 +128,7 @@ export class RequestsService {
     const { read, rejected } = importer.summary;
     const [first] = reasons;
     if (first && rejected === read)
-      throw new ApiError(422, `${first.reason} (line ${first.lines[0]}; all ${read} lines are rejected)`);
+      throw new ApiError(422, `${first.reason} (line ${first.lines[0]} of ${read}; all are rejected)`);
     return { ...importer.summary, reasons };
   }
 
