@@ -80,6 +80,13 @@ else
         headers: { 'retry-after': '1' },
       });
       await eventually(() => service.log.find(({ msg }) => msg === 'the disk of the store is full (243)'));
+      // A backup to another disk does not wait for the write that failed.
+      const place = mkdtempSync(join(tmpdir(), 'backups-'));
+      const backup = await ProductProcess.run(['backup', join(place, 'backup')], env, {
+        killAfterMs: 30_000,
+      });
+      rmSync(place, { recursive: true });
+      expect([backup.code, backup.err.filter((line) => line.startsWith('error'))]).toEqual([0, []]);
       const team = await sendRaw(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
       expect(team.status).toBe(200);
       rmSync(filler);
