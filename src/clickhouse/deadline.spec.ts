@@ -42,6 +42,7 @@ describe('withDeadline', () => {
     while (performance.now() < until);
     const settled = await Promise.allSettled([awaited, response]);
     socket.destroy();
+    peer.destroy();
     server.close();
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });

@@ -25,6 +25,7 @@ beforeAll(async () => {
 afterAll(() => {
   for (const socket of sockets) socket.destroy();
   server.close();
+  server.closeAllConnections();
 });
 
 /** A request without a body so far, and the socket that writes it. */

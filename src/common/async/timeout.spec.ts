@@ -33,6 +33,7 @@ describe('withTimeout', () => {
     while (performance.now() < until);
     const settled = await Promise.allSettled([awaited, response]);
     socket.destroy();
+    peer.destroy();
     server.close();
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
