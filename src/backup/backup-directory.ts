@@ -112,13 +112,16 @@ export class BackupDirectory {
   /** @throws AdminError if there is no whole backup at the path, or it cannot be read */
   constructor(path: string) {
     this.path = resolve(path);
-    const list = join(this.path, LIST);
-    if (isForbidden(list)) throw new AdminError(`The backup ${path} belongs to another account (EACCES)`);
-    if (!existsSync(this.path)) throw new AdminError(`There is no backup ${path}`);
-    if (!existsSync(list))
+    try {
+      statSync(join(this.path, LIST));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EACCES')
+        throw new AdminError(`The backup ${path} belongs to another account (EACCES)`);
+      if (!existsSync(this.path)) throw new AdminError(`There is no backup ${path}`);
       throw new AdminError(
         `${path} is not a whole backup: it has no list of its files (${LIST}), which is written last`,
       );
+    }
   }
 
   /** The name of the database in it. */
@@ -134,15 +137,6 @@ export class BackupDirectory {
   get bytes(): number {
     const list = readFileSync(join(this.path, LIST), 'utf8');
     return [...list.matchAll(SIZE)].reduce((sum, [, size]) => sum + Number(size), 0);
-  }
-}
-
-function isForbidden(file: string): boolean {
-  try {
-    statSync(file);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }
 

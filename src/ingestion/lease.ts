@@ -10,20 +10,23 @@ export interface Lease {
 /**
  * Runs work under a lease that is held already, and releases it afterwards. After an error with an unknown outcome the lease
  * is left to expire: the store may still finish the write.
+ *
+ * @param isInDoubt whether the lease is left to expire after that error
  */
 export async function runWithLease<T>(
   { renew, everyMs, release }: Lease,
   work: () => Promise<T>,
+  isInDoubt: (error: unknown) => boolean = isOutcomeUnknown,
 ): Promise<T> {
   const renewal = setInterval(() => void renew().catch(() => undefined), everyMs);
-  let isInDoubt = false;
+  let isKept = false;
   try {
     return await work();
   } catch (error) {
-    isInDoubt = isOutcomeUnknown(error);
+    isKept = isInDoubt(error);
     throw error;
   } finally {
     clearInterval(renewal);
-    if (!isInDoubt) await release().catch(() => undefined);
+    if (!isKept) await release().catch(() => undefined);
   }
 }

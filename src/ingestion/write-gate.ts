@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { DiskFull, StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
+import { DiskFull, StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
 import { runWithLease } from './lease.js';
 
@@ -39,15 +39,7 @@ export class WriteGate {
       await pause(RETRY_MS);
     }
     const release = () => this.coordinator.endWrite(owner);
-    return runWithLease({ renew: begin, everyMs: RENEW_WRITE_MS, release }, async () => {
-      try {
-        return await work();
-      } catch (error) {
-        // The engine has responded and writes no more. A backup would wait for this write, and for each one that is tried again.
-        if (error instanceof DiskFull) await release().catch(() => undefined);
-        throw error;
-      }
-    });
+    return runWithLease({ renew: begin, everyMs: RENEW_WRITE_MS, release }, work, mayStillWrite);
   }
 
   /**
@@ -97,4 +89,9 @@ export class WriteGate {
     }
     throw new StoreUnavailable('writes to the store, or another pause of them, do not end');
   }
+}
+
+/** On a full disk the engine has responded and writes no more. A backup would wait for this write, and for each one that is tried again. */
+function mayStillWrite(error: unknown): boolean {
+  return isOutcomeUnknown(error) && !(error instanceof DiskFull);
 }
