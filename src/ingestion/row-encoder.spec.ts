@@ -1,0 +1,62 @@
+import { encodePieces } from './row-encoder.js';
+
+interface Row {
+  app_id: number;
+  text?: string;
+}
+
+const encode = (rows: readonly Row[]) =>
+  [...encodePieces('requests', rows, (row) => row)].map(
+    ({ rows: text }) => JSON.parse(`[${text}]`) as unknown[],
+  );
+
+describe('encodePieces', () => {
+  it('returns the names of the columns and the values of each row', () => {
+    expect(
+      encode([
+        { app_id: 1, text: 'a' },
+        { app_id: 2, text: '"\n' },
+      ]),
+    ).toEqual([
+      [
+        ['app_id', 'text'],
+        [1, 'a'],
+        [2, '"\n'],
+      ],
+    ]);
+  });
+
+  it('puts each value into its column, whatever the order of the members, and null for a missing one', () => {
+    expect(encode([{ app_id: 1, text: 'a' }, { text: 'b', app_id: 2 }, { app_id: 3 }])).toEqual([
+      [
+        ['app_id', 'text'],
+        [1, 'a'],
+        [2, 'b'],
+        [3, null],
+      ],
+    ]);
+  });
+
+  it('begins each piece with the names', () => {
+    const text = 'x'.repeat(5 * 1024 * 1024);
+    const rows = [1, 2, 3].map((app_id) => ({ app_id, text }));
+    const pieces = [
+      ...encodePieces(
+        'requests',
+        rows,
+        (row) => row,
+        () => text.length,
+      ),
+    ];
+    expect(pieces.map(({ rows: one }) => JSON.parse(`[${one}]`) as unknown[])).toEqual(
+      [1, 2, 3].map((app_id) => [
+        ['app_id', 'text'],
+        [app_id, text],
+      ]),
+    );
+  });
+
+  it('returns nothing without rows', () => {
+    expect(encode([])).toEqual([]);
+  });
+});
