@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { fromBinary, toJson } from '@bufbuild/protobuf';
+import { WITHOUT_CACHE } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
 import {
   OtlpSender,
@@ -27,6 +28,7 @@ let sender: OtlpSender;
 
 beforeAll(async () => {
   service = await TestService.start({
+    ...WITHOUT_CACHE,
     COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
     COLLECTOR_MAX_OTLP_MB: '4',
     AUTH_FAILURES_PER_MINUTE: '1000000',

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { Importer } from '../../src/ingestion/files/importer.js';
 import { eventually } from '../setup/eventually.js';
 import { exchangeBytes, parseResponses } from '../setup/raw-http.js';
+import { WITHOUT_CACHE } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
 
 const MIB = 1024 * 1024;
@@ -14,7 +15,11 @@ let client: Client;
 let token: string;
 
 beforeAll(async () => {
-  service = await TestService.start({ COLLECTOR_MAX_REQUESTS_MB: '1', AUTH_FAILURES_PER_MINUTE: '1000000' });
+  service = await TestService.start({
+    ...WITHOUT_CACHE,
+    COLLECTOR_MAX_REQUESTS_MB: '1',
+    AUTH_FAILURES_PER_MINUTE: '1000000',
+  });
 });
 
 afterAll(() => service.stop());

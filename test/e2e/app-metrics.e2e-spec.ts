@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryParquet, readParquet } from '../setup/duckdb.js';
 import { postFor } from '../setup/post-file.js';
@@ -43,7 +43,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
   const window = { since: iso(midnight), until: iso(midnight + 2 * DAY) };
 
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start(WITHOUT_CACHE);
   });
 
   afterAll(() => app.stop());

@@ -3,7 +3,7 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { BINS_PER_OCTAVE } from '../../src/ingestion/bins.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { LocalClock } from '../setup/local-clock.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -129,7 +129,7 @@ describe('metrics', () => {
   let instance: DuckDBInstance;
 
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start(WITHOUT_CACHE);
     instance = await DuckDBInstance.create(':memory:');
     truth = await instance.connect();
   });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { type HttpResponse, conforms } from '../setup/conforms.js';
 import { V1_HEADERS, AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
@@ -19,6 +19,7 @@ let log: { request_uuid: string };
 
 beforeAll(async () => {
   app = await TestApp.start({
+    ...WITHOUT_CACHE,
     RATE_LIMIT_PER_MINUTE: String(LIMIT),
     TOKEN_SECRET: 'the secret of these contract tests',
   });

@@ -1,5 +1,5 @@
 import { createAdmin } from '../../src/admin/admin.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
 
@@ -22,7 +22,7 @@ describe('an excluded endpoint', () => {
   const consumer = { identifier: 'anna' };
 
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start(WITHOUT_CACHE);
   });
 
   beforeEach(async () => {

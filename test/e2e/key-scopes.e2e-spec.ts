@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import type { Client } from '@modelcontextprotocol/client';
 import { ALL_SCOPES, type KeyScopes, OPERATIONS, type OperationId } from '../../src/common/account.js';
 import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { callTool, connectClient, readRows } from '../setup/mcp.js';
@@ -67,7 +67,7 @@ const send = (key: string, path: string, json?: object) =>
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'key-scopes-'));
   auditFile = join(directory, 'audit.log');
-  app = await TestApp.start({ AUDIT_READS: 'on', AUDIT_LOG: auditFile });
+  app = await TestApp.start({ ...WITHOUT_CACHE, AUDIT_READS: 'on', AUDIT_LOG: auditFile });
   tenant = await Tenant.create(app);
   sibling = await tenant.sibling();
   full = tenant.key;

@@ -8,6 +8,7 @@ import { BackupService } from '../../src/backup/backup.service.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
+import { IMPORT_BATCH } from '../../src/ingestion/files/importer.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
 import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
@@ -114,7 +115,7 @@ else
         JSON.stringify({ timestamp, method: 'GET', url: `http://a/${n}`, status_code: 200 }),
       );
       // Of the second file, the first batch is in the store. The next one meets the full disk, before all lines are read.
-      const [before, after] = [lines.slice(0, 7_000), lines].map((some) => `${some.join('\n')}\n`);
+      const [before, after] = [lines.slice(0, 10_000), lines].map((some) => `${some.join('\n')}\n`);
       const run = () => ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
       rmSync(filler, { force: true });
       const service = await ProductProcess.start(['serve'], env);
@@ -124,7 +125,7 @@ else
       fill();
       const { code, out, err } = await run();
       expect(code).toBe(1);
-      expect(JSON.parse(out.at(-1)!)).toMatchObject({ imported: 0, duplicates: 6_500 });
+      expect(JSON.parse(out.at(-1)!)).toMatchObject({ imported: 0, duplicates: IMPORT_BATCH.rows });
       expect(err.at(-1)).toBe('error: the disk of the store is full (243)');
       expect(err.join()).not.toContain('All requests were in the store already');
       expect(await service.stop()).toBe(0);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/config/config.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import type { HttpResponse } from '../setup/conforms.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
@@ -41,6 +41,7 @@ export class OutageHarness {
     const store = await ClickHouseServer.start({ user: 'reader', password: 'a p:ss' });
     process.env.CLICKHOUSE_URL = store.url;
     const app = await TestApp.start({
+      ...WITHOUT_CACHE,
       CLICKHOUSE_USER: store.user,
       CLICKHOUSE_PASSWORD: store.password,
       QUERY_TIMEOUT_SECONDS: String(QUERY_TIMEOUT_MS / 1000),

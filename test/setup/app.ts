@@ -28,10 +28,12 @@ export interface TestStore {
   remove(): Promise<void>;
 }
 
-/** The variables a test runs with: nothing is cached, so that a change shows at once. */
+/** For suites in which a change of a key or of an app must show at once. */
+export const WITHOUT_CACHE = { CACHE_TTL_MS: '0' };
+
+/** The variables a test runs with: no request of it is above a limit. */
 export function createTestStore(env: NodeJS.ProcessEnv = {}): Promise<TestStore> {
   const common = {
-    CACHE_TTL_MS: '0',
     RATE_LIMIT_PER_MINUTE: '1000000',
     TRACES_RATE_LIMIT_PER_SECOND: '1000000',
     TRACES_RATE_LIMIT_PER_MINUTE: '1000000',
