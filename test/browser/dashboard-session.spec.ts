@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { Temporal } from 'temporal-polyfill';
 import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { TestApp } from '../setup/app.js';
+import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';
@@ -40,7 +40,7 @@ describeWithChromium('a session of the dashboard', () => {
   let dashboard: DashboardPage;
 
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start(WITHOUT_CACHE);
     tenant = await Tenant.create(app);
     await tenant.write({}, { status_code: 500 });
   });
