@@ -327,7 +327,7 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.keyboard.press('j');
     await eventually(() => dashboard.url.searchParams.get('request') !== opened);
     await page.keyboard.press('Escape');
-    await eventually(() => dashboard.url.searchParams.get('request') === null);
+    expect(await dashboard.evaluate(`new URLSearchParams(location.search).get('request')`)).toBeNull();
     expect(await page.locator('.details').count()).toBe(0);
     expect(await page.locator('.log-table a:focus').innerText()).toBe(times[2]);
     await page.keyboard.press('?');
