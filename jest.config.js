@@ -3,6 +3,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
+  // They start processes, browsers or servers in most tests, kill them, or wait for a time limit. `.ci/run` runs them too.
+  testPathIgnorePatterns: process.env.SKIP_SLOW ? ['\\.slow\\.spec\\.ts$'] : [],
   testTimeout: 120_000,
   maxWorkers: 2,
   // What the product says in a run is searched for secrets at its end.

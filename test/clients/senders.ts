@@ -184,7 +184,7 @@ const OTLP_SENDERS: readonly Sender[] = [
   },
 ];
 
-/** Express and NestJS are in `test/collector/libraries.e2e-spec.ts`. */
+/** Express and NestJS are in `test/collector/libraries.slow.spec.ts`. */
 const HUB_SENDERS = ['fastify', 'koa', 'hono', 'hapi'].map((framework): Sender => ({
   name: `apitally 0.25 for Node.js, ${framework}`,
   packages: HUB_LIBRARY,

@@ -12,7 +12,7 @@ const SENT_WITHIN_MS = 40_000;
 /** What stands in for curl and says what it was called with, an argument a line. */
 const SHIM = `curl() { printf '%s\\n' "$@"; }`;
 
-/** The built command, as people start it; `npm test` builds first. */
+/** The built command, as people start it; `npm run test:all` builds first. */
 describe('request-analytics demo', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-demo-'));
   let demo: ProductProcess;
