@@ -58,6 +58,10 @@ export async function startProxy(url: string, path: string): Promise<{ origin: s
   };
 }
 
+/** A promise of the page, kept once the effects of its last change have run: they follow a frame. */
+const AFTER_EFFECTS = `new Promise((resolve) =>
+  requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))`;
+
 /** The dashboard in a tab of its own. */
 export class DashboardPage {
   readonly calls: ApiCall[] = [];
@@ -112,6 +116,8 @@ export class DashboardPage {
   }
 
   async loaded(): Promise<void> {
+    // A click's requests begin in an effect: until then nothing is busy.
+    await this.evaluate(AFTER_EFFECTS);
     await this.page.locator('main:not([aria-busy="true"])').waitFor();
     await this.page.locator('main [aria-busy="true"]').first().waitFor({ state: 'detached' });
   }
@@ -126,10 +132,7 @@ export class DashboardPage {
 
   /** The chart's pixels, once effects of the last change have drawn. */
   drawing(): Promise<string> {
-    return this.evaluate(`new Promise((resolve) => {
-      const read = () => resolve(document.querySelector('.plot canvas').toDataURL());
-      requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(read)));
-    })`);
+    return this.evaluate(`${AFTER_EFFECTS}.then(() => document.querySelector('.plot canvas').toDataURL())`);
   }
 
   /** As if the user chose another tab, or came back to this one. */
