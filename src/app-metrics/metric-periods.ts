@@ -1,6 +1,7 @@
 import { minutesRetainedFrom, trafficRetainedFrom } from '../common/time/retention.js';
+import type { Grain } from '../traffic/buckets.js';
 import { type Interval, firstWholePeriod, periodBounds, periodStart } from '../traffic/periods.js';
-import { type Grain, type Source, chooseSources } from './sources.js';
+import { type Source, chooseSources } from './sources.js';
 
 const DAY_MS = 86_400_000;
 const MINUTE_SECONDS = 60;

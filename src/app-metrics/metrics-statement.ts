@@ -4,6 +4,7 @@ import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { BINS_PER_OCTAVE, findBin } from '../ingestion/bins.js';
 import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
+import { startOfPeriod } from '../traffic/buckets.js';
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
 
@@ -137,7 +138,13 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
   const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
 
-  const period = describePeriods(bounds);
+  const [from = 0, second = 60] = bounds;
+  const grains = sources.map(({ grain }) => grain);
+  const start = startOfPeriod('f.bucket', bounds, grains, 'bounds');
+  const hasBounds = 'bounds' in start.params;
+  const end = hasBounds
+    ? 'transform(start, arrayPopBack(bounds), arrayPopFront(bounds), toUInt32(0))'
+    : 'toUInt32(start + {width:UInt32})';
   const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
   const isByOneName = ofEndpoint.length === 1;
   const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
@@ -145,7 +152,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
   );
   const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
-  SELECT ${[`${period.start} AS start`, ...keyColumns, ...aggregates].join(', ')}
+  SELECT ${[`${start.sql} AS start`, ...keyColumns, ...aggregates].join(', ')}
   FROM (${readSources(kind, keys, sources, conditions.sql)}
   ) AS f
   GROUP BY ${['start', ...keys].join(', ')}${having}`;
@@ -171,7 +178,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     ...metrics.map((metric) => `${columnOf(metric, percentiles)} AS ${metric}`),
   ];
   const common = [
-    ...(period.end.includes('bounds') ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+    ...(hasBounds ? ['{bounds:Array(UInt32)} AS bounds'] : []),
     ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
   ];
   const joinedBins =
@@ -181,14 +188,15 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const sql = `
 ${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
   ${values.join(',\n  ')}
-FROM (${summed('counts', [`${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
+FROM (${summed('counts', [`${end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
 ) AS c${joinedBins}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 
   const satisfying_k = findBin(apdexThresholdMs / 1000);
   const params = {
     ...conditions.params,
-    ...period.params,
+    width: second - from,
+    ...start.params,
     ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(paramsOf(source, index)))),
     expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
     expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
@@ -208,27 +216,6 @@ function columnOf(metric: Metric, percentiles: readonly Metric[]): string {
 /** Whole seconds in texts, the clients' milliseconds where columns have types. */
 function timeOf(seconds: string, format: FileFormat): string {
   return isTyped(format) ? `toDateTime64(${seconds}, 3, 'UTC')` : `toDateTime(${seconds}, 'UTC')`;
-}
-
-/**
- * Expressions for the period of a bucket and the end of a period. If all periods have equal length, by arithmetic, which needs
- * no list of them: 32 days have 46,080 minutes.
- */
-function describePeriods(bounds: readonly number[]): { start: string; end: string; params: Parameters } {
-  const [from = 0, second = 60] = bounds;
-  const width = second - from;
-  if (bounds.every((bound, index) => bound === from + index * width))
-    return {
-      start:
-        'toUInt32({from:UInt32} + intDiv(toUnixTimestamp(f.bucket) - {from:UInt32}, {width:UInt32}) * {width:UInt32})',
-      end: 'toUInt32(start + {width:UInt32})',
-      params: { from, width },
-    };
-  return {
-    start: 'roundDown(toUnixTimestamp(f.bucket), bounds)',
-    end: 'transform(start, arrayPopBack(bounds), arrayPopFront(bounds), toUInt32(0))',
-    params: { bounds },
-  };
 }
 
 function readSources(

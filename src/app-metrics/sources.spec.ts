@@ -1,14 +1,8 @@
 import fc from 'fast-check';
+import { BUCKET_SECONDS, type Grain } from '../traffic/buckets.js';
 import { periodBounds } from '../traffic/periods.js';
-import { type Grain, type Source, chooseSources } from './sources.js';
+import { type Source, chooseSources } from './sources.js';
 
-const SECONDS: Record<Grain, number> = {
-  day: 86_400,
-  hour: 3_600,
-  '15m': 900,
-  '15m_by_consumer': 900,
-  minute: 60,
-};
 const ALL: Grain[] = ['day', 'hour', '15m', 'minute'];
 const seconds = (iso: string) => Date.parse(iso) / 1000;
 const bounds = (from: string, to: string, zone: string, interval: 'hour' | 'day' | 'month') =>
@@ -17,7 +11,7 @@ const bounds = (from: string, to: string, zone: string, interval: 'hour' | 'day'
 /** Beginnings of the buckets of a source. */
 function bucketsOf(source: Source): number[] {
   if ('only' in source) return [...source.only];
-  const width = SECONDS[source.grain];
+  const width = BUCKET_SECONDS[source.grain];
   const first = Math.ceil(source.from / width) * width;
   const count = Math.max(0, Math.ceil((source.to - first) / width));
   return Array.from({ length: count }, (_, index) => first + index * width).filter(
@@ -55,7 +49,7 @@ describe('chooseSources', () => {
           const covered: number[] = [];
           for (const source of chooseSources(periods, grains))
             for (const bucket of bucketsOf(source)) {
-              const end = bucket + SECONDS[source.grain];
+              const end = bucket + BUCKET_SECONDS[source.grain];
               expect(periods.some((bound) => bound > bucket && bound < end)).toBe(false);
               for (let minute = bucket; minute < end; minute += 60) covered.push(minute);
             }

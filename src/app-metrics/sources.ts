@@ -1,13 +1,4 @@
-/** The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the epoch. */
-export type Grain = 'day' | 'hour' | '15m' | '15m_by_consumer' | 'minute';
-
-const SECONDS: Readonly<Record<Grain, number>> = {
-  day: 86_400,
-  hour: 3_600,
-  '15m': 900,
-  '15m_by_consumer': 900,
-  minute: 60,
-};
+import { BUCKET_SECONDS, type Grain } from '../traffic/buckets.js';
 
 /** A part of the buckets of one grain. All times are seconds since the epoch at which a bucket begins. */
 export type Source =
@@ -26,7 +17,7 @@ export function chooseSources(bounds: readonly number[], grains: readonly Grain[
   const sources: Source[] = [];
   let cutBefore: { buckets: readonly number[]; seconds: number } | undefined;
   for (const [index, grain] of grains.entries()) {
-    const seconds = SECONDS[grain];
+    const seconds = BUCKET_SECONDS[grain];
     const startOf = (time: number) => time - (time % seconds);
     const cut = [...new Set(bounds.filter((bound) => bound % seconds !== 0).map(startOf))];
     if (cutBefore) {

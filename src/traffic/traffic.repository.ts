@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { and, consumerIs, envIs, inScope, sumBytes } from '../clickhouse/predicates.js';
-import type { Rollup } from './rollup.js';
+import { type Grain, chooseGrain, startOfPeriod } from './buckets.js';
 
 export interface TrafficFilter {
   app_env_id?: number | undefined;
@@ -17,18 +17,16 @@ export interface PeriodSums {
   json: string;
 }
 
-type Table = `${Rollup}_v1` | 'counts_per_15m_by_consumer_v1';
-
 /** The table comes from a fixed list, never from outside. */
-const SUM = (table: Table, filter: string) => `
+const SUM = (grain: Grain, start: string, filter: string) => `
 SELECT
-  roundDown(toUnixTimestamp(bucket), {bounds:Array(UInt32)}) AS start,
+  ${start} AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
     ',"bytes_received":', toString(${sumBytes('t.bytes_received')}),
     ',"bytes_sent":', toString(${sumBytes('t.bytes_sent')})
   ) AS json
-FROM ${table} AS t
+FROM counts_per_${grain}_v1 AS t
 WHERE app_id = {app_id:UInt32}
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
   AND bucket < toDateTime({to:UInt32}, 'UTC')${filter}
@@ -52,16 +50,16 @@ export class TrafficRepository {
   sums(
     scope: AppScope,
     filter: TrafficFilter,
-    rollup: Rollup,
     bounds: readonly number[],
     limit: number,
   ): Promise<PeriodSums[]> {
     const [from, to] = [bounds[0], bounds.at(-1)];
     if (from === undefined || to === undefined || from >= to) return Promise.resolve([]);
     const byConsumer = filter.consumer_id !== undefined || scope.consumerId !== undefined;
-    const table = byConsumer ? 'counts_per_15m_by_consumer_v1' : (`${rollup}_v1` as const);
+    const grain = byConsumer ? '15m_by_consumer' : chooseGrain(bounds);
+    const start = startOfPeriod('bucket', bounds, [grain]);
     const { sql, params } = and(envIs(filter.app_env_id), consumerIs(filter.consumer_id), ...inScope(scope));
-    const values = { ...params, bounds: bounds.slice(0, -1), from, to, limit };
-    return this.store.rows(scope, 'traffic.sums', SUM(table, sql), values, { threads: THREADS });
+    const values = { ...params, ...start.params, from, to, limit };
+    return this.store.rows(scope, 'traffic.sums', SUM(grain, start.sql, sql), values, { threads: THREADS });
   }
 }

@@ -14,7 +14,6 @@ import {
 import { PageTokens } from '../pagination/page-tokens.js';
 import { framePage } from '../pagination/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from './periods.js';
-import { chooseRollup } from './rollup.js';
 import type { GetTrafficInput, TrafficInterval } from './traffic.input.js';
 import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
 
@@ -35,8 +34,7 @@ export class TrafficService {
     const { cursor, interval, timezone, limit } = input;
     const window = resolveCursorWindow(input, trafficRetainedFrom(cursor.now));
     const bounds = computeBounds(window, cursor, interval, timezone);
-    const rollup = chooseRollup(bounds);
-    const rows = await this.repository.sums(scope, input, rollup, bounds, limit + 1);
+    const rows = await this.repository.sums(scope, input, bounds, limit + 1);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);

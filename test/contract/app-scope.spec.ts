@@ -29,7 +29,7 @@ const COMPILES = {
   consumers: 'export const rows = consumers.page(scope, { limit: 1 });',
   'request logs': `export const rows = requestLogs.page(scope, {}, ${STEP}, undefined);`,
   'request details': `export const row = requestLogs.find(scope, 'uuid', 0);`,
-  traffic: `export const rows = traffic.sums(scope, {}, 'counts_per_day', [0, 1], 1);`,
+  traffic: `export const rows = traffic.sums(scope, {}, [0, 1], 1);`,
 };
 
 const FORGED = `{ ${MEMBERS} }`;
