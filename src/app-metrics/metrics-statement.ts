@@ -4,7 +4,7 @@ import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { BINS_PER_OCTAVE, findBin } from '../ingestion/bins.js';
 import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
-import { startOfPeriod } from '../traffic/buckets.js';
+import { describePeriods } from '../traffic/buckets.js';
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
 
@@ -138,13 +138,8 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
   const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
 
-  const [from = 0, second = 60] = bounds;
   const grains = sources.map(({ grain }) => grain);
-  const start = startOfPeriod('f.bucket', bounds, grains, 'bounds');
-  const hasBounds = 'bounds' in start.params;
-  const end = hasBounds
-    ? 'transform(start, arrayPopBack(bounds), arrayPopFront(bounds), toUInt32(0))'
-    : 'toUInt32(start + {width:UInt32})';
+  const period = describePeriods('f.bucket', bounds, grains, 'bounds');
   const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
   const isByOneName = ofEndpoint.length === 1;
   const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
@@ -152,10 +147,10 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
   );
   const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
-  SELECT ${[`${start.sql} AS start`, ...keyColumns, ...aggregates].join(', ')}
+  SELECT ${[`${period.key} AS period`, ...keyColumns, ...aggregates].join(', ')}
   FROM (${readSources(kind, keys, sources, conditions.sql)}
   ) AS f
-  GROUP BY ${['start', ...keys].join(', ')}${having}`;
+  GROUP BY ${['period', ...keys].join(', ')}${having}`;
 
   const percentiles = metrics.filter((metric) => metric in RANKS);
   const ranks = percentiles.map((metric) => RANKS[metric]).join(', ');
@@ -178,25 +173,24 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     ...metrics.map((metric) => `${columnOf(metric, percentiles)} AS ${metric}`),
   ];
   const common = [
-    ...(hasBounds ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+    ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
     ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
   ];
   const joinedBins =
     fromBins.length === 0
       ? ''
-      : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['start', ...keys].join(', ')})`;
+      : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
   const sql = `
 ${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
   ${values.join(',\n  ')}
-FROM (${summed('counts', [`${end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
+FROM (${summed('counts', [`${period.start} AS start`, `${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
 ) AS c${joinedBins}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 
   const satisfying_k = findBin(apdexThresholdMs / 1000);
   const params = {
     ...conditions.params,
-    width: second - from,
-    ...start.params,
+    ...period.params,
     ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(paramsOf(source, index)))),
     expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
     expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),

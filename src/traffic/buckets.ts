@@ -1,4 +1,4 @@
-import type { Predicate } from '../clickhouse/predicates.js';
+import type { Parameters } from '../clickhouse/query-parameters.js';
 
 /** The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the epoch. */
 export type Grain = 'day' | 'hour' | '15m' | '15m_by_consumer' | 'minute';
@@ -11,6 +11,9 @@ export const BUCKET_SECONDS: Readonly<Record<Grain, number>> = {
   '15m_by_consumer': 900,
   minute: 60,
 };
+
+/** More of them, as among months, are searched for. Thirteen months of a zone have four changes at most. */
+const MAX_ODD_PERIODS = 4;
 
 /**
  * The coarsest, hence cheapest, buckets that no period of the window splits: UTC days, else UTC hours, else quarter-hours, which
@@ -26,30 +29,70 @@ export function chooseGrain(bounds: readonly number[]) {
   return coarse.find((grain) => bounds.every((bound) => bound % BUCKET_SECONDS[grain] === 0)) ?? '15m';
 }
 
+/** Expressions for the period of a bucket, and values of their placeholders. */
+export interface PeriodSql {
+  /** Groups buckets by period. The engine computes it for each row. Its alias is `period`. */
+  readonly key: string;
+  /** The start of a period by its key, in seconds since the epoch. */
+  readonly start: string;
+  /** The end in the same way. */
+  readonly end: string;
+  readonly params: Parameters;
+}
+
 /**
- * An expression for the start of the period of a bucket, in seconds since the epoch. The engine computes it for each row, so it has no
- * arithmetic if there is one period or if each bucket is one, and no list of bounds if all periods have equal length.
+ * The period of a bucket: by no arithmetic if there is one period or if each bucket is one, by its number if the periods have equal
+ * length except a few, as days with daylight saving, else by a search in their bounds, which takes a third of a long query.
  *
  * @param bucket the column of buckets, all of which are within the periods
  * @param bounds of consecutive periods, seconds since the epoch
  * @param grains of the buckets
  * @param boundsSql an expression for the bounds, which are a parameter of that name
  */
-export function startOfPeriod(
+export function describePeriods(
   bucket: string,
   bounds: readonly number[],
   grains: readonly Grain[],
   boundsSql = '{bounds:Array(UInt32)}',
-): Predicate {
-  const [from = 0, second = 0] = bounds;
-  if (bounds.length <= 2) return { sql: '{from:UInt32}', params: { from } };
+): PeriodSql {
+  const [from = 0] = bounds;
+  const periods = bounds.slice(1).map((periodEnd, index) => {
+    const start = bounds[index] ?? from;
+    return { start, seconds: periodEnd - start };
+  });
+  const width = periods.map(({ seconds }) => seconds).toSorted((a, b) => a - b)[periods.length >> 1] ?? 0;
   const time = `toUnixTimestamp(${bucket})`;
-  const width = second - from;
-  if (bounds.some((bound, index) => bound !== from + index * width))
-    return { sql: `roundDown(${time}, ${boundsSql})`, params: { bounds } };
-  if (grains.every((grain) => BUCKET_SECONDS[grain] === width)) return { sql: time, params: {} };
+  const end = 'toUInt32(period + {width:UInt32})';
+  if (periods.length <= 1) return { key: '{from:UInt32}', start: 'period', end, params: { from, width } };
+
+  const odd = periods.filter(({ seconds }) => seconds !== width);
+  if (odd.length > MAX_ODD_PERIODS || odd.some(({ seconds }) => seconds > 2 * width))
+    return {
+      key: `roundDown(${time}, ${boundsSql})`,
+      start: 'period',
+      end: `transform(period, arrayPopBack(${boundsSql}), arrayPopFront(${boundsSql}), toUInt32(0))`,
+      params: { bounds },
+    };
+  if (odd.length === 0) {
+    if (grains.every((grain) => BUCKET_SECONDS[grain] === width))
+      return { key: time, start: 'period', end, params: { width } };
+    return {
+      key: `intDiv(toUInt32(${time} - {from:UInt32}), {width:UInt32})`,
+      start: 'toUInt32({from:UInt32} + period * {width:UInt32})',
+      end: 'toUInt32({from:UInt32} + (period + 1) * {width:UInt32})',
+      params: { from, width },
+    };
+  }
+  // As if the odd periods had the length of the others: times behind the shorter of the two are shifted by the difference.
+  const shifts = odd.map((_, index) => ` + {shift_${index}:Int32} * (${time} >= {shifted_${index}:UInt32})`);
+  const values = odd.flatMap(({ start, seconds }, index) => [
+    [`shift_${index}`, width - seconds],
+    [`shifted_${index}`, start + Math.min(seconds, width)],
+  ]);
   return {
-    sql: `toUInt32(${time} - toUInt32(${time} - {from:UInt32}) % {width:UInt32})`,
-    params: { from, width },
+    key: `intDiv(toUInt32(${time} - {from:UInt32}${shifts.join('')}), {width:UInt32})`,
+    start: `${boundsSql}[period + 1]`,
+    end: `${boundsSql}[period + 2]`,
+    params: { from, width, bounds, ...(Object.fromEntries(values) as Parameters) },
   };
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { and, consumerIs, envIs, inScope, sumBytes } from '../clickhouse/predicates.js';
-import { type Grain, chooseGrain, startOfPeriod } from './buckets.js';
+import { type Grain, chooseGrain, describePeriods, type PeriodSql } from './buckets.js';
 
 export interface TrafficFilter {
   app_env_id?: number | undefined;
@@ -18,7 +18,7 @@ export interface PeriodSums {
 }
 
 /** The table comes from a fixed list, never from outside. */
-const SUM = (grain: Grain, start: string, filter: string) => `
+const SUM = (grain: Grain, { key, start }: PeriodSql, filter: string) => `
 SELECT
   ${start} AS start,
   concat(
@@ -30,9 +30,9 @@ FROM counts_per_${grain}_v1 AS t
 WHERE app_id = {app_id:UInt32}
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
   AND bucket < toDateTime({to:UInt32}, 'UTC')${filter}
-GROUP BY start
+GROUP BY ${key} AS period
 HAVING requests > 0
-ORDER BY start
+ORDER BY period
 LIMIT {limit:UInt32}`;
 
 const THREADS = 2;
@@ -57,9 +57,9 @@ export class TrafficRepository {
     if (from === undefined || to === undefined || from >= to) return Promise.resolve([]);
     const byConsumer = filter.consumer_id !== undefined || scope.consumerId !== undefined;
     const grain = byConsumer ? '15m_by_consumer' : chooseGrain(bounds);
-    const start = startOfPeriod('bucket', bounds, [grain]);
+    const period = describePeriods('bucket', bounds, [grain]);
     const { sql, params } = and(envIs(filter.app_env_id), consumerIs(filter.consumer_id), ...inScope(scope));
-    const values = { ...params, ...start.params, from, to, limit };
-    return this.store.rows(scope, 'traffic.sums', SUM(grain, start.sql, sql), values, { threads: THREADS });
+    const values = { ...params, ...period.params, from, to, limit };
+    return this.store.rows(scope, 'traffic.sums', SUM(grain, period, sql), values, { threads: THREADS });
   }
 }
