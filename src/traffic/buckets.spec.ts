@@ -51,7 +51,7 @@ describe('chooseGrain', () => {
 describe('describePeriods', () => {
   const HOUR = 3_600;
   const hours = [0, 1, 2, 3].map((hour) => hour * HOUR);
-  const DAYS = 86_400;
+  const DAY = 86_400;
   const days = (zone: string) => periodBounds(seconds('2025-03-01'), seconds('2026-03-01'), zone, 'day');
   const months = periodBounds(seconds('2025-03-01'), seconds('2026-03-01'), 'UTC', 'month');
 
@@ -62,7 +62,7 @@ describe('describePeriods', () => {
     ['a number where only some buckets are periods', hours, ['hour', '15m'], /^intDiv\([^*]*$/],
     ['a number where daylight saving changes', days('Europe/Berlin'), ['hour'], /^intDiv\(.*shift_1/],
     ['found in the bounds of months', months, ['day'], /^roundDown/],
-    ['found in the bounds where one is long', [0, DAYS, 2 * DAYS, 5 * DAYS], ['day'], /^roundDown/],
+    ['found in the bounds where one is long', [0, DAY, 2 * DAY, 5 * DAY], ['day'], /^roundDown/],
   ] as const)('is %s', (_, bounds, grains, key) => {
     expect(describePeriods('bucket', bounds, grains).key).toMatch(key);
   });

@@ -38,6 +38,7 @@ describe('describePeriods, read by the engine', () => {
   it.each([
     ['days of thirteen months', 'day', '2025-03-01', '2026-04-02'],
     ['months of thirteen months', 'month', '2025-03-01', '2026-04-02'],
+    ['months of half a year', 'month', '2025-12-01', '2026-05-02'],
     ['hours of ten weeks with a change', 'hour', '2025-09-10', '2025-11-20'],
     ['days around a change in spring', 'day', '2025-03-29', '2025-03-31'],
     ['days around a change in autumn', 'day', '2025-10-25', '2025-10-27'],
