@@ -48,7 +48,7 @@ function getPeriodBounds({ since, until, now, timezone }: PeriodRequest, interva
     periodStart(Math.floor(since / 1000), timezone, interval),
     firstWholePeriod(toSeconds(retainedFrom), timezone, interval),
   );
-  return periodBounds(from, toSeconds(lastOf(until, now)), timezone, interval);
+  return periodBounds(from, toSeconds(limitEnd(until, now)), timezone, interval);
 }
 
 /** To the minute if minutes are retained, else to the quarter-hour. */
@@ -57,12 +57,12 @@ function getWindowBounds({ since, until, now }: PeriodRequest): number[] {
   const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;
   const retainedFrom = hasMinutes ? minutesRetainedFrom(now) : trafficRetainedFrom(now);
   const from = Math.max(Math.floor(since / 1000 / step), Math.ceil(retainedFrom / 1000 / step)) * step;
-  const to = Math.ceil(lastOf(until, now) / 1000 / step) * step;
+  const to = Math.ceil(limitEnd(until, now) / 1000 / step) * step;
   return from < to ? [from, to] : [];
 }
 
 /** No request is in the future; a distant end would only create many empty periods. */
-function lastOf(until: number, now: number): number {
+function limitEnd(until: number, now: number): number {
   return Math.min(until, now + 2 * DAY_MS);
 }
 

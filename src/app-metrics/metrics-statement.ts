@@ -168,9 +168,9 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     needed.has(name) ? [`${sum} AS ${name}`] : [],
   );
   const values = [
-    ...['start', 'end'].map((edge) => `${timeOf(`c.${edge}`, format)} AS period_${edge}`),
+    ...['start', 'end'].map((edge) => `${buildTime(`c.${edge}`, format)} AS period_${edge}`),
     ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
-    ...metrics.map((metric) => `${columnOf(metric, percentiles)} AS ${metric}`),
+    ...metrics.map((metric) => `${buildColumn(metric, percentiles)} AS ${metric}`),
   ];
   const common = [
     ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
@@ -191,7 +191,7 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   const params = {
     ...conditions.params,
     ...period.params,
-    ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(paramsOf(source, index)))),
+    ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(buildParams(source, index)))),
     expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
     expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
     satisfying_k,
@@ -201,14 +201,14 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns, sql, params };
 }
 
-function columnOf(metric: Metric, percentiles: readonly Metric[]): string {
+function buildColumn(metric: Metric, percentiles: readonly Metric[]): string {
   const counted = COUNTED[metric];
   if (counted) return counted[0];
   return `if(empty(b.percentiles), NULL, b.percentiles[${percentiles.indexOf(metric) + 1}])`;
 }
 
 /** Whole seconds in texts, the clients' milliseconds where columns have types. */
-function timeOf(seconds: string, format: FileFormat): string {
+function buildTime(seconds: string, format: FileFormat): string {
   return isTyped(format) ? `toDateTime64(${seconds}, 3, 'UTC')` : `toDateTime(${seconds}, 'UTC')`;
 }
 
@@ -225,18 +225,18 @@ function readSources(
     SELECT ${[...new Set(columns)].join(', ')}
     FROM ${kind}_per_${source.grain}_v1
     WHERE app_id = {app_id:UInt32}${measured}
-      AND ${conditionOf(source, index)}${conditions.replaceAll('\n', '\n    ')}`,
+      AND ${buildCondition(source, index)}${conditions.replaceAll('\n', '\n    ')}`,
   );
   return reads.join('\n    UNION ALL');
 }
 
-function conditionOf(source: Source, index: number): string {
+function buildCondition(source: Source, index: number): string {
   if ('only' in source) return `bucket IN {only_${index}:Array(UInt32)}`;
   const window = `bucket >= {from_${index}:UInt32} AND bucket < {to_${index}:UInt32}`;
   return source.except.length === 0 ? window : `${window} AND bucket NOT IN {except_${index}:Array(UInt32)}`;
 }
 
-function paramsOf(source: Source, index: number): Parameters {
+function buildParams(source: Source, index: number): Parameters {
   return 'only' in source
     ? { [`only_${index}`]: source.only }
     : { [`from_${index}`]: source.from, [`to_${index}`]: source.to, [`except_${index}`]: source.except };

@@ -9,7 +9,7 @@ const bounds = (from: string, to: string, zone: string, interval: 'hour' | 'day'
   periodBounds(seconds(from), seconds(to), zone, interval);
 
 /** Beginnings of the buckets of a source. */
-function bucketsOf(source: Source): number[] {
+function listBuckets(source: Source): number[] {
   if ('only' in source) return [...source.only];
   const width = BUCKET_SECONDS[source.grain];
   const first = Math.ceil(source.from / width) * width;
@@ -48,7 +48,7 @@ describe('chooseSources', () => {
           const periods = minutes.sort((a, b) => a - b).map((minute) => start + minute * 60);
           const covered: number[] = [];
           for (const source of chooseSources(periods, grains))
-            for (const bucket of bucketsOf(source)) {
+            for (const bucket of listBuckets(source)) {
               const end = bucket + BUCKET_SECONDS[source.grain];
               expect(periods.some((bound) => bound > bucket && bound < end)).toBe(false);
               for (let minute = bucket; minute < end; minute += 60) covered.push(minute);

@@ -18,8 +18,8 @@ export function chooseSources(bounds: readonly number[], grains: readonly Grain[
   let cutBefore: { buckets: readonly number[]; seconds: number } | undefined;
   for (const [index, grain] of grains.entries()) {
     const seconds = BUCKET_SECONDS[grain];
-    const startOf = (time: number) => time - (time % seconds);
-    const cut = [...new Set(bounds.filter((bound) => bound % seconds !== 0).map(startOf))];
+    const findStart = (time: number) => time - (time % seconds);
+    const cut = [...new Set(bounds.filter((bound) => bound % seconds !== 0).map(findStart))];
     if (cutBefore) {
       const { buckets, seconds: coarser } = cutBefore;
       const finer = buckets.flatMap((start) => startsBetween(start, start + coarser, seconds));

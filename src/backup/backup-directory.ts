@@ -88,11 +88,11 @@ export class NewBackupDirectory {
 
   /** The name of a file that is missing, or does not have its size. */
   private findBroken(): string | undefined {
-    const sizeOf = (name: string) => statSync(join(this.draft, name), { throwIfNoEntry: false })?.size ?? 0;
-    const list = sizeOf(LIST) > 0 ? readFileSync(join(this.draft, LIST), 'utf8') : '';
+    const readSize = (name: string) => statSync(join(this.draft, name), { throwIfNoEntry: false })?.size ?? 0;
+    const list = readSize(LIST) > 0 ? readFileSync(join(this.draft, LIST), 'utf8') : '';
     if (!list.endsWith(LIST_END)) return LIST;
     for (const [, name = '', size, more = ''] of list.matchAll(FILE))
-      if (!more.includes('<data_file>') && sizeOf(name) !== Number(size) - getBaseBytes(more, Number(size)))
+      if (!more.includes('<data_file>') && readSize(name) !== Number(size) - getBaseBytes(more, Number(size)))
         return name;
     return undefined;
   }

@@ -18,7 +18,7 @@ export function AppLogs({ details }: { details: RequestDetails }) {
       <table class="app-logs">
         <tbody>
           {logs.slice(0, isWhole ? Infinity : MAX_LINES).map((entry, index) => (
-            <tr key={index} class={`level-${levelOf(entry.level)}`}>
+            <tr key={index} class={`level-${classifyLevel(entry.level)}`}>
               <td class="number" title={entry.timestamp}>
                 {formatOffset(Date.parse(entry.timestamp) - start)}
               </td>
@@ -46,7 +46,7 @@ export function AppLogs({ details }: { details: RequestDetails }) {
   );
 }
 
-function levelOf(level: string): 'error' | 'warning' | 'other' {
+function classifyLevel(level: string): 'error' | 'warning' | 'other' {
   if (/^(error|err|fatal|critical|alert|emerg)/i.test(level)) return 'error';
   return /^warn/i.test(level) ? 'warning' : 'other';
 }

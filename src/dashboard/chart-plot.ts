@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { LANES, type Scaled } from './chart-scale.js';
-import { type Window, formatTime, timeZone, yearOf } from './time.js';
+import { type Window, formatTime, getYear, timeZone } from './time.js';
 
 /** Room above the highest lane and below the lowest one, for the lines' width. */
 const MARGIN = 0.01;
@@ -113,13 +113,13 @@ function createSeries(color: (name: string) => string): uPlot.Series[] {
 
 /** The marks of the time axis: times, and days at midnight, with the year where it is another one than before. */
 function nameTimes(splits: readonly number[], step: number, { from, zone }: Window): string[] {
-  let year = yearOf(from, zone);
+  let year = getYear(from, zone);
   return splits.map((seconds) => {
     const at = seconds * 1000;
     const time = formatTime(at, 'time', zone);
     if (step < 86_400 && time !== '00:00') return time;
-    const isSameYear = yearOf(at, zone) === year;
-    year = yearOf(at, zone);
+    const isSameYear = getYear(at, zone) === year;
+    year = getYear(at, zone);
     return formatTime(at, isSameYear ? 'day' : 'date', zone);
   });
 }

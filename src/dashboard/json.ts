@@ -39,12 +39,12 @@ export function formatJson(text: string): Token[] | null {
       plain(word);
       breakLine();
     } else if (word === ':') plain(': ');
-    else tokens.push({ kind: kindOf(word, next === ':'), text: word });
+    else tokens.push({ kind: classifyWord(word, next === ':'), text: word });
   });
   return tokens;
 }
 
-function kindOf(word: string, isKey: boolean): Token['kind'] {
+function classifyWord(word: string, isKey: boolean): Token['kind'] {
   if (isKey) return 'key';
   if (isMasked(word)) return 'masked';
   if (word.startsWith('"')) return 'string';

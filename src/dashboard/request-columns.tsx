@@ -53,7 +53,7 @@ const COLUMNS: readonly Column[] = [
     name: 'Path',
     field: 'path',
     isUsual: true,
-    show: ({ path, url }) => (path === null ? <Text>{targetOf(url)}</Text> : <Text>{path}</Text>),
+    show: ({ path, url }) => (path === null ? <Text>{getTarget(url)}</Text> : <Text>{path}</Text>),
   },
   { id: 'url', name: 'URL', field: 'url', show: ({ url }) => <Text>{url}</Text> },
   {
@@ -105,7 +105,7 @@ const COLUMNS: readonly Column[] = [
 const USUAL = COLUMNS.filter(({ isUsual }) => isUsual).length;
 
 /** The URL without its origin. */
-function targetOf(url: string): string {
+function getTarget(url: string): string {
   return url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '') || '/';
 }
 

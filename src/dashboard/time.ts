@@ -45,7 +45,7 @@ export interface Window {
 export function getWindow(range: Range, zone: Zone, now: number): Window {
   if ('preset' in range) {
     const [, interval, count] = PRESETS[range.preset];
-    const running = startOf(now, interval, zone);
+    const running = findStart(now, interval, zone);
     const from = add(running, 1 - count, interval, zone);
     const to = add(running, 1, interval, zone);
     const window = { from, to, isLive: true, interval, zone, remark: null };
@@ -57,8 +57,8 @@ export function getWindow(range: Range, zone: Zone, now: number): Window {
   const span = end - begin;
   const hasMinutes = begin > now - MINUTES_KEPT;
   const interval: Interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
-  const from = startOf(begin, interval, zone);
-  const last = startOf(Math.max(begin, end - 1), interval, zone);
+  const from = findStart(begin, interval, zone);
+  const last = findStart(Math.max(begin, end - 1), interval, zone);
   const to = add(last, 1, interval, zone);
   const count = listStarts(from, to, interval, zone).length;
   const isCut = begin !== range.from || end !== range.to;
@@ -90,7 +90,7 @@ export function listStarts(from: number, to: number, interval: Interval, zone: Z
   return starts;
 }
 
-function startOf(time: number, interval: Interval, zone: Zone): number {
+function findStart(time: number, interval: Interval, zone: Zone): number {
   if (interval === 'day') {
     const day = new Date(time);
     return zone === 'utc' ? day.setUTCHours(0, 0, 0, 0) : day.setHours(0, 0, 0, 0);
@@ -108,7 +108,7 @@ function add(time: number, count: number, interval: Interval, zone: Zone): numbe
   if (zone === 'utc') return time + count * DAY;
   const day = new Date(time);
   // A day whose midnight daylight saving skips begins at one o'clock, and the next one at midnight again.
-  return startOf(day.setDate(day.getDate() + count), 'day', zone);
+  return findStart(day.setDate(day.getDate() + count), 'day', zone);
 }
 
 export function timeZone(zone: Zone): string {
@@ -143,14 +143,14 @@ export function formatTime(time: number, pattern: Pattern, zone: Zone): string {
   return format.format(time);
 }
 
-export function yearOf(time: number, zone: Zone): number {
+export function getYear(time: number, zone: Zone): number {
   const date = new Date(time);
   return zone === 'utc' ? date.getUTCFullYear() : date.getFullYear();
 }
 
 /** The day, with the year where it is not this one. */
 function formatDay(time: number, zone: Zone): string {
-  return formatTime(time, yearOf(time, zone) === yearOf(Date.now(), zone) ? 'day' : 'date', zone);
+  return formatTime(time, getYear(time, zone) === getYear(Date.now(), zone) ? 'day' : 'date', zone);
 }
 
 /** Names a period by its start: `22 Nov`, or `22 Nov, 14:00`. */

@@ -96,9 +96,9 @@ describe('15 days of requests', () => {
     const before = (days: number) => recent.filter(({ timestamp }) => timestamp < END - days * DAY_MS);
 
     it('of a route that became slow three days ago', () => {
-      const timeOf = (requests: DemoRequest[]) =>
+      const findMedianTime = (requests: DemoRequest[]) =>
         median(requests.filter(({ path }) => path === SLOW.path).map((request) => request.response_time_ms));
-      expect(timeOf(since(3))).toBeGreaterThan(5 * timeOf(before(3)));
+      expect(findMedianTime(since(3))).toBeGreaterThan(5 * findMedianTime(before(3)));
     });
 
     it('of a consumer whose requests fail since two days ago', () => {

@@ -15,14 +15,14 @@ export function apiInput(inputClass: Type): MethodDecorator {
 function documented(field: Field): MethodDecorator {
   const { name, description } = field;
   return field.in === 'path'
-    ? ApiParam({ name, description, schema: schemaOf(field) })
-    : ApiQuery({ name, description, required: false, schema: schemaOf(field) });
+    ? ApiParam({ name, description, schema: buildSchema(field) })
+    : ApiQuery({ name, description, required: false, schema: buildSchema(field) });
 }
 
 function documentedBody(members: readonly Field[]): MethodDecorator {
   const properties = members.map((member) => [
     member.name,
-    { ...memberSchemaOf(member), description: member.description },
+    { ...buildMemberSchema(member), description: member.description },
   ]);
   const required = members.filter((member) => member.required).map(({ name }) => name);
   return ApiBody({
@@ -36,7 +36,7 @@ function documentedBody(members: readonly Field[]): MethodDecorator {
   });
 }
 
-function schemaOf({ schema, examples, ...field }: Field) {
+function buildSchema({ schema, examples, ...field }: Field) {
   return {
     ...schema,
     ...(field.default !== undefined && { default: field.default }),
@@ -45,8 +45,8 @@ function schemaOf({ schema, examples, ...field }: Field) {
 }
 
 /** What may be absent may be null as well. */
-function memberSchemaOf(member: Field) {
-  const schema = schemaOf(member);
+function buildMemberSchema(member: Field) {
+  const schema = buildSchema(member);
   if (member.required) return schema;
   const nullableType = { type: [schema.type, 'null'] };
   return schema.enum

@@ -185,7 +185,7 @@ function toCondition(filter: SpanFilter, param: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
   // Compares the column itself, so that its index is used.
-  if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(listOf(value), param);
+  if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(toList(value), param);
   if (field === 'attributes') return attributeMatches('s.attributes', filter, param);
   if (field === 'events') return eventMatches(filter, param);
   if (field !== 'env') return compare(COLUMNS[field], kind, filter, param);
@@ -196,7 +196,7 @@ function toCondition(filter: SpanFilter, param: string): Predicate {
   return isNegated ? not(found) : found;
 }
 
-function listOf(value: SpanFilter['value']): readonly FilterScalar[] {
+function toList(value: SpanFilter['value']): readonly FilterScalar[] {
   if (value === undefined) return [];
   return typeof value === 'object' ? value : [value];
 }
@@ -219,7 +219,7 @@ function attributeMatches(json: string, filter: SpanFilter, param: string): Pred
   const at = `${json}, {${param}_key:String}`;
   if (op === 'exists' || op === 'not_exists')
     return { sql: `${op === 'exists' ? '' : 'NOT '}JSONHas(${at})`, params: of };
-  const [first = ''] = listOf(value);
+  const [first = ''] = toList(value);
   const { types, sql, params } = compareByType(typeof first, at, filter, param);
   return { sql: `(toString(JSONType(${at})) IN (${types}) AND ${sql})`, params: { ...of, ...params } };
 }
@@ -250,7 +250,7 @@ function compareByType(
     };
   const types = `'Int64', 'UInt64', 'Double'`;
   const asDouble = compareAs(`JSONExtractFloat(${at})`, param, (text) => `toFloat64(${text})`);
-  const integers = listOf(value).flatMap((one) => toInteger(one) ?? []);
+  const integers = toList(value).flatMap((one) => toInteger(one) ?? []);
   if (!isList && integers.length === 0) return { types, sql: asDouble, params };
   const asInteger = compareAs(
     `toInt128OrZero(JSONExtractRaw(${at}))`,

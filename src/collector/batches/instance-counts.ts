@@ -280,14 +280,14 @@ function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
 
 function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added, ids: RequestIds): CountRow {
   const { measure } = point;
-  const sumOf = (one: Measure) => (measure === one ? Math.round(sum) : 0);
+  const getSum = (one: Measure) => (measure === one ? Math.round(sum) : 0);
   return toCountRow(
     appId,
     {
       ...point,
       requests: measure === 'time' ? count : 0,
-      bytes_received: sumOf('received'),
-      bytes_sent: sumOf('sent'),
+      bytes_received: getSum('received'),
+      bytes_sent: getSum('sent'),
       bins: bins.map(([k, n]): Bin => [measure, k, n]),
     },
     ids,

@@ -13,12 +13,12 @@ function field(number: number, bytes: Uint8Array): Buffer {
 }
 
 /** An export of one metric with one data point: of a histogram (9), or an exponential one (10). */
-function exportOf(kind: 9 | 10, point: Uint8Array): Buffer {
+function buildExport(kind: 9 | 10, point: Uint8Array): Buffer {
   return [1, kind, 2, 2, 1].reduce<Buffer>((bytes, number) => field(number, bytes), Buffer.from(point));
 }
 
 /** A point of an exponential histogram whose positive counts are these bytes. */
-const positive = (counts: Uint8Array) => exportOf(10, field(8, counts));
+const positive = (counts: Uint8Array) => buildExport(10, field(8, counts));
 
 const decodeMetrics = (bytes: Buffer) => decode(ExportMetricsServiceRequestSchema, bytes, 'protobuf');
 
@@ -26,13 +26,13 @@ describe('values of a body in protobuf', () => {
   it.each([
     ['counts of buckets in one byte each', positive(field(2, Buffer.alloc(MAX_VALUES)))],
     ['counts of buckets that are not packed', positive(Buffer.alloc(2 * MAX_VALUES, '1000', 'hex'))],
-    ['counts of buckets in eight bytes each', exportOf(9, field(6, Buffer.alloc(8 * MAX_VALUES)))],
-    ['bounds of buckets', exportOf(9, field(7, Buffer.alloc(8 * MAX_VALUES)))],
+    ['counts of buckets in eight bytes each', buildExport(9, field(6, Buffer.alloc(8 * MAX_VALUES)))],
+    ['bounds of buckets', buildExport(9, field(7, Buffer.alloc(8 * MAX_VALUES)))],
     ['empty messages', Buffer.alloc(2 * MAX_VALUES, '0a00', 'hex')],
     // `flags`: the decoder reads the length as its value, and what follows as fields.
     [
       'empty messages behind an integer whose tag says bytes',
-      exportOf(9, field(10, Buffer.alloc(2 * MAX_VALUES, '4200', 'hex'))),
+      buildExport(9, field(10, Buffer.alloc(2 * MAX_VALUES, '4200', 'hex'))),
     ],
   ])('are limited: %s', (_, bytes) => {
     expect(() => decodeMetrics(bytes)).toThrow(TOO_MANY);
@@ -92,16 +92,16 @@ describe('an attribute that is an integer beyond 64 bits', () => {
 });
 
 describe('faults of a body in JSON', () => {
-  const fieldOf = (name: string) =>
+  const findField = (name: string) =>
     `body: cannot decode field opentelemetry.proto.trace.v1.${name} from JSON`;
 
   it.each([
-    ['"startTimeUnixNano":"Bearer hunter2"', fieldOf('Span.start_time_unix_nano')],
-    ['"flags":"hunter2"', fieldOf('Span.flags')],
+    ['"startTimeUnixNano":"Bearer hunter2"', findField('Span.start_time_unix_nano')],
+    ['"flags":"hunter2"', findField('Span.flags')],
     ['"kind":{"hunter2":1}', 'body: cannot decode enum opentelemetry.proto.trace.v1.Span.SpanKind from JSON'],
     ['"status":"hunter2"', 'body: cannot decode message opentelemetry.proto.trace.v1.Status from JSON'],
-    ['"events":"hunter2"', fieldOf('Span.events')],
-    ['"name":["hunter2"]', fieldOf('Span.name')],
+    ['"events":"hunter2"', findField('Span.events')],
+    ['"name":["hunter2"]', findField('Span.name')],
     ['"traceId":"hunter2","name":hunter2', 'body: must be valid JSON'],
   ])('name the field, never the value: %s', (members, message) => {
     expect(() => decodeSpan(members)).toThrow(new Error(message));

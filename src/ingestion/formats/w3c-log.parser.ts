@@ -70,31 +70,31 @@ export class W3cLogParser {
   }
 
   private readEntry(entry: ReadonlyMap<string, string>, options: ParseOptions): LineResult {
-    const valueOf = (...names: readonly string[]) =>
+    const findValue = (...names: readonly string[]) =>
       names
         .map((name) => entry.get(name))
         .find((value) => value !== undefined && value !== '-' && value !== '');
     const isCloudFront = entry.has('x-edge-location') || entry.has('x-edge-request-id');
     const request_headers = readHeaders(entry, isCloudFront);
-    const host = valueOf('x-host-header', 'cs-host', 'cs(host)');
-    const scheme = valueOf('cs-protocol') ?? (valueOf('s-port') === '443' ? 'https' : undefined);
+    const host = findValue('x-host-header', 'cs-host', 'cs(host)');
+    const scheme = findValue('cs-protocol') ?? (findValue('s-port') === '443' ? 'https' : undefined);
     const values = {
-      timestamp: this.readTime(valueOf('date'), valueOf('time'), valueOf('timestamp(ms)')),
-      method: valueOf('cs-method'),
-      target: toTarget(valueOf('cs-uri-stem'), valueOf('cs-uri-query'), valueOf('cs-uri')),
+      timestamp: this.readTime(findValue('date'), findValue('time'), findValue('timestamp(ms)')),
+      method: findValue('cs-method'),
+      target: toTarget(findValue('cs-uri-stem'), findValue('cs-uri-query'), findValue('cs-uri')),
       origin: host === undefined ? undefined : toOrigin(host, scheme),
-      status: valueOf('sc-status'),
+      status: findValue('sc-status'),
     };
     const required = readRequired(values, NAMES, options.baseUrl);
     if ('reason' in required) return required;
-    const taken = valueOf('time-taken');
+    const taken = findValue('time-taken');
     const isSeconds = isCloudFront || taken?.includes('.') === true;
     const request = {
       ...required,
-      user: valueOf('cs-username') ?? null,
-      client_ip: findAddress(valueOf('c-ip') ?? '', valueOf('x-forwarded-for') ?? null),
-      request_size_bytes: toNumber(valueOf('cs-bytes')),
-      response_size_bytes: toNumber(valueOf('sc-bytes')),
+      user: findValue('cs-username') ?? null,
+      client_ip: findAddress(findValue('c-ip') ?? '', findValue('x-forwarded-for') ?? null),
+      request_size_bytes: toNumber(findValue('cs-bytes')),
+      response_size_bytes: toNumber(findValue('sc-bytes')),
       response_time_ms: toMilliseconds(taken, isSeconds ? 1_000 : 1),
       userAgent: getHeader(request_headers, 'user-agent'),
       request_headers,

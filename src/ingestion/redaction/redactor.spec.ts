@@ -370,7 +370,7 @@ describe('Redactor', () => {
         const redacted = redactBody(text) ?? '';
         expect(redacted).not.toContain(JWT);
         if (redacted === text || typeof value === 'string') return;
-        expect(shapeOf(JSON.parse(redacted))).toEqual(shapeOf(value));
+        expect(describeShape(JSON.parse(redacted))).toEqual(describeShape(value));
       }),
       { numRuns: 1_000 },
     );
@@ -419,8 +419,8 @@ describe('Redactor', () => {
 });
 
 /** The value with each scalar replaced. */
-function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(shapeOf);
+function describeShape(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(describeShape);
   if (typeof value !== 'object' || value === null) return 0;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, describeShape(member)]));
 }
