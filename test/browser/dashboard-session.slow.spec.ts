@@ -19,7 +19,7 @@ const MARKUP = `"><img src=x onerror="window.live=1"><script>window.live=1</scri
 const HOSTILE = `${MARKUP}javascript:window.live=1//\u202Egpj.exe\u0007'$(touch live)\`touch live\``;
 const HUGE = 5_000_000;
 
-const rangeOf = (from: number, to: number) =>
+const formatRange = (from: number, to: number) =>
   `from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
 const signIn = async ({ page }: DashboardPage, key: string) => {
   await page.getByLabel('API key').fill(key);
@@ -293,7 +293,7 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await shown('range=12mo')).toEqual(['8', false]);
     // Minutes are kept for 32 days.
     const [from, to] = [32 * day - 4 * hour, 32 * day - 10 * hour].map((age) => now - age);
-    expect(await shown(rangeOf(from!, to!))).toEqual(['1', false]);
+    expect(await shown(formatRange(from!, to!))).toEqual(['1', false]);
   });
 
   it('says of a range in the future that it is one, and that a link to it has no requests', async () => {
@@ -319,7 +319,7 @@ describeWithChromium('a session of the dashboard', () => {
     const midnight = Math.floor(Date.now() / 86_400_000 - 2) * 86_400_000;
     const label = async (hours: number, until: number) => {
       const [from, to] = [hours, until].map((offset) => midnight + offset * 3_600_000);
-      await dashboard.visit(`?${rangeOf(from!, to!)}&view=requests&zone=utc`, tenant.key);
+      await dashboard.visit(`?${formatRange(from!, to!)}&view=requests&zone=utc`, tenant.key);
       const text = await page.getByRole('button', { name: /^Time range/ }).innerText();
       const { searchParams } = new URL(dashboard.calls.at(-1)!.path, dashboard.origin);
       return [

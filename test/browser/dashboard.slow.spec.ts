@@ -77,13 +77,13 @@ describeWithChromium('the dashboard on the demo', () => {
     ['request-spans', '?view=requests&range=30d&request=FAILED&tab=spans'],
     ['request-unknown', '?view=requests&request=00000000-0000-4000-8000-000000000000'],
   ] as const;
-  const searchOf = (search: string) => search.replace('FAILED', failed.request_uuid);
+  const fillSearch = (search: string) => search.replace('FAILED', failed.request_uuid);
 
   it.each(VIEWS)(
     '%s does not move while it loads, has no findings of axe-core in light and dark, and fits phones',
     async (name, search) => {
       const { page } = dashboard;
-      await dashboard.visit(searchOf(search), key);
+      await dashboard.visit(fillSearch(search), key);
       expect(await dashboard.evaluate<number>('window.shifts')).toBeLessThan(MAX_SHIFT);
       await dashboard.inBothThemes(`dashboard-${name}`);
       for (const width of [390, 320]) {
@@ -488,7 +488,7 @@ describeWithChromium('the dashboard on the demo', () => {
 
   it('shows all of one request, and others of its consumer, endpoint and trace', async () => {
     const { page } = dashboard;
-    await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
+    await dashboard.visit(fillSearch('?view=requests&range=30d&request=FAILED'), key);
     const panel = page.getByRole('tabpanel');
     expect(await panel.innerText()).toContain(failed.exception!.message);
     expect(await panel.innerText()).toContain(failed.exception!.stacktrace.split('\n')[1]!.trim());
@@ -529,7 +529,7 @@ describeWithChromium('the dashboard on the demo', () => {
 
   it('copies the request as a curl command that a shell takes', async () => {
     const { page } = dashboard;
-    await dashboard.visit(searchOf('?view=requests&range=30d&request=FAILED'), key);
+    await dashboard.visit(fillSearch('?view=requests&range=30d&request=FAILED'), key);
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
     const words = shellWords(await dashboard.evaluate<string>('window.copied'));

@@ -155,7 +155,7 @@ describe('docs/helm', () => {
           pod: spec!.template!.spec,
         })),
       );
-    const secretsOf = (objects: readonly KubernetesObject[]) =>
+    const findSecrets = (objects: readonly KubernetesObject[]) =>
       [
         ...new Set(
           containers(objects).flatMap(({ env }) =>
@@ -165,7 +165,7 @@ describe('docs/helm', () => {
           ),
         ),
       ].sort();
-    expect(secretsOf(all)).toEqual(secretsOf(example));
+    expect(findSecrets(all)).toEqual(findSecrets(example));
     const hardening = (objects: readonly KubernetesObject[]) =>
       new Set(
         containers(objects).map(({ securityContext, pod }) =>

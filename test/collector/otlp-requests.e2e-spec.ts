@@ -27,7 +27,7 @@ async function start(): Promise<{ client: Client; sender: OtlpSender; api: TestA
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 /** The UUID of the request that a span is. */
-const uuidOf = ({ traceId, spanId }: { traceId?: Uint8Array; spanId?: Uint8Array }) =>
+const buildUuid = ({ traceId, spanId }: { traceId?: Uint8Array; spanId?: Uint8Array }) =>
   findRequestUuid(hex(traceId!), hex(spanId!));
 
 describe('requests of SERVER spans', () => {
@@ -37,7 +37,7 @@ describe('requests of SERVER spans', () => {
     const { token } = await api.admin.writeTokens.create(client.tenant.appId);
     const span = serverSpan();
     const line = {
-      request_uuid: uuidOf(span),
+      request_uuid: buildUuid(span),
       timestamp: new Date(Date.now() - 60_000).toISOString(),
       method: 'GET',
       url: 'https://api.example.com/',
@@ -99,7 +99,7 @@ describe('requests of SERVER spans', () => {
     ];
     const of = resource({ 'deployment.environment.name': 'staging' });
     await sender.deliver('traces', traces([span], { of, scope: '@opentelemetry/instrumentation-fastify' }));
-    const { body } = await client.tenant.get(`request-logs/${uuidOf(span)}`);
+    const { body } = await client.tenant.get(`request-logs/${buildUuid(span)}`);
     expect(body).toMatchObject({
       env: 'staging',
       consumer: 'bob',
@@ -171,9 +171,9 @@ describe('requests of SERVER spans', () => {
 
   it('logs and counts requests of methods that the SDK does not know under the original, else under _OTHER', async () => {
     const { client, sender } = await start();
-    const spanOf = (original: string) =>
+    const buildSpan = (original: string) =>
       serverSpan({ 'http.request.method': '_OTHER', 'http.request.method_original': original });
-    await sender.deliver('traces', traces([spanOf('purge'), spanOf('weird method'), spanOf('')]));
+    await sender.deliver('traces', traces([buildSpan('purge'), buildSpan('weird method'), buildSpan('')]));
     const methods = (await client.tenant.logs()).data.map(({ method }) => method);
     expect(methods.toSorted()).toEqual(['PURGE', '_OTHER', '_OTHER']);
     expect((await client.tenant.logs({ method: '_OTHER' })).data).toHaveLength(2);
@@ -214,7 +214,7 @@ describe('requests of SERVER spans', () => {
     const { client, sender } = await start();
     const span = serverSpan({ 'apitally.request.body': '株'.repeat(40_000), 'apitally.response.body': '株' });
     await sender.deliver('traces', traces([span]));
-    const { body } = await client.tenant.get(`request-logs/${uuidOf(span)}`);
+    const { body } = await client.tenant.get(`request-logs/${buildUuid(span)}`);
     expect([body.request_body_json, body.response_body_json]).toEqual([BODY_TOO_LARGE, '株']);
   });
 
@@ -224,7 +224,7 @@ describe('requests of SERVER spans', () => {
     const server = serverSpan({}, { name, traceId });
     const message = { name, traceId, parentSpanId: server.spanId!, kind: Span_SpanKind.INTERNAL };
     await sender.deliver('traces', traces([server, serverSpan({}, message)]));
-    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    const { body } = await client.tenant.get(`request-logs/${buildUuid(server)}`);
     expect(body.spans).toMatchObject([{ span_id: hex(server.spanId!) }]);
   });
 
@@ -239,7 +239,7 @@ describe('requests of SERVER spans', () => {
     };
     await sender.deliver('logs', logs([record]));
     await sender.deliver('traces', traces([server]));
-    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    const { body } = await client.tenant.get(`request-logs/${buildUuid(server)}`);
     expect(body.logs).toMatchObject([{ message: 'observed' }]);
   });
 
@@ -280,7 +280,7 @@ describe('requests of SERVER spans', () => {
     await sender.deliver('traces', traces([grandchild, below]));
     await sender.deliver('traces', traces([child, other]));
     await sender.deliver('traces', traces([server, child]));
-    const { body, text } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    const { body, text } = await client.tenant.get(`request-logs/${buildUuid(server)}`);
     const ids = body.spans.map((span: { span_id: string }) => span.span_id).sort();
     expect(ids).toEqual([server, child, grandchild].map(({ spanId }) => hex(spanId!)).sort());
     expect(text).toContain(
@@ -316,7 +316,7 @@ describe('requests of SERVER spans', () => {
         },
       );
     await sender.deliver('traces', traces([server, below('Handled', Status_StatusCode.OK)]));
-    const read = async () => (await client.tenant.get(`request-logs/${uuidOf(server)}`)).body.exception;
+    const read = async () => (await client.tenant.get(`request-logs/${buildUuid(server)}`)).body.exception;
     expect(await read()).toBeNull();
     await sender.deliver('traces', traces([below('Fatal', Status_StatusCode.ERROR)]));
     expect(await read()).toMatchObject({ type: 'Fatal' });
@@ -335,7 +335,7 @@ describe('requests of SERVER spans', () => {
     }));
     await sender.deliver('logs', logs(records));
     await sender.deliver('traces', traces([server]));
-    const { body } = await client.tenant.get(`request-logs/${uuidOf(server)}`);
+    const { body } = await client.tenant.get(`request-logs/${buildUuid(server)}`);
     expect(body.logs.map(({ message }: { message: string }) => Number(message))).toEqual([
       ...Array(1_000).keys(),
     ]);

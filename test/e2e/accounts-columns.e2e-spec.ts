@@ -3,7 +3,7 @@ import type { Parameters } from '../../src/clickhouse/query-parameters.js';
 import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { readGrants } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -47,7 +47,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
     const reads = (['rows', 'jsonLines'] as const).map((name) => jest.spyOn(ClickHouse.prototype, name));
     const files = jest.spyOn(ClickHouse.prototype, 'file');
     for (const path of listOperations(tenant.appId)) await app.get(path, tenant.key);
-    for (const { path, body } of [...queriesOf(tenant.appId), ...filesOf(tenant.appId)])
+    for (const { path, body } of [...listQueries(tenant.appId), ...listFiles(tenant.appId)])
       await app.post(path, tenant.key, body);
     await app.app.get(StoreMonitor).check();
     const seen = [

@@ -17,7 +17,7 @@ import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages
 import { OtlpSender, serverSpan, traces } from '../collector/setup/otlp.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
-import { DENSE, SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { sendRaw } from '../setup/raw-http.js';
@@ -86,7 +86,7 @@ describe('the accounts of clickhouse/accounts', () => {
       const [posted = []] = await withApi({ ...server.env, ...limits, LOG_LEVEL: 'silent' }, (url) => {
         const postAll = async () => {
           const statuses: [string, number, string][] = [];
-          for (const { path, body } of [...queriesOf(appId), ...filesOf(appId)]) {
+          for (const { path, body } of [...listQueries(appId), ...listFiles(appId)]) {
             const headers = { 'Api-Key': key, 'Content-Type': 'application/json' };
             const response = await fetch(url + path, {
               method: 'POST',
@@ -111,7 +111,7 @@ describe('the accounts of clickhouse/accounts', () => {
       expect(metrics.text()).toMatch(/_store_free_bytes\{disk="default"\} [1-9]/);
       metrics.close();
       // Without them the check would find nothing missing.
-      expect(await tablesOf(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
+      expect(await readTables(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
     });
 
     it.each([
@@ -218,7 +218,7 @@ describe('the accounts of clickhouse/accounts', () => {
       expect(metrics.text()).toMatch(/_store_damaged_parts 0\n[^]*_store_free_bytes\{disk="default"\} [1-9]/);
       metrics.close();
       // Without them the check would find nothing missing.
-      expect(await tablesOf(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
+      expect(await readTables(store)).toEqual(expect.arrayContaining(listTables(await readMigrations())));
     });
 
     it.each([
@@ -279,7 +279,7 @@ describe('the accounts of clickhouse/accounts', () => {
   });
 });
 
-async function tablesOf(store: ClickHouse): Promise<string[]> {
+async function readTables(store: ClickHouse): Promise<string[]> {
   const rows = await store.rows<{ name: string }>(
     'test.tables',
     'SELECT name FROM system.tables WHERE database = currentDatabase()',

@@ -104,7 +104,15 @@ const questions = fc.record({
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 /** A condition of DuckDB's that means the same as a filter, nulls included. */
-function conditionOf({ field: column, op, value }: { field: string; op: string; value?: unknown }): string {
+function buildCondition({
+  field: column,
+  op,
+  value,
+}: {
+  field: string;
+  op: string;
+  value?: unknown;
+}): string {
   const quote = (one: unknown) =>
     typeof one === 'number' ? String(one) : `'${String(one).replaceAll("'", "''")}'`;
   const upper = (one: unknown) => (column === 'method' ? String(one).toUpperCase() : one);
@@ -221,7 +229,7 @@ describe('metrics', () => {
         const inWindow = (at: number) =>
           at >= Math.floor(since / step) * step && at < Math.ceil(until / step) * step ? 'window' : undefined;
         const ends = [since, until - 1].map((edge) => interval && clock.findPeriod(edge, interval));
-        const periodOf = (at: number) => {
+        const assignPeriod = (at: number) => {
           if (!interval) return inWindow(at);
           const period = clock.findPeriod(at, interval);
           return (at >= since && at < until) || ends.includes(period) ? period : undefined;
@@ -247,11 +255,11 @@ describe('metrics', () => {
             response_time_ms: drawn.filter(({ counted }) => counted > 0)[index]!.response_time_ms,
             slack: 5,
           })),
-        ].filter(({ timestamp }) => periodOf(timestamp) !== undefined);
+        ].filter(({ timestamp }) => assignPeriod(timestamp) !== undefined);
         const text = (value: string | null) => (value === null ? 'NULL' : `'${value.replaceAll("'", "''")}'`);
         const values = all.map(
           (one) =>
-            `(${text(periodOf(one.timestamp)!)}, ${text(one.env)}, ${consumers.get(one.consumer?.identifier ?? null) ?? 'NULL'}, ` +
+            `(${text(assignPeriod(one.timestamp)!)}, ${text(one.env)}, ${consumers.get(one.consumer?.identifier ?? null) ?? 'NULL'}, ` +
             `${one.path === null ? 'NULL' : text(one.method)}, ${text(one.path)}, ${one.status ?? 'NULL'}, ${one.n}, ` +
             `${one.received}, ${one.sent}, ${one.response_time_ms}, ${one.slack})`,
         );
@@ -264,7 +272,7 @@ describe('metrics', () => {
             : `coalesce(status_code = ${expected} AND path = '/users' AND method = 'GET', false)`;
         const conditions = [
           'true',
-          ...question.filters.map(conditionOf),
+          ...question.filters.map(buildCondition),
           ...(excluded !== null && isThere(excluded)
             ? [`NOT coalesce(path = ${text(excluded)} AND method = 'GET', false)`]
             : []),
@@ -287,15 +295,16 @@ describe('metrics', () => {
             coalesce(${within('1.022')}, 0)::DOUBLE AS most, coalesce(${within('0.978')}, 0)::DOUBLE AS least
           FROM raw WHERE ${conditions.join(' AND ')} GROUP BY ${keys.join()}`);
 
-        const keyOf = (row: Record<string, unknown>) => JSON.stringify(keys.map((key) => String(row[key])));
-        const byKey = new Map(naive.map((row) => [keyOf(row), row]));
+        const buildKey = (row: Record<string, unknown>) =>
+          JSON.stringify(keys.map((key) => String(row[key])));
+        const byKey = new Map(naive.map((row) => [buildKey(row), row]));
         const labelled = rows.map((row): Record<string, unknown> => {
           const start = Date.parse(row.period_start as string);
           return { ...row, period: interval ? clock.findPeriod(start, interval) : 'window' };
         });
-        expect(labelled.map(keyOf).sort()).toEqual([...byKey.keys()].sort());
+        expect(labelled.map(buildKey).sort()).toEqual([...byKey.keys()].sort());
         for (const row of labelled) {
-          const expectedRow = byKey.get(keyOf(row))!;
+          const expectedRow = byKey.get(buildKey(row))!;
           const [requestsOfRow, known] = [Number(expectedRow.requests), Number(expectedRow.known)];
           const ofErrors = (name: string) => (known === 0 ? null : Number(expectedRow[name]));
           expect(row).toMatchObject({

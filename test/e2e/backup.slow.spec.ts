@@ -164,7 +164,7 @@ describeEmbedded('backup and restore', () => {
   it('restores what an increment and its base have', async () => {
     await complete(['team', 'create', '--name', 'Later'], at('small'));
     await complete(['backup', at('increment'), '--base', at('whole')], at('small'));
-    expect(sizeOf(at('increment'))).toBeLessThan(sizeOf(at('whole')));
+    expect(measureSize(at('increment'))).toBeLessThan(measureSize(at('whole')));
     await complete(['restore', at('increment')], at('incremented'));
     const { out } = await run(['team', 'list'], at('incremented'));
     expect(out.map((line) => (JSON.parse(line) as { name: string }).name)).toEqual(['Acme', 'Later']);
@@ -370,7 +370,7 @@ function listFiles(directory: string): string[] {
   return readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
 }
 
-function sizeOf(directory: string): number {
+function measureSize(directory: string): number {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((total, entry) => total + statSync(join(entry.parentPath, entry.name)).size, 0);

@@ -44,7 +44,7 @@ async function read(
   return response;
 }
 
-const tagOf = ({ headers }: HttpResponse) => String(headers.etag);
+const getTag = ({ headers }: HttpResponse) => String(headers.etag);
 
 describe('a read whose window lies in the past', () => {
   it.each([
@@ -56,8 +56,8 @@ describe('a read whose window lies in the past', () => {
   ])('is 304 without a body when the client has its ETag: %s', async (_, resource) => {
     const first = await read(resource());
     expect(first).toMatchObject({ status: 200, headers: { 'cache-control': SETTLED } });
-    expect(tagOf(first)).toMatch(/^"[\w-]{43}"$/);
-    const again = await read(resource(), { 'If-None-Match': `"other", ${tagOf(first)}` });
+    expect(getTag(first)).toMatch(/^"[\w-]{43}"$/);
+    const again = await read(resource(), { 'If-None-Match': `"other", ${getTag(first)}` });
     expect([again.status, again.text]).toEqual([304, '']);
     const repeated = ['etag', 'cache-control', 'vary', 'link'];
     for (const name of repeated) expect([name, again.headers[name]]).toEqual([name, first.headers[name]]);
@@ -81,8 +81,8 @@ describe('a read whose window lies in the past', () => {
       holdClock(now + 1_000);
       const again = await get(`${past}&limit=1`);
       expect([again.status, again.text]).toEqual([200, first.text]);
-      expect(tagOf(again)).toBe(tagOf(first));
-      expect(tagOf(await get(`next_token=${next_token}`))).toBe(tagOf(last));
+      expect(getTag(again)).toBe(getTag(first));
+      expect(getTag(await get(`next_token=${next_token}`))).toBe(getTag(last));
     },
   );
 
@@ -93,9 +93,9 @@ describe('a read whose window lies in the past', () => {
     await late.write({ timestamp: ONE_HOUR });
     const before = await get();
     await late.write({ timestamp: ONE_HOUR + 1 });
-    const after = await get({ 'If-None-Match': tagOf(before) });
+    const after = await get({ 'If-None-Match': getTag(before) });
     expect(after.status).toBe(200);
-    expect(tagOf(after)).not.toBe(tagOf(before));
+    expect(getTag(after)).not.toBe(getTag(before));
     expect(JSON.parse(after.text)).toMatchObject({ data: [{ requests: 2 }] });
   });
 
@@ -112,20 +112,20 @@ describe('a read whose window lies in the past', () => {
     async (sent, isWeak) => {
       const headers = { 'Accept-Encoding': sent };
       const response = await read(`request-logs?${PAST}`, headers);
-      const strong = tagOf(await read(`request-logs?${PAST}`));
-      expect(tagOf(response)).toBe(isWeak ? `W/${strong}` : strong);
+      const strong = getTag(await read(`request-logs?${PAST}`));
+      expect(getTag(response)).toBe(isWeak ? `W/${strong}` : strong);
       if (!isWeak) expect(response.headers).not.toHaveProperty('content-encoding');
       expect(response.headers.vary).toBe('Accept-Encoding');
       const again = await read(`request-logs?${PAST}`, { ...headers, 'If-None-Match': strong });
-      expect([again.status, tagOf(again)]).toEqual([304, tagOf(response)]);
+      expect([again.status, getTag(again)]).toEqual([304, getTag(response)]);
       const head = await read(`request-logs?${PAST}`, headers, 'HEAD');
-      expect(tagOf(head)).toBe(tagOf(response));
+      expect(getTag(head)).toBe(getTag(response));
     },
   );
 
   it('has a strong ETag where the body is too small to be compressed', async () => {
     const response = await read(`request-logs?${PAST}&limit=1`, { 'Accept-Encoding': 'gzip' });
-    expect(tagOf(response)).toMatch(/^"/);
+    expect(getTag(response)).toMatch(/^"/);
   });
 
   it.each(['GET', 'HEAD'])('is 304 for any copy (*), and counted: %s', async (method) => {

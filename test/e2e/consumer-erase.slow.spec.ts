@@ -27,7 +27,7 @@ function createPerson(name: string) {
 }
 type Person = ReturnType<typeof createPerson>;
 
-const textsOf = (person: Person) => Object.values(person);
+const listTexts = (person: Person) => Object.values(person);
 /** As the store keeps it while the consumer is erased. */
 const hashIdentifier = ({ identifier }: Person) => createHash('sha256').update(identifier).digest('hex');
 
@@ -346,22 +346,22 @@ describeEmbedded('consumer erase', () => {
     );
     const own = (await listConsumers()).find(({ identifier }) => identifier === ann.identifier)!;
     expect(own).toMatchObject({ name: ann.name, group: { name: ann.group } });
-    const requestsOf = async ({ identifier }: Person) =>
+    const findRequests = async ({ identifier }: Person) =>
       (await listRequests()).filter((one) => one.consumer === identifier);
-    const bobs = await requestsOf(bob);
-    expect(await requestsOf(ann)).toHaveLength(6);
-    const detailsOf = (requests: { request_uuid: string }[]) =>
+    const bobs = await findRequests(bob);
+    expect(await findRequests(ann)).toHaveLength(6);
+    const readDetails = (requests: { request_uuid: string }[]) =>
       Promise.all(requests.map(({ request_uuid }) => get<object>(`request-logs/${request_uuid}`)));
-    const [details, totals] = [await detailsOf(bobs), await readTotals()];
-    const before = await findInTablesBeside(textsOf(ann));
+    const [details, totals] = [await readDetails(bobs), await readTotals()];
+    const before = await findInTablesBeside(listTexts(ann));
     expect(before).toBeGreaterThan(0);
 
     expect(await erase(ann)).toMatchObject({ consumer_ids: [own.id], requests: 6, errors: 2 });
 
     expect(await countSpans()).toBe(traceIds.length);
     expect(await readTotals()).toEqual(totals);
-    expect(await requestsOf(ann)).toEqual([]);
-    expect(await detailsOf(await requestsOf(bob))).toEqual(details);
+    expect(await findRequests(ann)).toEqual([]);
+    expect(await readDetails(await findRequests(bob))).toEqual(details);
     const consumers = await listConsumers();
     expect(consumers.find(({ id }) => id === own.id)).toMatchObject({
       identifier: `erased-${own.id}`,
@@ -372,11 +372,11 @@ describeEmbedded('consumer erase', () => {
       name: bob.name,
     });
     expect(await server.stop()).toBe(0);
-    const gone = [...[ann, dora, emil].flatMap(textsOf), ...[ann, dora, emil].map(hashIdentifier)];
+    const gone = [...[ann, dora, emil].flatMap(listTexts), ...[ann, dora, emil].map(hashIdentifier)];
     expect(await findInTables(directory, gone)).toEqual({});
     expect(findInFiles(directory, gone)).toEqual([]);
-    const kept = new Set(Object.values(await findInTables(directory, textsOf(bob))).flat());
-    expect([...kept].sort()).toEqual(textsOf(bob).sort());
+    const kept = new Set(Object.values(await findInTables(directory, listTexts(bob))).flat());
+    expect([...kept].sort()).toEqual(listTexts(bob).sort());
   });
 
   /** How many of the texts the API shows. */
@@ -404,7 +404,7 @@ describeEmbedded('consumer erase', () => {
       // Refused if the first run was done already.
       if (code !== 0) expect(err.join('\n')).toContain('no consumer');
     }
-    const gone = people.flatMap(textsOf);
+    const gone = people.flatMap(listTexts);
     expect(await findInTables(directory, gone)).toEqual({});
     expect(findInFiles(directory, gone)).toEqual([]);
   });

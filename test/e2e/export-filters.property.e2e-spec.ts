@@ -179,7 +179,7 @@ describe('the filters of an export', () => {
   });
 
   /** A value of a row, or near to one. */
-  const valueOf = (field: ExportField, op: string): fc.Arbitrary<unknown> => {
+  const drawValue = (field: ExportField, op: string): fc.Arbitrary<unknown> => {
     const present = fc.nat(ROWS - 1).map((index) => rows[index]![field]);
     const { type } = EXPORT_FILTERS[field];
     if (field === 'timestamp')
@@ -200,8 +200,8 @@ describe('the filters of an export', () => {
     );
   };
 
-  const filterOf = (field: ExportField, op: string): fc.Arbitrary<Drawn> => {
-    const one = valueOf(field, op);
+  const drawFilter = (field: ExportField, op: string): fc.Arbitrary<Drawn> => {
+    const one = drawValue(field, op);
     const value = /^(not_)?in$/.test(op)
       ? fc.array(one, { maxLength: 3 })
       : /null|exists/.test(op)
@@ -221,7 +221,7 @@ describe('the filters of an export', () => {
   };
 
   const found = async (filters: readonly Drawn[]) => {
-    const sql = `SELECT place FROM logs WHERE ${filters.map(conditionOf).join(' AND ')} ORDER BY place`;
+    const sql = `SELECT place FROM logs WHERE ${filters.map(buildCondition).join(' AND ')} ORDER BY place`;
     const places = (await truth.runAndReadAll(sql)).getRowsJson();
     return places.map(([place]) => rows[Number(place)]!.request_uuid);
   };
@@ -234,7 +234,7 @@ describe('the filters of an export', () => {
   it.each(FIELDS)(`find what DuckDB finds, %s by each operator, ${RUNS} times`, async (field) => {
     for (const op of EXPORT_FILTERS[field].operators)
       await fc.assert(
-        fc.asyncProperty(filterOf(field, op), (filter) => check([filter])),
+        fc.asyncProperty(drawFilter(field, op), (filter) => check([filter])),
         { numRuns: RUNS },
       );
   });
@@ -243,7 +243,7 @@ describe('the filters of an export', () => {
     const any = fc
       .constantFrom(...FIELDS)
       .chain((field) =>
-        fc.constantFrom(...EXPORT_FILTERS[field].operators).chain((op) => filterOf(field, op)),
+        fc.constantFrom(...EXPORT_FILTERS[field].operators).chain((op) => drawFilter(field, op)),
       );
     await fc.assert(
       fc.asyncProperty(fc.array(any, { minLength: 2, maxLength: 3 }), (filters) => check(filters)),
@@ -286,7 +286,7 @@ function literal(value: unknown): string {
 }
 
 /** A condition of DuckDB's that means the same as a filter, nulls included. */
-function conditionOf({ field, op, value, key }: Drawn): string {
+function buildCondition({ field, op, value, key }: Drawn): string {
   const negated: Record<string, string> = { neq: 'eq', is_not_null: 'is_null', not_exists: 'exists' };
   const positive = negated[op] ?? op.replace(/^not_/, '');
   const isNegated = positive !== op;

@@ -89,14 +89,14 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
 
   afterAll(() => app.stop());
 
-  const rowsOf = async (body: object) => {
+  const readRows = async (body: object) => {
     const response = await tenant.post('request-logs', { ...window, ...body });
     expect([response.status, response.text]).toEqual([200, response.text]);
     const lines = response.text.split('\n');
     expect(lines.pop()).toBe('');
     return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
   };
-  const uuidsOf = async (body: object) => (await rowsOf(body)).map((row) => row.request_uuid as string);
+  const readUuids = async (body: object) => (await readRows(body)).map((row) => row.request_uuid as string);
   /** Ties are in the store's order of UUIDs, which Get Request Logs shows as well, from the other end. */
   const uuidsOfPages = async () => {
     const logs = await tenant.readAllPages<{ request_uuid: string }>(
@@ -120,19 +120,19 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       await tenant.write({ timestamp: start }, { timestamp: start + 1 });
       const copy = 'INSERT INTO request_logs_v1 SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       await app.store.command(copy, { app_id: tenant.appId });
-      expect(await rowsOf({ fields: ['method'] })).toHaveLength(2);
+      expect(await readRows({ fields: ['method'] })).toHaveLength(2);
     });
 
     it('are chosen by names of headers in any case', async () => {
       await tenant.write({ timestamp: start, captured_json: CAPTURE }, { timestamp: start + 1 });
       const filters = [{ field: 'request_headers', key: 'X-TAG', op: 'exists' }];
-      expect(await rowsOf({ fields: ['url'], filters })).toHaveLength(1);
+      expect(await readRows({ fields: ['url'], filters })).toHaveLength(1);
     });
 
     it('are chosen by methods in any case', async () => {
       await tenant.write({ timestamp: start, method: 'GET' }, { timestamp: start + 1, method: 'POST' });
       const filters = [{ field: 'method', op: 'eq', value: 'post' }];
-      expect(await rowsOf({ fields: ['method'], filters })).toMatchObject([{ method: 'POST' }]);
+      expect(await readRows({ fields: ['method'], filters })).toMatchObject([{ method: 'POST' }]);
     });
 
     it.each([
@@ -141,7 +141,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     ])('match patterns of %s, in which a backslash escapes any character', async (op, paths) => {
       await tenant.write(...['/a', '/A', '/\\a'].map((path, index) => ({ path, timestamp: start + index })));
       const filters = [{ field: 'path', op, value: '/\\a' }];
-      expect((await rowsOf({ fields: ['path'], filters })).map(({ path }) => path)).toEqual(paths);
+      expect((await readRows({ fields: ['path'], filters })).map(({ path }) => path)).toEqual(paths);
     });
 
     it('have the members in their order, in any order of the request', async () => {
@@ -203,7 +203,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
           { field: 'exception_type', op: 'eq', value: 'TypeError' },
           { field: 'request_headers', key: 'accept', op: 'exists' },
         ])
-          expect(await rowsOf({ fields: Object.keys(row), filters: [filter] })).toMatchObject([row]);
+          expect(await readRows({ fields: Object.keys(row), filters: [filter] })).toMatchObject([row]);
         const { text } = await tenant.get(`request-logs/${request!.request_uuid}`);
         expect(text).toContain(attributes);
       },
@@ -211,7 +211,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
 
     it('have the default fields where none are asked for, and those of every row besides', async () => {
       await tenant.write({ timestamp: start });
-      const names = async (fields?: string[]) => Object.keys((await rowsOf({ fields }))[0]!);
+      const names = async (fields?: string[]) => Object.keys((await readRows({ fields }))[0]!);
       const always = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
       expect(await names([])).toEqual(always);
       expect(await names(['request_body', 'env', 'env'])).toEqual([
@@ -229,7 +229,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     it('come oldest first, each once, in several pages, under both paths', async () => {
       const records = await many(2_600);
       await tenant.write(...records.slice(900, 1_200));
-      const uuids = await uuidsOf({});
+      const uuids = await readUuids({});
       expect(uuids).toEqual(await uuidsOfPages());
       expect(uuids).toHaveLength(2_600);
       const stream = await tenant.post('request-logs/stream', { ...window });
@@ -246,7 +246,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       );
       await tenant.exclude('GET', '/hidden');
       await (await tenant.sibling()).write({ timestamp: start });
-      expect(await uuidsOf({})).toEqual([shown!.request_uuid]);
+      expect(await readUuids({})).toEqual([shown!.request_uuid]);
     });
 
     it('are none older than the retention, in a window that begins before it', async () => {
@@ -255,7 +255,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
         { timestamp: now - 15 * DAY + HOUR },
         { timestamp: now - 15 * DAY - HOUR },
       );
-      expect(await uuidsOf({ since: '1970-01-01', until: undefined })).toEqual([kept!.request_uuid]);
+      expect(await readUuids({ since: '1970-01-01', until: undefined })).toEqual([kept!.request_uuid]);
     });
   });
 
@@ -270,7 +270,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
         path: index % 5 === 0 ? null : `/p/${index % 7}`,
         url: `https://x/${index},"\r\n${index}"\r\n"2`,
       }));
-      const expected = await rowsOf({ fields: ALL });
+      const expected = await readRows({ fields: ALL });
       expect(expected).toHaveLength(2_600);
       const lists = (value: unknown) =>
         Array.isArray(value) ? value.map(([k, v]) => ({ '1': k, '2': v })) : value;
@@ -348,7 +348,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     });
 
     it('have a form without rows', async () => {
-      expect(await rowsOf({})).toEqual([]);
+      expect(await readRows({})).toEqual([]);
       expect((await file('csv')).toString()).toBe(`${ALL.join()}\r\n`);
       const { fields, rows } = readArrow(await file('arrow'));
       expect([fields.length, rows]).toEqual([ALL.length, []]);
@@ -404,45 +404,45 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
   describe('parts', () => {
     it('has the first rows with a limit', async () => {
       await many(2_600);
-      const all = await uuidsOf({});
+      const all = await readUuids({});
       for (const limit of [1, 999, 1_000, 1_001, 2_500, 9_000])
-        expect(await uuidsOf({ limit })).toEqual(all.slice(0, limit));
+        expect(await readUuids({ limit })).toEqual(all.slice(0, limit));
       const filters = [{ field: 'response_time_ms', op: 'gte', value: 0 }];
-      expect(await uuidsOf({ limit: 1_700, filters })).toEqual(all.slice(0, 1_700));
+      expect(await readUuids({ limit: 1_700, filters })).toEqual(all.slice(0, 1_700));
     });
 
     it('continues behind any row without a gap or a double', async () => {
       await many(1_300);
-      const all = await rowsOf({});
+      const all = await readRows({});
       for (const index of [0, 1, 2, 500, 998, 999, 1_000, 1_298, 1_299]) {
         const { timestamp, request_uuid } = all[index]!;
-        expect(await rowsOf({ after: { timestamp, request_uuid } })).toEqual(all.slice(index + 1));
+        expect(await readRows({ after: { timestamp, request_uuid } })).toEqual(all.slice(index + 1));
       }
     });
 
     it('has the same rows of a sample each time, about so many', async () => {
       await many(3_000);
-      const all = await uuidsOf({});
-      const half = await uuidsOf({ sample: 0.5 });
+      const all = await readUuids({});
+      const half = await readUuids({ sample: 0.5 });
       expect(half.length).toBeGreaterThan(1_300);
       expect(half.length).toBeLessThan(1_700);
-      expect(await uuidsOf({ sample: 0.5 })).toEqual(half);
+      expect(await readUuids({ sample: 0.5 })).toEqual(half);
       expect(all.filter((uuid) => half.includes(uuid))).toEqual(half);
-      const tenth = await uuidsOf({ sample: 0.1 });
+      const tenth = await readUuids({ sample: 0.1 });
       expect(tenth.every((uuid) => half.includes(uuid))).toBe(true);
-      expect(await uuidsOf({ sample: 0.5, limit: 100 })).toEqual(half.slice(0, 100));
+      expect(await readUuids({ sample: 0.5, limit: 100 })).toEqual(half.slice(0, 100));
 
-      const some = await uuidsOf({ sample: 300 });
+      const some = await readUuids({ sample: 300 });
       expect(some.length).toBeGreaterThan(200);
       expect(some.length).toBeLessThan(400);
-      expect(await uuidsOf({ sample: 3_000 })).toEqual(all);
+      expect(await readUuids({ sample: 3_000 })).toEqual(all);
       const filters = [{ field: 'url', op: 'like', value: '%' }];
-      expect(await uuidsOf({ sample: 300, filters })).toEqual(some);
+      expect(await readUuids({ sample: 300, filters })).toEqual(some);
     });
   });
 
   describe('422', () => {
-    const faultsOf = async (body: unknown) => {
+    const readFaults = async (body: unknown) => {
       const { status, text } = await tenant.post('request-logs', body);
       expect([status, text]).toEqual([422, text]);
       return (JSON.parse(text) as { detail: Fault[] }).detail;
@@ -483,12 +483,12 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       [filter({ key: '\uD800' }), ['filters', 0, 'key'], 'string_unicode'],
       [filter({ key: 'a', op: 'in', value: ['\uDC00\uD800'] }), ['filters', 0, 'value', 0], 'string_unicode'],
     ])('for %j', async (change, loc, type) => {
-      const [fault, ...others] = await faultsOf({ ...window, ...change });
+      const [fault, ...others] = await readFaults({ ...window, ...change });
       expect([fault!.type, fault!.loc, others]).toEqual([type, ['body', ...loc], []]);
     });
 
     it('for a whole share, as which JSON writes 1.0', async () => {
-      const [fault] = await faultsOf(`{"since":"${window.since}","sample":1.0}`);
+      const [fault] = await readFaults(`{"since":"${window.since}","sample":1.0}`);
       expect(fault).toMatchObject({ type: 'less_than_equal', loc: ['body', 'sample'] });
     });
   });

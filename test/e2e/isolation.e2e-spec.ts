@@ -1,4 +1,4 @@
-import { DENSE, SAMPLE_UUID, filesOf, listOperations, queriesOf } from '../setup/all-operations.js';
+import { DENSE, SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -41,7 +41,7 @@ describe('a team beside another one whose queries fail after their first rows', 
       return { path, status, answer: Buffer.isBuffer(response) ? response.toString('latin1') : text };
     };
     // The same windows each time.
-    const [queries, files] = [queriesOf(beta.appId), filesOf(beta.appId)];
+    const [queries, files] = [listQueries(beta.appId), listFiles(beta.appId)];
     const queryAll = async () => {
       const answers = await Promise.all(queries.map(query));
       for (const file of files) answers.push(await query(file));

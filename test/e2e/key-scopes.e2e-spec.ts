@@ -88,12 +88,12 @@ beforeAll(async () => {
       };
     }),
   );
-  const uuidsOf = (identifier: string) =>
+  const listUuids = (identifier: string) =>
     records
       .filter(({ consumer }) => consumer?.identifier === identifier)
       .map(({ request_uuid }) => request_uuid);
-  own = { id: await tenant.consumerId('acme'), uuids: uuidsOf('acme') };
-  foreignUuid = uuidsOf('globex')[0]!;
+  own = { id: await tenant.consumerId('acme'), uuids: listUuids('acme') };
+  foreignUuid = listUuids('globex')[0]!;
   await sibling.write({ consumer: { identifier: 'acme', name: 'acme', group: 'customers' } });
   const app_env_id = await tenant.envId('prod');
   const spans = Array.from({ length: 11 }, (_, index) => ({

@@ -10,14 +10,14 @@ describeEmbedded('the start of the service', () => {
   afterEach(() => ProductProcess.endAll());
 
   /** Its log lines with this beginning of the message. */
-  const linesOf = ({ log }: ProductProcess, start: string) =>
+  const findLines = ({ log }: ProductProcess, start: string) =>
     log.filter(({ msg }) => String(msg).startsWith(start));
 
   it('logs its URL and that of its reference, and what to do when there is no key', async () => {
     const service = await ProductProcess.start(['serve'], { ...data.env, HOST: '0.0.0.0' });
-    await eventually(() => linesOf(service, 'There is no API key').length === 1);
+    await eventually(() => findLines(service, 'There is no API key').length === 1);
     const { port } = new URL(service.apiUrl);
-    expect(linesOf(service, 'listening')).toEqual([
+    expect(findLines(service, 'listening')).toEqual([
       expect.objectContaining({ url: `http://localhost:${port}`, docs: `http://localhost:${port}/docs` }),
     ]);
     expect(service.err).toEqual([]);
@@ -35,9 +35,9 @@ describeEmbedded('the start of the service', () => {
     expect(response.status).toBe(200);
     expect(await service.stop()).toBe(0);
     const { port } = new URL(service.apiUrl);
-    const [listening] = linesOf(service, 'listening');
+    const [listening] = findLines(service, 'listening');
     expect(listening).toMatchObject({ url: `http://127.0.0.1:${port}/analytics` });
     expect(listening).not.toHaveProperty('docs');
-    expect(linesOf(service, 'There is no API key')).toEqual([]);
+    expect(findLines(service, 'There is no API key')).toEqual([]);
   });
 });

@@ -71,15 +71,15 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     return rows.map(({ span_id }) => span_id);
   }
 
-  const rowsOf = async (body: object): Promise<Row[]> => {
+  const readRows = async (body: object): Promise<Row[]> => {
     const response = await tenant.post('traces', { ...window, ...body });
     expect([response.status, response.text]).toEqual([200, response.text]);
     const lines = response.text.split('\n');
     expect(lines.pop()).toBe('');
     return lines.map((line) => JSON.parse(line) as Row);
   };
-  const idsOf = async (...filters: object[]) =>
-    (await rowsOf({ filters })).map(({ span_id }) => Number.parseInt(span_id, 16));
+  const readIds = async (...filters: object[]) =>
+    (await readRows({ filters })).map(({ span_id }) => Number.parseInt(span_id, 16));
 
   it('returns spans in their order, each once, with the fields of the request after the key', async () => {
     await write({ at: 2n, trace: 2 }, { at: 2n, trace: 1, parent: 1 }, { at: 1n }, { at: -1n });
@@ -100,7 +100,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       'end_time_ns',
       'duration_ns',
     ]);
-    const rows = await rowsOf({ fields: ['parent_span_id', 'scope_name', 'env', 'span_id'] });
+    const rows = await readRows({ fields: ['parent_span_id', 'scope_name', 'env', 'span_id'] });
     expect(rows.map(({ span_id }) => Number.parseInt(span_id, 16))).toEqual([3, 2, 1]);
     expect(Object.keys(rows[0]!)).toEqual([
       'trace_id',
@@ -113,7 +113,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     expect(rows[1]).toMatchObject({ parent_span_id: hex(1, 16), scope_name: null, env: 'prod' });
     expect(text).toContain(`"start_time_ns":${BigInt(start) * NS + 1n}`);
     expect(text).toContain(`"end_time_ns":${BigInt(start) * NS + 1_500_000_002n},"duration_ns":1500000001`);
-    expect(await rowsOf({ fields: [] })).toEqual(
+    expect(await readRows({ fields: [] })).toEqual(
       rows.map(({ trace_id, span_id, start_time_ns }) => ({ trace_id, span_id, start_time_ns })),
     );
   });
@@ -127,7 +127,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
   it('begins with the start of the window and leaves out its end, to the nanosecond', async () => {
     const end = BigInt(HOUR) * NS;
     await write({ at: -1n }, { at: 0n }, { at: end - 1n }, { at: end });
-    expect(await idsOf()).toEqual([2, 3]);
+    expect(await readIds()).toEqual([2, 3]);
   });
 
   it('returns attributes and events with their own types', async () => {
@@ -193,7 +193,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
       ],
     ];
     for (const [filters, ids] of cases) {
-      const found = await idsOf(...[filters].flat());
+      const found = await readIds(...[filters].flat());
       expect([filters, found.sort()]).toEqual([filters, ids.sort()]);
     }
     const exact = { field: 'start_time_ns', op: 'eq', value: 'here' };
@@ -208,8 +208,10 @@ describe('POST /v1/apps/{app_id}/traces', () => {
   it('returns all spans of the traces in a filter, without a window', async () => {
     await write({ trace: 5 }, { trace: 6 });
     const named = [{ field: 'trace_id', op: 'eq', value: hex(5, 32) }];
-    expect(await rowsOf({ since: undefined, until: undefined, filters: named })).toHaveLength(1);
-    expect(await rowsOf({ since: iso(Date.now() - HOUR), until: undefined, filters: named })).toHaveLength(1);
+    expect(await readRows({ since: undefined, until: undefined, filters: named })).toHaveLength(1);
+    expect(await readRows({ since: iso(Date.now() - HOUR), until: undefined, filters: named })).toHaveLength(
+      1,
+    );
     for (const filter of [{ op: 'neq' }, { op: 'in', value: [] }]) {
       const rejected = await tenant.post('traces', { filters: [{ ...named[0], ...filter }] });
       expect([filter, rejected.status, rejected.body.detail?.[0]]).toMatchObject([
@@ -326,7 +328,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
   it('returns every row once over many pages, those after `after`, at most `limit`, and the same sample each time', async () => {
     const count = 3_000;
     await write(...Array.from({ length: count }, (_, index) => ({ at: BigInt(Math.floor(index / 3)) })));
-    const all = await rowsOf({ fields: [] });
+    const all = await readRows({ fields: [] });
     expect(new Set(all.map(({ span_id }) => span_id)).size).toBe(count);
     const middle = all[1_499]!;
     const after = { trace_id: middle.trace_id, span_id: middle.span_id, start_time_ns: 'here' };
@@ -338,17 +340,17 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     expect(rest.map((line) => (JSON.parse(line) as Row).span_id)).toEqual(
       all.slice(1_500).map(({ span_id }) => span_id),
     );
-    expect(await rowsOf({ fields: [], limit: 7 })).toEqual(all.slice(0, 7));
-    const sample = await rowsOf({ fields: [], sample: 0.1 });
+    expect(await readRows({ fields: [], limit: 7 })).toEqual(all.slice(0, 7));
+    const sample = await readRows({ fields: [], sample: 0.1 });
     expect(sample.length).toBeGreaterThan(150);
     expect(sample.length).toBeLessThan(600);
-    expect(await rowsOf({ fields: [], sample: 0.1 })).toEqual(sample);
+    expect(await readRows({ fields: [], sample: 0.1 })).toEqual(sample);
   });
 
   it('returns the same rows in every format, with trailers that say that they are all', async () => {
     await write({ attributes: '{"a":"line\\r\\n\\"b"}', parent: 1 }, { at: 1n });
     const fields = ['parent_span_id', 'env', 'name', 'duration_ns', 'attributes', 'events', 'scope_name'];
-    const [row] = await rowsOf({ fields });
+    const [row] = await readRows({ fields });
     const fetched = await postFor(app.url, `/v1/apps/${tenant.appId}/traces`, {
       headers: { 'api-key': tenant.key, te: 'trailers' },
       body: { ...window, fields },

@@ -30,9 +30,9 @@ describe('The status of a store', () => {
     });
 
     const { stored, environments, tables } = await readStatus(open.store);
-    const rowsOf = (kinds: typeof stored, wanted: string) =>
+    const findRows = (kinds: typeof stored, wanted: string) =>
       kinds.find(({ kind }) => kind === wanted)?.rows ?? 0;
-    expect(rowsOf(stored, 'request logs') - rowsOf(before.stored, 'request logs')).toBe(2);
+    expect(findRows(stored, 'request logs') - findRows(before.stored, 'request logs')).toBe(2);
     for (const { kind, rows, since } of stored)
       expect([kind, since]).toEqual([kind, rows === 0 ? null : expect.stringMatching(UTC_MILLISECONDS)]);
     expect(environments).toContainEqual({
@@ -43,19 +43,22 @@ describe('The status of a store', () => {
       last_sync_at: environment!.last_sync_at,
     });
     const logs = tables.find(({ table }) => table === 'request_logs_v1');
-    expect(logs?.rows).toBe(rowsOf(stored, 'request logs'));
+    expect(logs?.rows).toBe(findRows(stored, 'request logs'));
     expect(logs?.bytes).toBeGreaterThan(0);
     expect(logs?.parts).toBeGreaterThan(0);
   });
 
   it('shows stored spans, with the time of the oldest', async () => {
     const appId = await createApp(open.store);
-    const spanOf = (start_time_ns: bigint) =>
+    const buildSpan = (start_time_ns: bigint) =>
       `{"app_id":${appId},"start_time_ns":"${start_time_ns}","trace_id":"${'ab'.repeat(16)}","span_id":"${'cd'.repeat(8)}","kind":"SERVER","status":"OK","attributes":"{}","events":"[]"}`;
     // Older than what other tests write.
     const oldest = BigInt(Date.now() - 14 * 86_400_000) * 1_000_000n;
     const before = (await readStatus(open.store)).stored.find(({ kind }) => kind === 'spans')?.rows ?? 0;
-    await open.store.insert('logged_spans', [spanOf(oldest + 999_999n), spanOf(oldest + 60_000_000_000n)]);
+    await open.store.insert('logged_spans', [
+      buildSpan(oldest + 999_999n),
+      buildSpan(oldest + 60_000_000_000n),
+    ]);
     const { stored, tables } = await readStatus(open.store);
     const since = new Date(Number(oldest / 1_000_000n)).toISOString();
     expect(stored).toContainEqual({ kind: 'spans', rows: before + 2, since });

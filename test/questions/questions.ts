@@ -23,7 +23,7 @@ export const near = (value: number) => ({ about: value, within: Math.abs(value) 
 type Filter = (record: RequestRecord) => boolean;
 
 /** All generated requests have a time. */
-const timeOf = ({ response_time_ms }: RequestRecord) => response_time_ms ?? NaN;
+const getTime = ({ response_time_ms }: RequestRecord) => response_time_ms ?? NaN;
 
 /** Figures of generated requests, without the product. */
 export class Truth {
@@ -48,7 +48,7 @@ export class Truth {
   /** Nearest rank. */
   percentile(rank: number, ...filters: Filter[]): number {
     const times = this.all(...filters)
-      .map(timeOf)
+      .map(getTime)
       .sort((one, other) => one - other);
     return times[Math.max(0, Math.ceil(times.length * rank) - 1)]!;
   }
@@ -85,7 +85,7 @@ const inEnv =
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 /** A whole minute as results write it in UTC. */
 const minute = (epochMs: number) => `${iso(epochMs).slice(0, 16)}Z`;
-const hourOf = ({ timestamp }: RequestRecord) => minute(Math.floor(timestamp / 3_600_000) * 3_600_000);
+const getHour = ({ timestamp }: RequestRecord) => minute(Math.floor(timestamp / 3_600_000) * 3_600_000);
 const who = ({ consumer }: RequestRecord) => consumer?.identifier ?? '';
 const window = (from: number, to: number) => ({ since: iso(from), until: iso(to) });
 const TUESDAY = window(at(2), at(1));
@@ -257,7 +257,7 @@ export const QUESTIONS: readonly Question[] = [
     ],
     rows: (t) =>
       t
-        .groups(hourOf, day(3), on('/login'), status(401))
+        .groups(getHour, day(3), on('/login'), status(401))
         .map(([period_start, requests]) => ({ period_start, requests })),
   },
   {
@@ -282,7 +282,7 @@ export const QUESTIONS: readonly Question[] = [
       ['metrics', { ...WEEK, path: '/search', interval: 'hour', metrics: ['requests'], max_tokens: 4000 }],
       ['metrics', { ...WEEK, path: '/search', metrics: ['requests'] }],
     ],
-    rows: (t) => [{ period_start: hourOf(t.all(on('/search'))[0]!) }, { requests: t.count(on('/search')) }],
+    rows: (t) => [{ period_start: getHour(t.all(on('/search'))[0]!) }, { requests: t.count(on('/search')) }],
   },
   {
     question: 'How do the error rates of production and staging differ over the week?',
@@ -356,7 +356,7 @@ export const QUESTIONS: readonly Question[] = [
     ],
     rows: (t) =>
       t
-        .all(day(2), (record) => timeOf(record) > 4_000)
+        .all(day(2), (record) => getTime(record) > 4_000)
         .map(({ request_uuid, response_time_ms }) => ({ request_uuid, response_time_ms })),
   },
   {

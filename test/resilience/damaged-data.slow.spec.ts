@@ -55,7 +55,7 @@ describeEmbedded('a store whose data is damaged', () => {
   /** A copy of the data directory in which a bit of a table's first column is another. */
   function damage(table: string): NodeJS.ProcessEnv {
     return copyAfter(table, (directory) => {
-      const file = fileOf(directory, table);
+      const file = findFile(directory, table);
       const bytes = readFileSync(file);
       bytes[HEADER_BYTES]! ^= 1;
       writeFileSync(file, bytes);
@@ -70,10 +70,10 @@ describeEmbedded('a store whose data is damaged', () => {
     return { DATA_DIR: copy };
   }
 
-  const fileOf = (directory: string, table: string) => join(directory, files.get(table)!);
-  const tableOf = (directory: string, table: string) => join(fileOf(directory, table), '../..');
+  const findFile = (directory: string, table: string) => join(directory, files.get(table)!);
+  const findTable = (directory: string, table: string) => join(findFile(directory, table), '../..');
   const cut = (table: string) => (directory: string) => {
-    truncateSync(fileOf(directory, table), 0);
+    truncateSync(findFile(directory, table), 0);
   };
 
   const readErrors = ({ log }: ProductProcess) =>
@@ -127,7 +127,7 @@ describeEmbedded('a store whose data is damaged', () => {
     [
       'the directory of a table is missing',
       (directory) => {
-        rmSync(tableOf(directory, 'endpoints_v1'), { recursive: true });
+        rmSync(findTable(directory, 'endpoints_v1'), { recursive: true });
       },
       'endpoints_v1',
       'the directory of the table was missing',
@@ -200,7 +200,7 @@ describeEmbedded('a store whose data is damaged', () => {
     const { code, out } = await ProductProcess.run(
       ['verify'],
       copyAfter('flipped', (directory) => {
-        const file = fileOf(directory, 'request_logs_v1');
+        const file = findFile(directory, 'request_logs_v1');
         const bytes = readFileSync(file);
         bytes[bytes.length - 1]! ^= 1;
         writeFileSync(file, bytes);
@@ -213,7 +213,7 @@ describeEmbedded('a store whose data is damaged', () => {
 
   it('is nothing to verify in a whole store, parts that were detached by hand included', async () => {
     const env = copyAfter('detached', (directory) => {
-      const part = join(fileOf(directory, 'endpoints_v1'), '..');
+      const part = join(findFile(directory, 'endpoints_v1'), '..');
       renameSync(part, join(part, '../detached', basename(part)));
     });
     const { code, out } = await ProductProcess.run(['verify'], env);

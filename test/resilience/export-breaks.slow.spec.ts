@@ -48,14 +48,14 @@ function wholeRows(format: Format, bytes: Buffer): Key[] {
     .toString('utf8')
     .split(format === 'csv' ? '\r\n' : '\n')
     .slice(0, -1);
-  if (format === 'ndjson') return lines.map((line) => keyOf(JSON.parse(line) as Key));
+  if (format === 'ndjson') return lines.map((line) => getKey(JSON.parse(line) as Key));
   return lines.slice(1).map((line) => {
     const [timestamp = '', request_uuid = ''] = JSON.parse(`[${line.split(',', 2).join()}]`) as string[];
     return { timestamp, request_uuid };
   });
 }
 
-const keyOf = ({ timestamp, request_uuid }: Key): Key => ({ timestamp, request_uuid });
+const getKey = ({ timestamp, request_uuid }: Key): Key => ({ timestamp, request_uuid });
 
 /** Whether a reader of files takes the bytes for a whole file. */
 async function passesForWhole(format: Format, bytes: Buffer): Promise<boolean> {

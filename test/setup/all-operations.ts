@@ -78,7 +78,7 @@ const EXPORTED = [
 const HOUR_MS = 3_600_000;
 
 /** The same for operations that are a POST: paths and bodies. */
-export function queriesOf(appId: number): { path: string; body: object }[] {
+export function listQueries(appId: number): { path: string; body: object }[] {
   const now = Date.now();
   const [since, until] = [now - 26 * HOUR_MS, now].map((at) => new Date(at).toISOString());
   const byConsumer = { ...ALL_METRICS, group_by: [...ALL_METRICS.group_by, 'consumer_id'] };
@@ -98,7 +98,7 @@ export function queriesOf(appId: number): { path: string; body: object }[] {
 }
 
 /** The same for exports and spans, of which a key reads two files at once. */
-export function filesOf(appId: number): { path: string; body: object }[] {
+export function listFiles(appId: number): { path: string; body: object }[] {
   const since = new Date(Date.now() - 26 * HOUR_MS).toISOString();
   const bodies = [
     { since },

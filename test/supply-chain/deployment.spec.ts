@@ -32,11 +32,12 @@ const REQUIRED = /\$\{\w+:\?[^}]+\}/;
 
 const parse = (file: string): unknown =>
   load(readFileSync(file, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) });
-const servicesOf = (file: string) =>
+const listServices = (file: string) =>
   Object.entries((parse(file) as { services: Record<string, Service> }).services);
-const serviceOf = (file: string, name: string) => servicesOf(file).find(([one]) => one === name)![1];
+const findService = (file: string, name: string) => listServices(file).find(([one]) => one === name)![1];
 /** The script of a service, as the shell gets it from docker compose. */
-const scriptOf = (file: string, name: string) => serviceOf(file, name).command!.at(-1)!.replaceAll('$$', '$');
+const findScript = (file: string, name: string) =>
+  findService(file, name).command!.at(-1)!.replaceAll('$$', '$');
 
 describe('images', () => {
   it('are made from one that is named by its digest', () => {
@@ -48,7 +49,7 @@ describe('images', () => {
   });
 
   it.each(COMPOSE)('are named by their digest in %s', (file) => {
-    const images = servicesOf(file).flatMap(([, { build, image = '' }]) => (build ? [] : [image]));
+    const images = listServices(file).flatMap(([, { build, image = '' }]) => (build ? [] : [image]));
     expect(images.length).toBeGreaterThan(2);
     // The digest of the Keeper of the cluster example is not known here.
     expect(images.filter((image) => !BY_DIGEST.test(image))).toEqual(
@@ -96,8 +97,8 @@ it('the Helm chart is of this version, and makes accounts with the image and the
   const chart = parse('docs/helm/Chart.yaml') as { version: string; appVersion: string };
   expect([chart.version, chart.appVersion]).toEqual([PRODUCT_VERSION, PRODUCT_VERSION]);
   const { accounts } = parse('docs/helm/values.yaml') as { accounts: { image: string } };
-  expect(accounts.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
-  const script = scriptOf('docker-compose.yml', 'accounts')
+  expect(accounts.image).toBe(findService('docker-compose.yml', 'accounts').image);
+  const script = findScript('docker-compose.yml', 'accounts')
     .replace('--host clickhouse', '--host "$CLICKHOUSE_HOST" --port "$CLICKHOUSE_PORT"')
     .replace("'CREATE DATABASE IF NOT EXISTS request_analytics'", '"CREATE DATABASE IF NOT EXISTS $DATABASE"')
     .replaceAll('--database request_analytics', '--database "$DATABASE"');
@@ -116,12 +117,12 @@ it('the tests on a server use the images that docker-compose.yml starts', () => 
     jobs: { server: { services: Record<string, Service> } };
   };
   for (const [name, { image }] of Object.entries(jobs.server.services))
-    expect([name, image]).toEqual([name, serviceOf('docker-compose.yml', name).image]);
+    expect([name, image]).toEqual([name, findService('docker-compose.yml', name).image]);
 });
 
 describe.each(COMPOSE)('passwords in %s', (file) => {
   it('have no default', () => {
-    const variables = servicesOf(file).flatMap(([, { environment = {} }]) => Object.entries(environment));
+    const variables = listServices(file).flatMap(([, { environment = {} }]) => Object.entries(environment));
     const secret = variables.filter(([name]) =>
       /PASSWORD|SECRET|AUTH|REDIS_URL|^(READER|COLLECTOR|OWNER)$/.test(name),
     );
@@ -133,7 +134,10 @@ describe.each(COMPOSE)('passwords in %s', (file) => {
   });
 
   it('are in no argument', () => {
-    const texts = servicesOf(file).flatMap(([, one]) => [...(one.entrypoint ?? []), ...(one.command ?? [])]);
+    const texts = listServices(file).flatMap(([, one]) => [
+      ...(one.entrypoint ?? []),
+      ...(one.command ?? []),
+    ]);
     for (const text of texts) expect(text).not.toMatch(/--password|--param_|--requirepass|redis-cli .*-a\b/);
   });
 });
@@ -183,8 +187,8 @@ describe('docker-compose.yml', () => {
       return dotEnv[name] === '' ? rest : (dotEnv[name] ?? rest);
     });
   /** The variables of a service in its container. */
-  const environmentOf = (name: string) => {
-    const { environment = {}, env_file = [] } = serviceOf(file, name);
+  const findEnvironment = (name: string) => {
+    const { environment = {}, env_file = [] } = findService(file, name);
     const own = Object.entries(environment).map(([key, value]) => [key, interpolate(value)]);
     return { ...(env_file.length > 0 && dotEnv), ...Object.fromEntries(own) } as Record<string, string>;
   };
@@ -192,7 +196,7 @@ describe('docker-compose.yml', () => {
   it.each(['api', 'collector', 'cli'])(
     'gives %s every variable of .env, and no password of another',
     (name) => {
-      const environment = environmentOf(name);
+      const environment = findEnvironment(name);
       for (const [variable] of documented)
         if (!DECIDED_INSIDE.includes(variable) && !STORE.test(variable))
           expect([variable, environment[variable]]).toEqual([variable, dotEnv[variable]]);
@@ -203,7 +207,7 @@ describe('docker-compose.yml', () => {
   );
 
   it('starts on 2 cores and 4 GiB', () => {
-    const limits = servicesOf(file)
+    const limits = listServices(file)
       .filter(([name]) => name !== 'cli')
       .map(([name, { deploy }]) => ({ name, ...deploy?.resources?.limits }));
     for (const { name, cpus = '0' } of limits) expect([name, Number(cpus) <= 2]).toEqual([name, true]);
@@ -218,7 +222,7 @@ describe('docker-compose.yml', () => {
 
   it('offers metrics on the machine itself only', () => {
     for (const name of ['api', 'collector'])
-      expect(serviceOf(file, name).ports?.map(interpolate)).toContainEqual(
+      expect(findService(file, name).ports?.map(interpolate)).toContainEqual(
         expect.stringMatching(/^127\.0\.0\.1:\d+:9464$/),
       );
   });
@@ -252,7 +256,7 @@ describeEmbedded.each(COMPOSE)('the accounts of %s', (file) => {
       `#!/bin/sh\necho "$@" >> ${place}/arguments\ncase "$*" in *--quer*) ;; *) cat >> ${place}/input ;; esac\n`,
     );
     chmodSync(client, 0o755);
-    const script = scriptOf(file, 'accounts').replaceAll(
+    const script = findScript(file, 'accounts').replaceAll(
       '/accounts/',
       `${process.cwd()}/clickhouse/accounts/`,
     );
@@ -293,7 +297,7 @@ const hasRedis = (process.env.PATH ?? '').split(delimiter).some((path) => {
   it('asks for its password, which is in no argument', async () => {
     const password = 'a1b2c3d4e5f6a1b2c3d4e5f6';
     const port = await freePort();
-    const script = scriptOf(file, 'redis').replace('--appendonly yes', `--port ${port} --save ''`);
+    const script = findScript(file, 'redis').replace('--appendonly yes', `--port ${port} --save ''`);
     const redis = spawn('/bin/sh', ['-euc', script], {
       env: { PATH: process.env.PATH, REDISCLI_AUTH: password },
       cwd: tmpdir(),
@@ -406,8 +410,8 @@ describe('docs/kubernetes.yaml', () => {
   it('makes the accounts as docker-compose.yml does', () => {
     const { template } = workloads.find(({ name }) => name.startsWith('request-analytics-accounts'))!;
     const [accounts] = template.spec.containers as unknown as { image: string; args: string[] }[];
-    expect(accounts!.args).toEqual([scriptOf('docker-compose.yml', 'accounts')]);
-    expect(accounts!.image).toBe(serviceOf('docker-compose.yml', 'accounts').image);
+    expect(accounts!.args).toEqual([findScript('docker-compose.yml', 'accounts')]);
+    expect(accounts!.image).toBe(findService('docker-compose.yml', 'accounts').image);
     expect(text).toContain('create configmap request-analytics-accounts --from-file=clickhouse/accounts');
   });
 

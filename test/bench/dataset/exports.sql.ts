@@ -10,12 +10,12 @@ const NAMES = ['app_envs_v1', 'endpoints_v1', 'consumers_v1'];
  */
 export function insertExportRows(exportRows: number, rows: number): string[] {
   const copies = Math.ceil(exportRows / ((rows * HOT_TENTHS) / 10));
-  const copyOf = (table: string, replaced: string) =>
+  const buildCopy = (table: string, replaced: string) =>
     `INSERT INTO ${table} SELECT * REPLACE (${replaced}) FROM (SELECT * FROM ${table} WHERE app_id = ${HOT_APP})`;
   return [
-    ...NAMES.map((table) => copyOf(table, `toUInt32(${EXPORT_APP}) AS app_id`)),
+    ...NAMES.map((table) => buildCopy(table, `toUInt32(${EXPORT_APP}) AS app_id`)),
     ...Array.from({ length: copies }, (_, copy) =>
-      copyOf(
+      buildCopy(
         'request_logs_v1',
         `toUInt32(${EXPORT_APP}) AS app_id, timestamp - toIntervalMillisecond(${copy}) AS timestamp,
   reinterpretAsUUID(sipHash128(request_uuid, ${copy})) AS request_uuid`,

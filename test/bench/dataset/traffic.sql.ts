@@ -54,9 +54,9 @@ INSERT INTO request_counts (app_id, timestamp, app_env_id, endpoint_id, consumer
 SELECT app, at, ${envId('app', 'env_number')}, ${endpointId('app', 'endpoint')}, 0, status.1, status.2 AS counted,
   counted * 400, counted * 900,
   arrayConcat(
-    ${binsOf('time', `${latencyMs('endpoint', 'status.1 * 1000 + place')} / 1000`, TIME_BINS)},
-    ${binsOf('received', `200 + cityHash64(number, 80, status.1 * 1000 + place) % 4000`, SIZE_BINS)},
-    ${binsOf('sent', bytesSent('endpoint', 'status.1 * 1000 + place'), SIZE_BINS)})
+    ${buildBins('time', `${latencyMs('endpoint', 'status.1 * 1000 + place')} / 1000`, TIME_BINS)},
+    ${buildBins('received', `200 + cityHash64(number, 80, status.1 * 1000 + place) % 4000`, SIZE_BINS)},
+    ${buildBins('sent', bytesSent('endpoint', 'status.1 * 1000 + place'), SIZE_BINS)})
 FROM (
   WITH number % ${CELLS} AS cell,
     if(cell < ${HOT_CELLS}, ${HOT_APP}, 2 + intDiv(cell - ${HOT_CELLS}, ${COLD_CELLS})) AS app,
@@ -74,7 +74,7 @@ WHERE status.2 > 0`;
 }
 
 /** The bins of so many counted requests, of which at most so many are distinct. */
-function binsOf(measure: string, value: string, most: number): string {
+function buildBins(measure: string, value: string, most: number): string {
   return `arrayMap(
       place -> ('${measure}', toInt16(round(32 * log2(greatest(${value}, 0.001)))),
         intDiv(counted + least(counted, ${most}) - 1 - place, least(counted, ${most}))),
