@@ -12,7 +12,10 @@ export const BUCKET_SECONDS: Readonly<Record<Grain, number>> = {
   minute: 60,
 };
 
-/** More of them, as among months, are searched for. Thirteen months of a zone have four changes at most. */
+/**
+ * With more periods of another length than the others, as among months, the search in their bounds is cheaper. The offset of a zone
+ * changes at most four times in thirteen months.
+ */
 const MAX_ODD_PERIODS = 4;
 
 /**
@@ -42,7 +45,7 @@ export interface PeriodSql {
 
 /**
  * The period of a bucket: by no arithmetic if there is one period or if each bucket is one, by its number if the periods have equal
- * length except a few, as days with daylight saving, else by a search in their bounds, which takes a third of a long query.
+ * length except a few, as days when daylight saving changes, else by a search in their bounds, which takes a third of a long query.
  *
  * @param bucket the column of buckets, all of which are within the periods
  * @param bounds of consecutive periods, seconds since the epoch

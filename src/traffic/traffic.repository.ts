@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { and, consumerIs, envIs, inScope, sumBytes } from '../clickhouse/predicates.js';
-import { type Grain, chooseGrain, describePeriods, type PeriodSql } from './buckets.js';
+import { type Grain, type PeriodSql, chooseGrain, describePeriods } from './buckets.js';
 
 export interface TrafficFilter {
   app_env_id?: number | undefined;
@@ -19,6 +19,7 @@ export interface PeriodSums {
 
 /** The table comes from a fixed list, never from outside. */
 const SUM = (grain: Grain, { key, start }: PeriodSql, filter: string) => `
+WITH ${key} AS period
 SELECT
   ${start} AS start,
   concat(
@@ -30,7 +31,7 @@ FROM counts_per_${grain}_v1 AS t
 WHERE app_id = {app_id:UInt32}
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
   AND bucket < toDateTime({to:UInt32}, 'UTC')${filter}
-GROUP BY ${key} AS period
+GROUP BY period
 HAVING requests > 0
 ORDER BY period
 LIMIT {limit:UInt32}`;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 /** OpenTelemetry's standard variables, and those of the client libraries; everything is sent soon. */
-async function findVariables(client: Client): Promise<Record<string, string>> {
+async function createVariables(client: Client): Promise<Record<string, string>> {
   const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: service.collector.url,
@@ -104,7 +104,7 @@ for (const sender of SENDERS) {
       async () => {
         const client = await service.tenant();
         const { tenant } = client;
-        await app.start(await findVariables(client));
+        await app.start(await createVariables(client));
         // SDKs that count on from the start of their process are some milliseconds off.
         const from = Date.now() - 1000;
         await load(app);
@@ -175,7 +175,7 @@ for (const sender of SENDERS) {
       async () => {
         const client = await service.tenant();
         const sampled = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.1' };
-        await app.start({ ...(await findVariables(client)), ...sampled });
+        await app.start({ ...(await createVariables(client)), ...sampled });
         await load(app);
         expect(await waitForCounts(client)).toEqual(expected);
         // Of 40 traces, more than half are kept in one of 10^12 runs.

@@ -70,7 +70,7 @@ async function countRequests(): Promise<number> {
 }
 
 /** A body as OTLP has it in JSON: IDs in hex, enums as integers. */
-function parseResponse(signal: Signal, bytes: Buffer): Record<string, unknown> {
+function toOtlpJson(signal: Signal, bytes: Buffer): Record<string, unknown> {
   const json = toJson(REQUESTS[signal], fromBinary(REQUESTS[signal], bytes), { enumAsInteger: true });
   const text = JSON.stringify(json, (key, value: unknown) =>
     ['traceId', 'spanId', 'parentSpanId'].includes(key) && typeof value === 'string'
@@ -90,7 +90,7 @@ describe('OTLP over HTTP', () => {
   it.each(SIGNALS)(
     'returns 200 and {} in JSON for %s in JSON, with IDs in hex of either case',
     async (signal) => {
-      const body = JSON.stringify(parseResponse(signal, BODIES[signal]()));
+      const body = JSON.stringify(toOtlpJson(signal, BODIES[signal]()));
       const { status, headers, bytes } = await sender.send(signal, body, {
         type: 'application/json; charset=utf-8',
       });
@@ -105,7 +105,7 @@ describe('OTLP over HTTP', () => {
 
   it.each(SIGNALS)('takes %s in gzip, in protobuf and in JSON', async (signal) => {
     const packed = await sender.send(signal, BODIES[signal](), { gzip: true });
-    const json = JSON.stringify(parseResponse(signal, BODIES[signal]()));
+    const json = JSON.stringify(toOtlpJson(signal, BODIES[signal]()));
     const packedJson = await sender.send(signal, json, { gzip: true, ...JSON_TYPE });
     expect([packed.status, packedJson.status]).toEqual([200, 200]);
     if (signal === 'traces') expect(await countRequests()).toBe(2);
@@ -207,7 +207,7 @@ describe('OTLP over HTTP', () => {
     ]);
     const body = Buffer.concat([traces([serverSpan()]), unknown, traces([serverSpan()])]);
     expect((await sender.send('traces', body)).status).toBe(200);
-    const json = parseResponse('traces', traces([serverSpan()]));
+    const json = toOtlpJson('traces', traces([serverSpan()]));
     const text = JSON.stringify({ ...json, future: { a: [1] } }).replaceAll('"kind"', '"later":[{}],"kind"');
     expect((await sender.send('traces', text, JSON_TYPE)).status).toBe(200);
     expect(await countRequests()).toBe(3);
@@ -219,7 +219,7 @@ describe('OTLP over HTTP', () => {
       { big: 9_007_199_254_740_993n },
       { startTimeUnixNano: start, endTimeUnixNano: start + 1n },
     );
-    const text = JSON.stringify(parseResponse('traces', traces([span])));
+    const text = JSON.stringify(toOtlpJson('traces', traces([span])));
     const asNumbers = text.replaceAll(/"(\d{16,})"/g, '$1');
     expect(asNumbers).not.toBe(text);
     expect((await sender.send('traces', asNumbers, JSON_TYPE)).status).toBe(200);

@@ -229,7 +229,7 @@ describe('metrics', () => {
         const inWindow = (at: number) =>
           at >= Math.floor(since / step) * step && at < Math.ceil(until / step) * step ? 'window' : undefined;
         const ends = [since, until - 1].map((edge) => interval && clock.findPeriod(edge, interval));
-        const assignPeriod = (at: number) => {
+        const getPeriod = (at: number) => {
           if (!interval) return inWindow(at);
           const period = clock.findPeriod(at, interval);
           return (at >= since && at < until) || ends.includes(period) ? period : undefined;
@@ -255,11 +255,11 @@ describe('metrics', () => {
             response_time_ms: drawn.filter(({ counted }) => counted > 0)[index]!.response_time_ms,
             slack: 5,
           })),
-        ].filter(({ timestamp }) => assignPeriod(timestamp) !== undefined);
+        ].filter(({ timestamp }) => getPeriod(timestamp) !== undefined);
         const text = (value: string | null) => (value === null ? 'NULL' : `'${value.replaceAll("'", "''")}'`);
         const values = all.map(
           (one) =>
-            `(${text(assignPeriod(one.timestamp)!)}, ${text(one.env)}, ${consumers.get(one.consumer?.identifier ?? null) ?? 'NULL'}, ` +
+            `(${text(getPeriod(one.timestamp)!)}, ${text(one.env)}, ${consumers.get(one.consumer?.identifier ?? null) ?? 'NULL'}, ` +
             `${one.path === null ? 'NULL' : text(one.method)}, ${text(one.path)}, ${one.status ?? 'NULL'}, ${one.n}, ` +
             `${one.received}, ${one.sent}, ${one.response_time_ms}, ${one.slack})`,
         );
