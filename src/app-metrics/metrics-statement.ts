@@ -148,8 +148,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   );
   const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
   SELECT ${[`${period.key} AS period`, ...keyColumns, ...aggregates].join(', ')}
-  FROM (${readSources(kind, keys, sources, conditions.sql)}
-  ) AS f
+  FROM ${readSources(kind, isByOneName, keys, sources, conditions.sql)}
   GROUP BY ${['period', ...keys].join(', ')}${having}`;
 
   const percentiles = metrics.filter((metric) => metric in RANKS);
@@ -212,22 +211,32 @@ function buildTime(seconds: string, format: FileFormat): string {
   return isTyped(format) ? `toDateTime64(${seconds}, 3, 'UTC')` : `toDateTime(${seconds}, 'UTC')`;
 }
 
+/**
+ * The rows of the sources as `f`. Those of one source are read without a subquery, which takes a tenth of a short window, except
+ * if another column has the name `endpoint_id`, which the conditions would mean.
+ */
 function readSources(
   kind: 'counts' | 'bins',
+  isByOneName: boolean,
   keys: readonly string[],
   sources: readonly Source[],
   conditions: string,
 ): string {
   const measured = kind === 'bins' ? `\n      AND measure = 'time'` : '';
   const columns = ['bucket', 'endpoint_id', 'status_code', ...keys, ...VALUES[kind]];
-  const reads = sources.map(
+  const tables = sources.map(({ grain }) => `${kind}_per_${grain}_v1`);
+  const wheres = sources.map(
     (source, index) => `
-    SELECT ${[...new Set(columns)].join(', ')}
-    FROM ${kind}_per_${source.grain}_v1
     WHERE app_id = {app_id:UInt32}${measured}
       AND ${buildCondition(source, index)}${conditions.replaceAll('\n', '\n    ')}`,
   );
-  return reads.join('\n    UNION ALL');
+  if (tables.length === 1 && !isByOneName) return `${tables.join()} AS f${wheres.join()}`;
+  const reads = tables.map(
+    (table, index) => `
+    SELECT ${[...new Set(columns)].join(', ')}
+    FROM ${table}${wheres[index]}`,
+  );
+  return `(${reads.join('\n    UNION ALL')}\n  ) AS f`;
 }
 
 function buildCondition(source: Source, index: number): string {
