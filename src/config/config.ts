@@ -5,7 +5,7 @@ import { distance } from 'fastest-levenshtein';
 import type { RedactionOptions } from '../ingestion/redaction/redactor.js';
 import { SECRET_FORMS } from '../ingestion/redaction/secret-texts.js';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
-import { type TracingConfig, parseTracing } from './tracing.config.js';
+import { parseTracing } from './tracing.config.js';
 import {
   address,
   apiKey,
@@ -103,12 +103,9 @@ const MAX_SECRET_BYTES = 65_536;
 const MIN_COMPARED_LENGTH = 9;
 const MAX_EDITS = 2;
 
-/**
- * The configuration, read once from the environment; `.env.example` describes every variable. No other file reads the
- * environment, except OpenTelemetry's packages, which read their standard variables.
- */
-export class Config {
-  private readonly env: ReturnType<typeof parse>;
+/** The variables; a class of its own, because the fields of `Config` begin with their values. */
+class Variables {
+  protected readonly env: ReturnType<typeof parse>;
   /** A line for each variable that has no effect, because its name is not quite one of these. */
   readonly warnings: readonly string[];
 
@@ -116,166 +113,114 @@ export class Config {
     this.env = parse(env);
     this.warnings = findMisspelled(env);
   }
+}
 
-  get port() {
-    return this.env.PORT;
-  }
-  get host() {
-    return this.env.HOST;
-  }
+/**
+ * The configuration, read once from the environment; `.env.example` describes every variable. No other file reads the
+ * environment, except OpenTelemetry's packages, which read their standard variables.
+ */
+export class Config extends Variables {
+  readonly port = this.env.PORT;
+  readonly host = this.env.HOST;
   /** The path below which the API, its reference and the dashboard are served; empty: at the root. */
-  get publicPath() {
-    return this.env.PUBLIC_PATH;
-  }
+  readonly publicPath = this.env.PUBLIC_PATH;
   /** Origins whose pages may read responses; `*`: all. */
-  get corsOrigins() {
-    return this.env.CORS_ORIGINS;
-  }
+  readonly corsOrigins = this.env.CORS_ORIGINS;
   /** Directory of the embedded engine; unused when `clickhouse.url` is set. */
-  get dataDir() {
-    return this.env.DATA_DIR;
-  }
-  get clickhouse() {
-    return {
-      /** Set: a server over HTTP. Not set: the engine inside this process. */
-      url: this.env.CLICKHOUSE_URL,
-      user: this.env.CLICKHOUSE_USER,
-      password: this.env.CLICKHOUSE_PASSWORD,
-      database: this.env.CLICKHOUSE_DATABASE,
-      maxConnections: this.env.CLICKHOUSE_MAX_CONNECTIONS,
-      embeddedSessions: this.env.EMBEDDED_SESSIONS,
-      queryTimeoutSeconds: this.env.QUERY_TIMEOUT_SECONDS,
-      queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * MIB,
-      /** Uncompressed bytes of columns that a query may read. */
-      queryMaxReadBytes: this.env.QUERY_MAX_READ_MB * MIB,
-      queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
-    };
-  }
+  readonly dataDir = this.env.DATA_DIR;
+  readonly clickhouse = {
+    /** Set: a server over HTTP. Not set: the engine inside this process. */
+    url: this.env.CLICKHOUSE_URL,
+    user: this.env.CLICKHOUSE_USER,
+    password: this.env.CLICKHOUSE_PASSWORD,
+    database: this.env.CLICKHOUSE_DATABASE,
+    maxConnections: this.env.CLICKHOUSE_MAX_CONNECTIONS,
+    embeddedSessions: this.env.EMBEDDED_SESSIONS,
+    queryTimeoutSeconds: this.env.QUERY_TIMEOUT_SECONDS,
+    queryMaxMemoryBytes: this.env.QUERY_MAX_MEMORY_MB * MIB,
+    /** Uncompressed bytes of columns that a query may read. */
+    queryMaxReadBytes: this.env.QUERY_MAX_READ_MB * MIB,
+    queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
+  };
   /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
-  get maxExports() {
-    return this.env.MAX_EXPORTS;
-  }
+  readonly maxExports = this.env.MAX_EXPORTS;
   /** Rows and seconds of one export; undefined: any number. */
-  get exportLimits() {
-    return { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
-  }
-  get redisUrl() {
-    return this.env.REDIS_URL;
-  }
+  readonly exportLimits = { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
+  readonly redisUrl = this.env.REDIS_URL;
   /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
-  get rateLimitPerMinute() {
-    return this.env.RATE_LIMIT_PER_MINUTE;
-  }
+  readonly rateLimitPerMinute = this.env.RATE_LIMIT_PER_MINUTE;
   /** Queries of traces allowed per API key (docs/contract.md#traces). */
-  get tracesLimits() {
-    return {
-      perSecond: this.env.TRACES_RATE_LIMIT_PER_SECOND,
-      perMinute: this.env.TRACES_RATE_LIMIT_PER_MINUTE,
-    };
-  }
+  readonly tracesLimits = {
+    perSecond: this.env.TRACES_RATE_LIMIT_PER_SECOND,
+    perMinute: this.env.TRACES_RATE_LIMIT_PER_MINUTE,
+  };
   /** Invalid keys per client address in 60 s; more are rejected without a check. */
-  get authFailuresPerMinute() {
-    return this.env.AUTH_FAILURES_PER_MINUTE;
-  }
+  readonly authFailuresPerMinute = this.env.AUTH_FAILURES_PER_MINUTE;
   /** The collection interface. */
-  get collector() {
-    return {
-      port: this.env.COLLECTOR_PORT,
-      /** Messages per client ID in a window of 60 s. */
-      rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
-      /** Longest body, as it arrives. */
-      maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
-      /** Largest decompressed log file. */
-      maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
-      /** Largest OTLP body, compressed or decompressed. */
-      maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
-      /** Largest body of `/v1/requests`, compressed or decompressed. */
-      maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
-      /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
-      spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
-      /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
-      maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
-    };
-  }
+  readonly collector = {
+    port: this.env.COLLECTOR_PORT,
+    /** Messages per client ID in a window of 60 s. */
+    rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
+    /** Longest body, as it arrives. */
+    maxBodyBytes: this.env.COLLECTOR_MAX_BODY_MB * MIB,
+    /** Largest decompressed log file. */
+    maxLogFileBytes: this.env.COLLECTOR_MAX_LOG_FILE_MB * MIB,
+    /** Largest OTLP body, compressed or decompressed. */
+    maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
+    /** Largest body of `/v1/requests`, compressed or decompressed. */
+    maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
+    /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
+    spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
+    /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
+    maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
+  };
   /** Limits on names for apps without their own limits. */
-  get nameLimits(): NameLimits {
-    return {
-      endpoints: this.env.MAX_ENDPOINTS_PER_APP,
-      consumers: this.env.MAX_CONSUMERS_PER_APP,
-      consumerGroups: this.env.MAX_CONSUMER_GROUPS_PER_APP,
-      environments: this.env.MAX_ENVIRONMENTS_PER_APP,
-    };
-  }
+  readonly nameLimits: NameLimits = {
+    endpoints: this.env.MAX_ENDPOINTS_PER_APP,
+    consumers: this.env.MAX_CONSUMERS_PER_APP,
+    consumerGroups: this.env.MAX_CONSUMER_GROUPS_PER_APP,
+    environments: this.env.MAX_ENVIRONMENTS_PER_APP,
+  };
   /** What is masked before it is stored; null: nothing. */
-  get redaction(): RedactionOptions | null {
-    if (this.env.REDACTION === 'off') return null;
-    return {
-      headers: this.env.REDACT_HEADERS,
-      queryParameters: this.env.REDACT_QUERY_PARAMETERS,
-      jsonPaths: this.env.REDACT_JSON_PATHS,
-      forms: this.env.REDACT_FORMS,
-      exceptions: this.env.REDACT_EXCEPT,
-    };
-  }
+  readonly redaction: RedactionOptions | null =
+    this.env.REDACTION === 'off'
+      ? null
+      : {
+          headers: this.env.REDACT_HEADERS,
+          queryParameters: this.env.REDACT_QUERY_PARAMETERS,
+          jsonPaths: this.env.REDACT_JSON_PATHS,
+          forms: this.env.REDACT_FORMS,
+          exceptions: this.env.REDACT_EXCEPT,
+        };
   /** Express's `trust proxy`: the proxies whose `X-Forwarded-For` is trusted. */
-  get trustProxy() {
-    return this.env.TRUST_PROXY;
-  }
+  readonly trustProxy = this.env.TRUST_PROXY;
   /** Signs page tokens; empty: the secret in the store. */
-  get tokenSecret() {
-    return this.env.TOKEN_SECRET;
-  }
+  readonly tokenSecret = this.env.TOKEN_SECRET;
   /** How long keys and app scopes are cached, in milliseconds; below the contract's 10 s. */
-  get cacheTtlMs() {
-    return this.env.CACHE_TTL_MS;
-  }
+  readonly cacheTtlMs = this.env.CACHE_TTL_MS;
   /** How long the service serves after SIGTERM while it is not ready, in milliseconds. */
-  get shutdownDelayMs() {
-    return this.env.SHUTDOWN_DELAY_MS;
-  }
-  get logLevel() {
-    return this.env.LOG_LEVEL;
-  }
+  readonly shutdownDelayMs = this.env.SHUTDOWN_DELAY_MS;
+  readonly logLevel = this.env.LOG_LEVEL;
   /** File to which audit lines are appended; undefined: standard error. */
-  get auditLog() {
-    return this.env.AUDIT_LOG;
-  }
+  readonly auditLog = this.env.AUDIT_LOG;
   /** Whether each read of headers and bodies of requests is an audit line. */
-  get auditReads(): boolean {
-    return this.env.AUDIT_READS === 'on';
-  }
+  readonly auditReads = this.env.AUDIT_READS === 'on';
   /** An MMDB file with the countries of addresses; without one, the packaged data serves IPv4. */
-  get countryDatabase() {
-    return this.env.COUNTRY_DATABASE;
-  }
+  readonly countryDatabase = this.env.COUNTRY_DATABASE;
   /** The key that `demo` creates; a random one when not set. */
-  get demoApiKey() {
-    return this.env.DEMO_API_KEY;
-  }
+  readonly demoApiKey = this.env.DEMO_API_KEY;
   /** Where `/metrics` is served, on the API's address; undefined: nothing is measured. */
-  get metricsPort() {
-    return this.env.METRICS_PORT;
-  }
+  readonly metricsPort = this.env.METRICS_PORT;
   /** Whether the OpenAPI document and its page are served. */
-  get docs(): boolean {
-    return this.env.DOCS === 'on';
-  }
+  readonly docs = this.env.DOCS === 'on';
   /** Whether the dashboard is served at `/`. */
-  get dashboard(): boolean {
-    return this.env.DASHBOARD === 'on';
-  }
+  readonly dashboard = this.env.DASHBOARD === 'on';
   /** Whether agents are served at `/mcp`. */
-  get mcp(): boolean {
-    return this.env.MCP === 'on';
-  }
+  readonly mcp = this.env.MCP === 'on';
   /** The service that `mcp` calls over HTTP, and the key for it; undefined: not set. */
-  get api() {
-    return { url: this.env.API_URL, key: this.env.API_KEY };
-  }
+  readonly api = { url: this.env.API_URL, key: this.env.API_KEY };
   /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */
-  get tracing(): TracingConfig | null {
-    return this.env.tracing;
-  }
+  readonly tracing = this.env.tracing;
 }
 
 function parse(env: NodeJS.ProcessEnv) {
