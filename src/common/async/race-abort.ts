@@ -9,14 +9,12 @@ export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>):
     const abort = () => {
       reject(signal.reason as Error);
     };
-    const settled = <V>(settle: (value: V) => void) => {
-      return (value: V) => {
-        signal.removeEventListener('abort', abort);
-        settle(value);
-      };
-    };
     if (signal.aborted) abort();
     signal.addEventListener('abort', abort, { once: true });
-    work.then(settled(resolve), settled(reject));
+    work
+      .finally(() => {
+        signal.removeEventListener('abort', abort);
+      })
+      .then(resolve, reject);
   });
 }

@@ -30,12 +30,6 @@ export function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
     const clear = startTimeout(ms, () => {
       reject(new TimeoutError(`no response within ${ms} ms`));
     });
-    const settled = <V>(settle: (value: V) => void) => {
-      return (value: V) => {
-        clear();
-        settle(value);
-      };
-    };
-    work.then(settled(resolve), settled(reject));
+    work.finally(clear).then(resolve, reject);
   });
 }
