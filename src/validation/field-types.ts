@@ -68,19 +68,18 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map(
   ),
 );
 
-/** A boolean; in text, one of pydantic's words for it. */
-export function BooleanField<const Options extends FieldOptions<boolean>>(
-  options: Options,
-): FieldDecorator<FieldValue<boolean, Options>> {
-  return field<boolean, Options>(
-    {
-      schema: { type: 'boolean' },
-      read: (text) => BOOLEANS.get(text.toLowerCase()) ?? notABoolean,
-      readJson: (value) => (typeof value === 'boolean' ? value : notAJsonBoolean),
-    },
-    options,
-  );
+/** The decorator of a field type that has no options of its own. */
+function createField<Value>(fieldType: FieldType<Value>) {
+  return <const Options extends FieldOptions<Value>>(options: Options) =>
+    field<Value, Options>(fieldType, options);
 }
+
+/** A boolean; in text, one of pydantic's words for it. */
+export const BooleanField = createField<boolean>({
+  schema: { type: 'boolean' },
+  read: (text) => BOOLEANS.get(text.toLowerCase()) ?? notABoolean,
+  readJson: (value) => (typeof value === 'boolean' ? value : notAJsonBoolean),
+});
 
 /** A field type with string values, in the URL and in JSON. */
 function textKind<Value>(
@@ -123,22 +122,15 @@ export function PatternField<const Options extends PatternOptions>(
 }
 
 /** An ISO 8601 date, or date and time (docs/contract.md#timestamps); `resolveTimestamp` makes an instant of it. */
-export function TimestampField<const Options extends FieldOptions<Timestamp>>(
-  options: Options,
-): FieldDecorator<FieldValue<Timestamp, Options>> {
-  const read = (text: string) => {
+export const TimestampField = createField<Timestamp>(
+  textKind({ type: 'string' }, (text) => {
     const timestamp = parseTimestamp(text);
     return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : timestamp;
-  };
-  return field<Timestamp, Options>(textKind({ type: 'string' }, read), options);
-}
+  }),
+);
 
 /** The name of an IANA timezone. */
-export function TimezoneField<const Options extends FieldOptions<string>>(
-  options: Options,
-): FieldDecorator<FieldValue<string, Options>> {
-  return field<string, Options>(textKind({ type: 'string' }, parseTimezone), options);
-}
+export const TimezoneField = createField(textKind<string>({ type: 'string' }, parseTimezone));
 
 /** One of a few words. */
 export function LiteralField<const Word extends string, const Options extends FieldOptions<NoInfer<Word>>>(
@@ -203,11 +195,7 @@ export function jsonInteger(value: unknown): number | ConstraintViolation {
 }
 
 /** A UUID, normalized to lower-case with hyphens. */
-export function UuidField<const Options extends FieldOptions<string>>(
-  options: Options,
-): FieldDecorator<FieldValue<string, Options>> {
-  return field<string, Options>(textKind({ type: 'string', format: 'uuid' }, parseUuid), options);
-}
+export const UuidField = createField(textKind<string>({ type: 'string', format: 'uuid' }, parseUuid));
 
 /** A page token. Checks only the form; `validate` of the input verifies the signature and the query. */
 export function TokenField(): FieldDecorator<string | undefined> {

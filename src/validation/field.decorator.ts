@@ -5,22 +5,6 @@ import { parseJson } from '../common/json/parse-json.js';
 import { decodePathText, decodeQueryText } from '../http/raw-query.js';
 import { ConstraintViolation, InvalidParts, type Place, invalidUtf8, missing } from './issues.js';
 
-/** The JSON Schema of a parameter, as the OpenAPI document shows it. */
-export interface FieldSchema {
-  readonly type: 'integer' | 'number' | 'string' | 'boolean' | 'array' | 'object';
-  readonly format?: 'uuid';
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxLength?: number;
-  readonly pattern?: string;
-  readonly enum?: string[];
-  readonly items?: SchemaObject;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly properties?: Record<string, SchemaObject>;
-  readonly required?: string[];
-}
-
 /** Options of every field type. */
 export interface FieldOptions<Value> {
   /** Default: `query`. */
@@ -37,7 +21,8 @@ export interface FieldOptions<Value> {
 
 /** A field type: parsing and documentation of its value. */
 export interface FieldType<Value> {
-  readonly schema: FieldSchema;
+  /** The JSON Schema of a parameter, as the OpenAPI document shows it. */
+  readonly schema: SchemaObject & { readonly type: string; readonly enum?: string[] };
   /** Parses a text; `undefined` if it is the same as an absent value. */
   read(text: string): Value | ConstraintViolation | undefined;
   /** Parses a member of a JSON body. @param json its text, in which `1.0` differs from `1` */
@@ -61,9 +46,6 @@ export type FieldDecorator<Value> = <Class, Name extends keyof Class & string>(
   prototype: Class & ([Value] extends [Class[Name]] ? unknown : never),
   name: Name,
 ) => void;
-
-/** The source object for class-transformer: the sent fields, still escaped, members of the body as JSON text. */
-export type RawFields = Readonly<Record<string, string | undefined>>;
 
 const declared = new Map<unknown, Map<string, Field>>();
 const collected = new Map<unknown, readonly Field[]>();

@@ -2,7 +2,7 @@ import { type ArgumentMetadata, Injectable, Optional, type PipeTransform, type T
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../common/account.js';
-import { type Field, type RawFields, findPresent, getFields } from './field.decorator.js';
+import { findPresent, getFields } from './field.decorator.js';
 import type { ConstraintViolation, InvalidParts } from './issues.js';
 import { ValidationException } from './validation.exception.js';
 import { type JsonBody, NO_BODY } from './json-body.js';
@@ -43,7 +43,9 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     // Members of an invalid body are not validated.
     const fields = issue ? declared.filter((field) => field.in !== 'body') : declared;
     const raw = { path, query, body: members };
-    const input = plainToInstance(inputClass, selectRawFields(fields, raw));
+    // The sent fields, still escaped, members of the body as JSON text; all that is not declared is dropped.
+    const sent = fields.map((field) => [field.name, findPresent(field, raw[field.in])] as const);
+    const input = plainToInstance(inputClass, Object.fromEntries(sent));
     const context = new ValidationContext(fields, raw, account);
     addFieldIssues(input, context);
     if (!issue) {
@@ -54,11 +56,6 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     if (issues.length > 0) throw new ValidationException(issues);
     return input;
   }
-}
-
-/** Only declared fields; all others are dropped. */
-function selectRawFields(fields: readonly Field[], raw: RawValues): RawFields {
-  return Object.fromEntries(fields.map((field) => [field.name, findPresent(field, raw[field.in])]));
 }
 
 function addFieldIssues(input: Instance, context: ValidationContext): void {

@@ -32,10 +32,6 @@ function whyInvalid(body: string, offset: number): string {
     return `invalid length: expected length 32 for simple format, found ${body.length}`;
   if (groups.length !== GROUP_LENGTHS.length)
     return `invalid group count: expected ${GROUP_LENGTHS.length}, found ${groups.length}`;
-  return whyGroups(groups);
-}
-
-function whyGroups(groups: readonly string[]): string {
   const index = GROUP_LENGTHS.findIndex((length, at) => groups[at]?.length !== length);
   return `invalid group length in group ${index}: expected ${GROUP_LENGTHS[index]}, found ${groups[index]?.length}`;
 }
