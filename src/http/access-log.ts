@@ -2,7 +2,6 @@ import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { RequestContext } from '../common/request-context.js';
 import type { Telemetry } from '../observability/telemetry.js';
-import type { RequestSpan } from '../observability/tracing.js';
 
 /** What no route took: the paths are the clients', so their number has no bound. */
 const UNMATCHED = 'unmatched';
@@ -27,21 +26,23 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
       const { statusCode: status } = response;
       const route = getRoute(request);
       const { stats, logFields } = context;
+      const teamId = request.account?.teamId;
+      const isError = status >= 500;
       const fields = {
-        request_id: response.getHeader('X-Request-Id'),
+        request_id: requestId,
         method: request.method,
         route,
         status,
         duration_ms: Math.round(durationMs * 10) / 10,
         rows_read: stats.rows,
         bytes_read: stats.bytes,
-        team_id: request.account?.teamId,
+        team_id: teamId,
         key: request.account?.keyIdentifier,
         ...logFields,
         ...(isClientClosed && { client_closed: true }),
         ...(span && { trace_id: span.traceId }),
       };
-      logger[status >= 500 ? 'error' : 'info'](fields, 'request');
+      logger[isError ? 'error' : 'info'](fields, 'request');
       metrics?.observeRequest(
         request.method,
         route,
@@ -51,7 +52,19 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
       // Only a read of the API has an account.
       if (logFields.app_id !== undefined)
         metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
-      if (span) endSpan(span, fields);
+      span?.end(
+        `${request.method} ${route}`,
+        {
+          'http.route': route,
+          ...(isClientClosed ? { 'error.type': 'client_closed' } : { 'http.response.status_code': status }),
+          ...(isError && { 'error.type': String(status) }),
+          'request_analytics.request_id': requestId,
+          'request_analytics.rows_read': stats.rows,
+          'request_analytics.bytes_read': stats.bytes,
+          ...(teamId !== undefined && { 'request_analytics.team_id': teamId }),
+        },
+        isError,
+      );
     });
     context.run(next);
   };
@@ -61,32 +74,4 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
 function getRoute({ route }: Request): string {
   const { path } = (route ?? {}) as { path?: unknown };
   return typeof path === 'string' && !path.endsWith(CATCH_ALL) ? path : UNMATCHED;
-}
-
-interface Ended {
-  request_id: unknown;
-  method: string;
-  route: string;
-  status: number;
-  rows_read: number;
-  bytes_read: number;
-  team_id: number | undefined;
-  client_closed?: boolean;
-}
-
-function endSpan(span: RequestSpan, { request_id, method, route, status, ...ended }: Ended) {
-  const isError = status >= 500;
-  span.end(
-    `${method} ${route}`,
-    {
-      'http.route': route,
-      ...(ended.client_closed ? { 'error.type': 'client_closed' } : { 'http.response.status_code': status }),
-      ...(isError && { 'error.type': String(status) }),
-      'request_analytics.request_id': String(request_id),
-      'request_analytics.rows_read': ended.rows_read,
-      'request_analytics.bytes_read': ended.bytes_read,
-      ...(ended.team_id !== undefined && { 'request_analytics.team_id': ended.team_id }),
-    },
-    isError,
-  );
 }
