@@ -24,99 +24,81 @@ const PRE_AUTH_HEADERS = {
 };
 const PRE_AUTH_HEADERS_WITH_RETRY = { ...PRE_AUTH_HEADERS, ...requiredHeaders(['Retry-After']) };
 
-/** Every error response (docs/contract.md#errors), by status: the name of its component, and the component. */
-const ERROR_RESPONSES: Readonly<Record<number, readonly [name: string, ResponseObject]>> = {
-  401: [
-    'Unauthorized',
-    {
-      description: 'Missing or invalid API key',
-      headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate']),
-      content: errorContent({ missing: notAuthenticated(), invalid: invalidApiKey() }),
+/** Every error response (docs/contract.md#errors), by status, each with the name of its component. */
+const ERROR_RESPONSES: Readonly<Record<number, ResponseObject & { name: string }>> = {
+  401: {
+    name: 'Unauthorized',
+    description: 'Missing or invalid API key',
+    headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate']),
+    content: errorContent({ missing: notAuthenticated(), invalid: invalidApiKey() }),
+  },
+  403: {
+    name: 'Forbidden',
+    description: "The team's plan is not premium, or the key's scopes leave out what was asked for",
+    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    content: errorContent({ plan: premiumRequired(), scope: notInScope('getTraffic') }),
+  },
+  404: {
+    name: 'NotFound',
+    description: 'Not found, expired, or owned by another team (indistinguishable by design)',
+    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    content: errorContent({ app: appNotFound(), request: requestLogNotFound() }),
+  },
+  413: {
+    name: 'PayloadTooLarge',
+    description: 'The body has more than 64 KB',
+    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    content: errorContent({ body: payloadTooLarge() }),
+  },
+  422: {
+    name: 'UnprocessableEntity',
+    description: 'Invalid parameters or body: all errors of the request, path parameters first',
+    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    content: {
+      ...jsonContent(ValidationErrorBody, {
+        example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
+      }),
+      [PROBLEM]: { schema: { $ref: getSchemaPath(ValidationProblem) } },
     },
-  ],
-  403: [
-    'Forbidden',
-    {
-      description: "The team's plan is not premium, or the key's scopes leave out what was asked for",
-      headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: errorContent({ plan: premiumRequired(), scope: notInScope('getTraffic') }),
-    },
-  ],
-  404: [
-    'NotFound',
-    {
-      description: 'Not found, expired, or owned by another team (indistinguishable by design)',
-      headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: errorContent({ app: appNotFound(), request: requestLogNotFound() }),
-    },
-  ],
-  413: [
-    'PayloadTooLarge',
-    {
-      description: 'The body has more than 64 KB',
-      headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: errorContent({ body: payloadTooLarge() }),
-    },
-  ],
-  422: [
-    'UnprocessableEntity',
-    {
-      description: 'Invalid parameters or body: all errors of the request, path parameters first',
-      headers: requiredHeaders(AUTHENTICATED_HEADERS),
-      content: {
-        ...jsonContent(ValidationErrorBody, {
-          example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },
-        }),
-        [PROBLEM]: { schema: { $ref: getSchemaPath(ValidationProblem) } },
-      },
-    },
-  ],
-  429: [
-    'TooManyRequests',
-    {
-      description:
-        'Too many requests with this key, or too many invalid keys from this address; the latter response is without ' +
-        'the headers of the limit',
-      headers: PRE_AUTH_HEADERS_WITH_RETRY,
-      content: errorContent({ exceeded: rateLimitExceeded(1) }),
-    },
-  ],
-  500: [
-    'InternalServerError',
-    {
-      description: 'Internal error',
-      headers: PRE_AUTH_HEADERS,
-      content: errorContent({ error: internalServerError() }),
-    },
-  ],
-  503: [
-    'ServiceUnavailable',
-    {
-      description: 'The store cannot be reached, or is overloaded',
-      headers: PRE_AUTH_HEADERS_WITH_RETRY,
-      content: errorContent({ unavailable: serviceUnavailable() }),
-    },
-  ],
-  504: [
-    'GatewayTimeout',
-    {
-      description: 'The query exceeded its time limit',
-      headers: PRE_AUTH_HEADERS,
-      content: errorContent({ timeout: queryTimedOut() }),
-    },
-  ],
+  },
+  429: {
+    name: 'TooManyRequests',
+    description:
+      'Too many requests with this key, or too many invalid keys from this address; the latter response is without ' +
+      'the headers of the limit',
+    headers: PRE_AUTH_HEADERS_WITH_RETRY,
+    content: errorContent({ exceeded: rateLimitExceeded(1) }),
+  },
+  500: {
+    name: 'InternalServerError',
+    description: 'Internal error',
+    headers: PRE_AUTH_HEADERS,
+    content: errorContent({ error: internalServerError() }),
+  },
+  503: {
+    name: 'ServiceUnavailable',
+    description: 'The store cannot be reached, or is overloaded',
+    headers: PRE_AUTH_HEADERS_WITH_RETRY,
+    content: errorContent({ unavailable: serviceUnavailable() }),
+  },
+  504: {
+    name: 'GatewayTimeout',
+    description: 'The query exceeded its time limit',
+    headers: PRE_AUTH_HEADERS,
+    content: errorContent({ timeout: queryTimedOut() }),
+  },
 };
 
 /** The error responses of the document: its `components.responses`. */
 export function errorResponseComponents(): Record<string, ResponseObject> {
-  return Object.fromEntries(Object.values(ERROR_RESPONSES));
+  return Object.fromEntries(Object.values(ERROR_RESPONSES).map(({ name, ...response }) => [name, response]));
 }
 
 /** The error responses of one operation, by status: all, except those about a body for operations without one. */
 export function errorResponseReferences({ hasBody = false } = {}): Record<string, ReferenceObject> {
   const references = Object.entries(ERROR_RESPONSES)
     .filter(([status]) => hasBody || status !== '413')
-    .map(([status, [name]]) => [status, { $ref: `#/components/responses/${name}` }]);
+    .map(([status, { name }]) => [status, { $ref: `#/components/responses/${name}` }]);
   return Object.fromEntries(references) as Record<string, ReferenceObject>;
 }
 

@@ -1,33 +1,17 @@
 import { HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
-import {
-  ApiExtraModels,
-  ApiOkResponse,
-  ApiOperation,
-  ApiSecurity,
-  ApiTags,
-  getSchemaPath,
-} from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import { type FileFormat, MEDIA_TYPES } from '../common/formats/file-format.js';
-import { IsOperation } from '../auth/operation.guard.js';
-import type { OperationId } from '../common/account.js';
-import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
+import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
-import { API_KEY_SCHEME } from './read-operation.decorator.js';
+import { type OperationOptions, documentOperation } from './read-operation.decorator.js';
 
-export interface QueryOperationOptions {
-  /** `operationId`: the method's name in generated clients. */
-  id: OperationId;
-  tag: string;
-  summary: string;
-  description: string;
+interface QueryOperationOptions extends OperationOptions {
   /** Behind the controller's path; of several, the document has the first. */
   path?: string | string[];
   /** DTO of the path parameters and of the members of the body. */
   input: Type;
   /** Class of a row of the response. */
   row: Type;
-  /** Additional headers of the response. */
-  headers?: readonly HeaderName[];
 }
 
 const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
@@ -42,7 +26,7 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
  * rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
-  const { id, tag, summary, description, path, input, row, headers = [] } = options;
+  const { path, input, row, headers = [] } = options;
   const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
     MEDIA_TYPES[format],
     {
@@ -59,10 +43,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
   return applyDecorators(
     Post(path),
     HttpCode(200),
-    IsOperation(id),
-    ApiTags(tag),
-    ApiSecurity(API_KEY_SCHEME),
-    ApiOperation({ operationId: id, summary, description }),
+    documentOperation(options),
     ApiExtraModels(row),
     ApiOkResponse({
       description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,

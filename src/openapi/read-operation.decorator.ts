@@ -8,20 +8,34 @@ import { apiInput } from './input.js';
 /** Name of the security scheme in the document. */
 export const API_KEY_SCHEME = 'ApiKey';
 
-export interface ReadOperationOptions {
+/** What each operation says of itself. */
+export interface OperationOptions {
   /** `operationId`: the method's name in generated clients. */
   id: OperationId;
   tag: string;
   summary: string;
   description: string;
+  /** Additional headers of the response. With `ETag` a GET may also be a 304. */
+  headers?: readonly HeaderName[];
+}
+
+interface ReadOperationOptions extends OperationOptions {
   /** Path below the controller's. */
   path?: string;
   /** DTO of the path and query parameters. */
   input?: Type;
   /** Class of the 200 body. */
   response: Type;
-  /** Additional headers of the response. With `ETag` it may also be a 304. */
-  headers?: readonly HeaderName[];
+}
+
+/** The part of the documentation that GET and POST have in common. */
+export function documentOperation({ id, tag, summary, description }: OperationOptions): MethodDecorator {
+  return applyDecorators(
+    IsOperation(id),
+    ApiTags(tag),
+    ApiSecurity(API_KEY_SCHEME),
+    ApiOperation({ operationId: id, summary, description }),
+  );
 }
 
 /**
@@ -29,19 +43,12 @@ export interface ReadOperationOptions {
  * operations.
  */
 export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
-  const { id, tag, summary, description, path, input, response, headers = [] } = options;
+  const { path, input, response, headers = [] } = options;
   const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
   return applyDecorators(
     Get(path),
-    IsOperation(id),
-    ApiTags(tag),
-    ApiSecurity(API_KEY_SCHEME),
-    ApiOperation({ operationId: id, summary, description }),
-    ApiOkResponse({
-      type: response,
-      description: 'Success',
-      headers: responseHeaders,
-    }),
+    documentOperation(options),
+    ApiOkResponse({ type: response, description: 'Success', headers: responseHeaders }),
     ...(headers.includes('ETag')
       ? [
           ApiResponse({
