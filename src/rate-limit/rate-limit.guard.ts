@@ -1,7 +1,6 @@
-import { type ExecutionContext, Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerRequest } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
-import type { Account } from '../common/account.js';
 import { premiumRequired, rateLimitExceeded } from '../http/api-error.js';
 import { Telemetry } from '../observability/telemetry.js';
 import type { CounterStorage } from './counter.storage.js';
@@ -20,26 +19,13 @@ export class RateLimitGuard extends ThrottlerGuard {
   declare protected readonly storageService: CounterStorage;
   @Optional() @Inject(Telemetry) private readonly telemetry?: Telemetry;
 
-  protected override shouldSkip(context: ExecutionContext): Promise<boolean> {
-    return Promise.resolve(context.switchToHttp().getRequest<Request>().account === undefined);
-  }
-
-  /** The key's public identifier: a counter's name never contains the secret. */
-  protected override getTracker({ account }: { account: Account }): Promise<string> {
-    return Promise.resolve(account.keyIdentifier);
-  }
-
-  protected override generateKey(_context: ExecutionContext, keyIdentifier: string): string {
-    return `key:${keyIdentifier}`;
-  }
-
-  protected override async handleRequest(request: ThrottlerRequest): Promise<boolean> {
-    const { context, ttl, getTracker, generateKey, throttler } = request;
+  protected override async handleRequest({ context, ttl, ...request }: ThrottlerRequest): Promise<boolean> {
     const http = context.switchToHttp();
-    const incoming = http.getRequest<Request>();
-    const limit = incoming.account?.scopes.requestsPerMinute ?? request.limit;
-    const tracker = await getTracker(incoming, context);
-    const key = generateKey(context, tracker, throttler.name ?? '');
+    const { account } = http.getRequest<Request>();
+    if (!account) return true;
+    const limit = account.scopes.requestsPerMinute ?? request.limit;
+    // The key's public identifier: a counter's name never contains the secret.
+    const key = `key:${account.keyIdentifier}`;
     const { window, isBlocked, timeToExpire, timeToBlockExpire } = await this.storageService.increment(
       key,
       ttl,
@@ -54,7 +40,7 @@ export class RateLimitGuard extends ThrottlerGuard {
       RateLimit: `"${POLICY}";r=${remaining};t=${timeToExpire}`,
     });
     this.telemetry?.metrics?.countDecision('api_key', !isBlocked);
-    if (incoming.account?.plan !== 'premium') throw premiumRequired();
+    if (account.plan !== 'premium') throw premiumRequired();
     if (isBlocked) throw rateLimitExceeded(timeToBlockExpire);
     return true;
   }

@@ -11,26 +11,22 @@ export interface RateWindow {
   readonly leftMs: number;
 }
 
-/** Counts hits per key. */
-export interface HitCounter {
-  /** Counts a hit on `key`; begins a window if none is open. */
-  hit(key: string): Promise<RateWindow>;
-  /** The open window of `key`, without counting; null if none is open. */
-  peek(key: string): Promise<RateWindow | null>;
-}
-
 /**
  * Where hits are currently counted. `redis`: one count for all instances. `memory`: in this process, because
  * no Redis is configured. `fallback`: in this process, because the configured Redis is unavailable.
  */
 export type CounterState = 'redis' | 'memory' | 'fallback';
 
-/** The counter of the application; its methods never reject. */
-export abstract class WindowCounter implements HitCounter {
+/** Counts hits per key. The methods of the application's counter never reject. */
+export abstract class WindowCounter {
   abstract readonly state: CounterState;
+  /** Counts a hit on `key`; begins a window if none is open. */
   abstract hit(key: string): Promise<RateWindow>;
+  /** The open window of `key`, without counting; null if none is open. */
   abstract peek(key: string): Promise<RateWindow | null>;
 }
+
+export type HitCounter = Pick<WindowCounter, 'hit' | 'peek'>;
 
 /** Whole seconds after which a client may try again, at least 1: the value of `Retry-After`. */
 export function retryAfterSeconds({ leftMs }: RateWindow): number {
