@@ -73,15 +73,11 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
     await loader.load(block);
     if (progress.isDone(EXCLUSION)) continue;
     await loader.end();
-    await exclude(store, sample.appId, progress);
+    // Once only, so that a removed mark stays removed.
+    await createAdmin(store).endpoints.setExcluded(sample.appId, EXCLUDED.method, EXCLUDED.path, true);
+    await progress.markDone(EXCLUSION);
   }
   await loader.end();
-}
-
-/** Once only, so that a removed mark stays removed. */
-async function exclude(store: ClickHouse, appId: number, progress: SeedProgress): Promise<void> {
-  await createAdmin(store).endpoints.setExcluded(appId, EXCLUDED.method, EXCLUDED.path, true);
-  await progress.markDone(EXCLUSION);
 }
 
 async function ensureTeam(admin: Admin, now: number): Promise<number> {

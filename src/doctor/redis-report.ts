@@ -2,7 +2,6 @@ import { Redis } from 'ioredis';
 
 /** What a Redis says about itself. */
 export interface RedisReport {
-  version: string;
   /** What it does when its memory is full. */
   policy: string;
   /** Whether it keeps its data over a restart; undefined: it does not say. */
@@ -34,7 +33,6 @@ export async function readRedis(url: string): Promise<RedisReport> {
     const save = await redis.config('GET', 'save').catch(() => undefined);
     const isSaved = Array.isArray(save) ? save[1] !== '' : undefined;
     return {
-      version: info.get('redis_version') ?? '',
       policy: info.get('maxmemory_policy') ?? '',
       isPersistent: info.get('aof_enabled') === '1' ? true : isSaved,
       ms: Number(seconds) * 1000 + Number(microseconds) / 1000,
