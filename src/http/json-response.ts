@@ -33,12 +33,11 @@ export function setResponseHeaders(response: Response, { body, isSettled, nextTo
 function nextPage(target: string, token: string): string {
   const query = parseRawQuery(target);
   query.delete('next_token');
-  const pairs = Array.from(query, ([name, raw]) => `${encodeURIComponent(name)}=${escapeUnsafe(raw)}`);
+  const pairs = Array.from(
+    query,
+    ([name, raw]) => `${encodeURIComponent(name)}=${raw.replace(UNSAFE, encodeURIComponent)}`,
+  );
   return `?${[...pairs, `next_token=${token}`].join('&')}`;
-}
-
-function escapeUnsafe(raw: string): string {
-  return raw.replace(UNSAFE, encodeURIComponent);
 }
 
 /**

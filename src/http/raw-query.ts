@@ -24,7 +24,8 @@ export function parseRawQuery(target: string): Map<string, string> {
  * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
  */
 export function parseRawPath(pattern: string, target: string): Map<string, string> {
-  const segments = extractPath(target).split('/');
+  const [path = ''] = originForm(target).split(/[?#]/, 1);
+  const segments = path.split('/');
   const values = new Map<string, string>();
   pattern.split('/').forEach((part, index) => {
     if (part.startsWith(':')) values.set(part.slice(1), segments[index] ?? '');
@@ -69,21 +70,14 @@ export function escapeMalformed(url: string): string {
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);
   if (decodePathText(path) !== undefined) return url;
-  const segments = path.split('/').map(escapeMalformedSegment);
+  const segments = path
+    .split('/')
+    .map((segment) => (decodePathText(segment) === undefined ? segment.replaceAll('%', '%25') : segment));
   return segments.join('/') + url.slice(path.length);
-}
-
-function escapeMalformedSegment(segment: string): string {
-  return decodePathText(segment) === undefined ? segment.replaceAll('%', '%25') : segment;
 }
 
 function extractQuery(target: string): string {
   const [upToFragment = ''] = target.split('#', 1);
   const start = upToFragment.indexOf('?');
   return start < 0 ? '' : upToFragment.slice(start + 1);
-}
-
-function extractPath(target: string): string {
-  const [path = ''] = originForm(target).split(/[?#]/, 1);
-  return path;
 }

@@ -18,8 +18,10 @@ export class ReadAudit {
   constructor({ auditReads, auditLog }: Config) {
     if (!auditReads) return;
     const output = {
+      // Opens the file for each line, so that it can be rotated.
       write: (line: string) => {
-        writeLine(line, auditLog);
+        if (auditLog === undefined) writeSync(process.stderr.fd, line);
+        else appendFileSync(auditLog, line, { mode: 0o600 });
       },
     };
     this.logger = pino({ base: null }, output);
@@ -41,10 +43,4 @@ export class ReadAudit {
       throw serviceUnavailable();
     }
   }
-}
-
-/** Opens the file for each line, so that it can be rotated. */
-function writeLine(line: string, file: string | undefined): void {
-  if (file === undefined) writeSync(process.stderr.fd, line);
-  else appendFileSync(file, line, { mode: 0o600 });
 }

@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.js';
-import type { TracingConfig } from '../config/tracing.config.js';
 import type { Metrics } from './metrics/metrics.js';
 import type { MetricsServer } from './metrics/metrics.server.js';
 import type { Tracing } from './tracing.js';
@@ -20,7 +19,8 @@ export class Telemetry {
   /** @throws Error if the port of the metrics is not available */
   static async open({ metricsPort, host, tracing }: Config): Promise<Telemetry> {
     const served = metricsPort === undefined ? undefined : await serveMetrics(metricsPort, host);
-    return new Telemetry(served?.metrics ?? null, tracing && (await startTracing(tracing)), served?.server);
+    const started = tracing && (await (await import('./tracing.js')).Tracing.start(tracing));
+    return new Telemetry(served?.metrics ?? null, started, served?.server);
   }
 
   /** The same without traces. */
@@ -40,9 +40,4 @@ async function serveMetrics(port: number, host: string) {
   const { MetricsServer } = await import('./metrics/metrics.server.js');
   const metrics = new Metrics();
   return { metrics, server: await MetricsServer.listen(metrics, port, host) };
-}
-
-async function startTracing(config: TracingConfig): Promise<Tracing> {
-  const { Tracing } = await import('./tracing.js');
-  return Tracing.start(config);
 }
