@@ -71,7 +71,12 @@ export function backupCommand(program: Command): void {
       `${examples('backup /backups/2026-11-22', 'backup /backups/2026-11-23 --base /backups/2026-11-22', 'backup disk:backups/2026-11-22')}\n\n${PLACES}`,
     )
     .action((to: string, options: BackupOptions) =>
-      runAudited('backup', { to, base: options.base }, () => backUp(to, options)),
+      runAudited('backup', { to, base: options.base }, () => {
+        const config = new Config();
+        return config.clickhouse.url === undefined
+          ? backUpDirectory(to, options, config)
+          : backUpServer(to, options, config);
+      }),
     );
 }
 
@@ -94,13 +99,6 @@ export function restoreCommand(program: Command): void {
           : restoreOnServer(from, options, config);
       }),
     );
-}
-
-function backUp(to: string, options: BackupOptions): Promise<AuditTarget> {
-  const config = new Config();
-  return config.clickhouse.url === undefined
-    ? backUpDirectory(to, options, config)
-    : backUpServer(to, options, config);
 }
 
 async function backUpDirectory(
