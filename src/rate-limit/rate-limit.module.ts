@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { type ThrottlerModuleOptions, getOptionsToken, getStorageToken } from '@nestjs/throttler';
+import { getOptionsToken, getStorageToken } from '@nestjs/throttler';
 import { Config } from '../config/config.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { CounterStorage } from './counter.storage.js';
@@ -32,22 +32,13 @@ async function createCounter({ redisUrl }: Config, telemetry = Telemetry.none): 
     {
       provide: getOptionsToken(),
       inject: [Config],
-      useFactory: ({ rateLimitPerMinute: limit }: Config): ThrottlerModuleOptions => [
-        { limit, ttl: WINDOW_MS },
-      ],
+      useFactory: ({ rateLimitPerMinute: limit }: Config) => [{ limit, ttl: WINDOW_MS }],
     },
     { provide: getStorageToken(), useClass: CounterStorage },
     RateLimitGuard,
     FailedAuthLimiter,
     OperationLimiter,
   ],
-  exports: [
-    WindowCounter,
-    RateLimitGuard,
-    FailedAuthLimiter,
-    OperationLimiter,
-    getOptionsToken(),
-    getStorageToken(),
-  ],
+  exports: [WindowCounter, RateLimitGuard, FailedAuthLimiter, OperationLimiter],
 })
 export class RateLimitModule {}
