@@ -10,7 +10,7 @@ import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../ingestion
 import { AdminError } from './admin.error.js';
 
 /** What was erased. */
-export interface Erasure {
+interface Erasure {
   app_id: number;
   /** IDs under which the counts remain. */
   consumer_ids: number[];

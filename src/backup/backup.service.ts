@@ -22,7 +22,7 @@ export interface Contents {
 }
 
 /** Called with the bytes so far. */
-export type OnProgress = (bytes: number) => void;
+type OnProgress = (bytes: number) => void;
 
 const CANNOT_CREATE = 'The backup failed';
 const CANNOT_RESTORE = 'The backup cannot be restored';

@@ -8,7 +8,7 @@ import { BatchLog } from '../ingestion/batch-log.js';
 import type { Telemetry } from '../observability/telemetry.js';
 
 /** Result of preparing the store. */
-export interface PreparedStore {
+interface PreparedStore {
   /** The store was just created and is empty. */
   isNew: boolean;
   /** One line for each batch that cannot be applied, and one if commands cannot reach the store. */

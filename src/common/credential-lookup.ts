@@ -3,7 +3,7 @@ import { CachedLookup } from './cached-lookup.js';
 const IDENTIFIERS_TTL_MS = 1_000;
 
 /** Queries for credentials of one kind: API keys, client IDs, write tokens. */
-export interface CredentialQueries<Row> {
+interface CredentialQueries<Row> {
   /** The row of a credential. Undefined or null if there is none; only null is cached. */
   readonly load: (identifier: string) => Promise<Row>;
   /** The identifiers of all credentials. */

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 
 /** What a Redis says about itself. */
-export interface RedisReport {
+interface RedisReport {
   /** What it does when its memory is full. */
   policy: string;
   /** Whether it keeps its data over a restart; undefined: it does not say. */

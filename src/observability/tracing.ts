@@ -17,7 +17,7 @@ type Provider = import('@opentelemetry/sdk-trace-base').BasicTracerProvider;
 type Propagator = import('@opentelemetry/core').W3CTraceContextPropagator;
 
 /** A request's span while it lasts. */
-export interface RequestSpan {
+interface RequestSpan {
   readonly traceId: string;
   /** For the context of the request; undefined when it is not sampled. */
   readonly active: ActiveSpan | undefined;

@@ -3,7 +3,7 @@ import type { ThrottlerStorage } from '@nestjs/throttler';
 import { type RateWindow, WindowCounter, retryAfterSeconds } from './window.counter.js';
 
 /** The throttler's record of a hit, with times in whole seconds, and the window. */
-export interface CountedHit extends Awaited<ReturnType<ThrottlerStorage['increment']>> {
+interface CountedHit extends Awaited<ReturnType<ThrottlerStorage['increment']>> {
   readonly window: RateWindow;
 }
 

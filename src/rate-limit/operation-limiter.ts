@@ -5,7 +5,7 @@ import { Telemetry } from '../observability/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from './window.counter.js';
 
 /** Limits of an expensive operation, per key and beside the limit of all requests. */
-export interface OperationLimits {
+interface OperationLimits {
   readonly perSecond: number;
   readonly perMinute: number;
 }

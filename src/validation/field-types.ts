@@ -30,7 +30,7 @@ import { parseUuid } from './uuid.js';
 /** Characters of the longest page token (docs/contract.md#limits). */
 const TOKEN_MAX_LENGTH = 1024;
 
-export interface IntegerOptions extends FieldOptions<number> {
+interface IntegerOptions extends FieldOptions<number> {
   /** The least value allowed. */
   readonly ge: number;
   /** The greatest value allowed; without it there is none. */
@@ -89,7 +89,7 @@ function textKind<Value>(
   return { schema, read, readJson: (value) => (typeof value === 'string' ? read(value) : notAString) };
 }
 
-export interface TextOptions extends FieldOptions<string> {
+interface TextOptions extends FieldOptions<string> {
   /** In Unicode code points. */
   readonly maxLength: number;
 }
@@ -103,7 +103,7 @@ export function TextField<const Options extends TextOptions>(
   return field<string, Options>(textKind({ type: 'string', maxLength }, read), options);
 }
 
-export interface PatternOptions extends TextOptions {
+interface PatternOptions extends TextOptions {
   /** Anchored at both ends, without nested repetition of the same characters. */
   readonly pattern: RegExp;
 }
@@ -140,7 +140,7 @@ export function LiteralField<const Word extends string, const Options extends Fi
   return field<Word, Options>(textKind({ type: 'string', enum: [...words] }, oneOf(words)), options);
 }
 
-export interface ListOptions<Value> extends FieldOptions<Value> {
+interface ListOptions<Value> extends FieldOptions<Value> {
   readonly in: 'body';
   /** Default: 0. */
   readonly minItems?: number;

@@ -8,7 +8,7 @@ import {
   tooManyItems,
 } from './issues.js';
 
-export interface ListBounds {
+interface ListBounds {
   readonly minItems?: number;
   readonly maxItems: number;
 }

@@ -8,7 +8,7 @@ export type Timestamp =
   | { readonly kind: 'local'; readonly wallMs: number };
 
 /** An invalid timestamp, and pydantic's reason for it. */
-export interface InvalidTimestamp {
+interface InvalidTimestamp {
   readonly kind: 'invalid';
   readonly why: string;
 }

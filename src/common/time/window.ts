@@ -5,7 +5,7 @@ export interface Window {
 }
 
 /** The window of a request and its defaults, in milliseconds. */
-export interface WindowRequest {
+interface WindowRequest {
   readonly start?: number | undefined;
   readonly end?: number | undefined;
   /** The request's one "now". */

@@ -12,7 +12,7 @@ export interface MetricSpec {
 }
 
 /** Values of labels, in the order of their names. Each label must have few values. */
-export type LabelValues = readonly (string | number)[];
+type LabelValues = readonly (string | number)[];
 
 export interface Sample {
   values?: LabelValues;
