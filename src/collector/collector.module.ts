@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { type DynamicModule, type InjectionToken, Module, type Provider } from '@nestjs/common';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreMonitor } from '../clickhouse/store-monitor.js';
 import { Config } from '../config/config.js';
@@ -83,17 +83,11 @@ export class CollectorModule {
       useFactory: (names: NameRegistry, claims: RequestClaims, redactor: Redactor, log: BatchLog) =>
         new RequestsWriter(store, names, claims, redactor, log),
     };
-    const failedAuth = {
-      provide: FailedAuthLimiter,
+    const limitFailures = (provide: InjectionToken, kind: 'client_id' | 'write_token') => ({
+      provide,
       inject: [WindowCounter],
-      useFactory: (counter: WindowCounter) => new FailedAuthLimiter(counter, config, telemetry, 'client_id'),
-    };
-    const tokenFailures = {
-      provide: TOKEN_FAILURES,
-      inject: [WindowCounter],
-      useFactory: (counter: WindowCounter) =>
-        new FailedAuthLimiter(counter, config, telemetry, 'write_token'),
-    };
+      useFactory: (counter: WindowCounter) => new FailedAuthLimiter(counter, config, telemetry, kind),
+    });
     return {
       module: CollectorModule,
       imports: [
@@ -119,8 +113,8 @@ export class CollectorModule {
         ...ingestion,
         committer,
         writer,
-        failedAuth,
-        tokenFailures,
+        limitFailures(FailedAuthLimiter, 'client_id'),
+        limitFailures(TOKEN_FAILURES, 'write_token'),
       ],
     };
   }

@@ -4,7 +4,7 @@ import { Config } from '../config/config.js';
 import { ApiError, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
 import { payloadTooLarge } from '../http/request-body.js';
-import { InvalidRecordError, type StrictDecoder } from '../ingestion/formats/decoders.js';
+import { InvalidRecordError } from '../ingestion/formats/decoders.js';
 import { decodeEnv, decodeUuid, envDecoder } from '../ingestion/formats/request-decoders.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { parseUuid } from '../validation/uuid.js';
@@ -33,9 +33,6 @@ const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
 
-const clientIdUnknown = () => new ApiError(404, 'Client ID not found');
-const unprocessable = (reason: string) => new ApiError(422, reason);
-
 /** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
@@ -53,16 +50,16 @@ export class CollectorService {
   }
 
   startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('startup', origin, request, (body, context) => parseStartup(body, context));
+    return this.withMetrics('startup', origin, request, parseStartup);
   }
 
   sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('sync', origin, request, (body, context) => parseSync(body, context));
+    return this.withMetrics('sync', origin, request, parseSync);
   }
 
   logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
     return this.withMetrics('log', origin, request, (body, context) => {
-      const uuid = decodeOr422(decodeUuid, parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
+      const uuid = decodeUuid(parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
       return parseLogFile(body, uuid, context, this.limits.maxLogFileBytes);
     });
   }
@@ -82,8 +79,12 @@ export class CollectorService {
         maxBytes: this.limits.maxBodyBytes,
         maxUnpackedBytes: this.limits.maxLogFileBytes,
         parse: async (body) => {
-          const context = { env: decodeOr422(decodeEnv, origin.env, 'env'), now: Date.now() };
-          return [await parseOr422(() => parse(body, context))];
+          try {
+            return [await parse(body, { env: decodeEnv(origin.env, 'env'), now: Date.now() })];
+          } catch (error) {
+            if (error instanceof LogFileTooLarge) throw payloadTooLarge();
+            throw error instanceof InvalidRecordError ? new ApiError(422, error.message) : error;
+          }
         },
       });
       const rejected = message?.rejected.count ?? 0;
@@ -105,7 +106,7 @@ export class CollectorService {
         throw serviceUnavailable();
       }),
     );
-    if (!app) throw clientIdUnknown();
+    if (!app) throw new ApiError(404, 'Client ID not found');
     return app;
   }
 
@@ -114,22 +115,5 @@ export class CollectorService {
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
     this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
-  }
-}
-
-async function parseOr422(parse: () => Message | Promise<Message>): Promise<Message> {
-  try {
-    return await parse();
-  } catch (error) {
-    if (error instanceof LogFileTooLarge) throw payloadTooLarge();
-    throw error instanceof InvalidRecordError ? unprocessable(error.message) : error;
-  }
-}
-
-function decodeOr422<T>(decode: StrictDecoder<T>, value: unknown, name: string): T {
-  try {
-    return decode(value, name);
-  } catch (error) {
-    throw error instanceof InvalidRecordError ? unprocessable(error.message) : error;
   }
 }

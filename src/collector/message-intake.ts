@@ -7,12 +7,12 @@ import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-err
 import { readBody } from '../http/request-body.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
 import { Redactor } from '../ingestion/redaction/redactor.js';
+import type { MessageOutcome } from '../observability/metrics/metrics.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { BatchCommitter } from './batches/batch-committer.js';
 import type { ClientApp } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
-import { classifyOutcome } from './message-outcome.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
 import { RejectionReporter } from './rejection-reporter.js';
@@ -26,6 +26,11 @@ const EXPENSIVE_PARSE_MS = 20;
 const PAUSE_FACTOR = 2;
 /** Statuses of bodies that must not be sent again. */
 const REJECTED = new Set([400, 413, 422]);
+const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {
+  404: 'unknown_client',
+  429: 'rate_limited',
+  503: 'unavailable',
+};
 
 /** A kind of body that the collector accepts. */
 export interface BodyKind {
@@ -216,4 +221,11 @@ export class MessageIntake {
     await Promise.allSettled(commits);
     for (const commit of commits) await this.asUnavailable(commit);
   }
+}
+
+/** The `outcome` label of a message that was not accepted. */
+function classifyOutcome(error: unknown): MessageOutcome {
+  if (!(error instanceof ApiError)) return 'failed';
+  const status = error.getStatus();
+  return OUTCOMES[status] ?? (status < 500 ? 'invalid' : 'failed');
 }

@@ -5,11 +5,10 @@ import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../http/api-
 import { decodeQueryText, parseRawQuery } from '../../http/raw-query.js';
 import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.js';
 import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
-import { type ImportSummary, Importer } from '../../ingestion/files/importer.js';
+import { type ImportOptions, type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
 import { MAX_LINE_BYTES } from '../../ingestion/files/line-source.js';
 import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
-import type { RejectedLines } from '../../ingestion/files/rejected-lines.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
@@ -115,7 +114,7 @@ export class RequestsService {
 
   private async importLines(
     batches: AsyncIterable<readonly SourceLine[]>,
-    options: ConstructorParameters<typeof Importer>[1],
+    options: ImportOptions,
   ): Promise<ImportResult> {
     const importer = new Importer(this.writer, options);
     try {
@@ -124,7 +123,8 @@ export class RequestsService {
       // Also after an error of the body: what was read is stored, and the next attempt is the shorter for it.
       await this.intake.asUnavailable(importer.end());
     }
-    const reasons = importer.rejectedLines.list().slice(0, REASONS_SHOWN).map(toReason);
+    const groups = importer.rejectedLines.list().slice(0, REASONS_SHOWN);
+    const reasons = groups.map(({ reason, count, first }) => ({ reason, count, lines: first }));
     const { read, rejected } = importer.summary;
     const [first] = reasons;
     if (first && rejected === read)
@@ -154,10 +154,6 @@ export class RequestsService {
     }
     yield [...splitter.end()];
   }
-}
-
-function toReason({ reason, count, first }: RejectedLines): ImportResult['reasons'][number] {
-  return { reason, count, lines: first };
 }
 
 /** @throws ApiError 400 for bytes that are not gzip, or that break off */
