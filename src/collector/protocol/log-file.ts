@@ -3,7 +3,7 @@ import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitt
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import type { Message, MessageContext } from '../message.js';
 import { createMessage } from './json-message.js';
-import { parseLogItem } from './log-item.parser.js';
+import { type LogItem, parseLogItem } from './log-item.parser.js';
 import { createEnvName } from './startup.parser.js';
 
 /** More than a library sends: it logs at most 100 requests a second and sends a file each minute. */
@@ -31,66 +31,47 @@ export async function parseLogFile(
   context: MessageContext,
   maxBytes: number,
 ): Promise<Message> {
-  const reader = new LogFileReader(uuid, context);
-  const { message } = reader;
+  const message = createMessage(uuid, context.env);
   const splitter = new LineSplitter(MAX_LINE_BYTES, MAX_LINES);
   let unpackedBytes = 0;
+  /** Whether a line was JSON, also if it was not a valid request. */
+  const state = { isReadable: false };
+  const addLines = (lines: Iterable<SourceLine>) => {
+    for (const { number, text } of lines) {
+      const item = text === null ? { reason: 'too long', isJson: false } : parseLogItem(text, context);
+      state.isReadable ||= 'record' in item || item.isJson;
+      if ('record' in item) addItem(message, item, context);
+      else message.rejected.add(`line ${number}: ${item.reason}`);
+    }
+  };
   try {
     for await (const piece of unpacked(bytes)) {
       unpackedBytes += piece.length;
       if (unpackedBytes > maxBytes) throw new LogFileTooLarge();
-      reader.add(splitter.push(piece));
+      addLines(splitter.push(piece));
       if (splitter.isExceeded) break;
     }
-    reader.add(splitter.end());
+    addLines(splitter.end());
     if (splitter.isExceeded) message.rejected.add(`lines behind the first ${MAX_LINES}`);
   } catch (error) {
     if (!isDamage(error)) throw error;
     message.rejected.add('the gzip data is damaged');
   }
   const { reason } = message.rejected;
-  if (reason !== undefined && !reader.isReadable) throw new InvalidRecordError(`body: ${reason}`);
+  if (reason !== undefined && !state.isReadable) throw new InvalidRecordError(`body: ${reason}`);
   return message;
 }
 
-class LogFileReader {
-  readonly message: Message;
-  /** Whether a line was JSON, also if it was not a valid request. */
-  isReadable = false;
-
-  constructor(
-    uuid: string,
-    private readonly context: MessageContext,
-  ) {
-    this.message = createMessage(uuid, context.env);
-  }
-
-  add(lines: Iterable<SourceLine>) {
-    for (const { number, text } of lines) {
-      if (text === null) this.reject(number, 'too long');
-      else this.readLine(number, text);
-    }
-  }
-
-  private readLine(number: number, text: string) {
-    const item = parseLogItem(text, this.context);
-    const { names, spans } = this.message;
-    this.isReadable ||= 'record' in item || item.isJson;
-    if ('reason' in item) {
-      this.reject(number, item.reason);
-      return;
-    }
-    this.message.rejected.addMembers(item.ignored);
-    if (!item.record.excluded_from_logs) this.message.logs.push(item.record);
-    if (item.spans.length === 0) return;
-    // The rows of spans need the ID of the environment.
-    if (names.length === 0) names.push(createEnvName(this.context.env, this.context.now));
-    for (const span of item.spans) spans.push(span);
-  }
-
-  private reject(line: number, reason: string) {
-    this.message.rejected.add(`line ${line}: ${reason}`);
-  }
+function addItem(
+  { names, logs, spans, rejected }: Message,
+  item: Extract<LogItem, { record: unknown }>,
+  { env, now }: MessageContext,
+) {
+  rejected.addMembers(item.ignored);
+  if (!item.record.excluded_from_logs) logs.push(item.record);
+  // The rows of spans need the ID of the environment.
+  if (item.spans.length > 0 && names.length === 0) names.push(createEnvName(env, now));
+  for (const span of item.spans) spans.push(span);
 }
 
 function unpacked(bytes: Buffer): AsyncIterable<Buffer> | Iterable<Buffer> {
@@ -103,6 +84,6 @@ function* slices(bytes: Buffer): Generator<Buffer> {
 
 /** Error codes of zlib for invalid input. */
 function isDamage(error: unknown): boolean {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const { code } = error as { code?: unknown };
   return typeof code === 'string' && code.startsWith('Z_');
 }

@@ -19,9 +19,7 @@ export function readUnpackedSize(bytes: Buffer): number {
 
 /** Whether zlib stopped because the output would have been longer than `maxOutputLength`. */
 export function isTooLarge(error: unknown): boolean {
-  return (
-    typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE'
-  );
+  return (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
 }
 
 /**
