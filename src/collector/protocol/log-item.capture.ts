@@ -3,27 +3,16 @@ import {
   type CapturedException,
   type CapturedLog,
   type CapturedSpan,
-  formatMicroseconds,
-  normalizeParentSpanId,
-  normalizeSpanId,
-  normalizeSpanKind,
-  normalizeSpanStatus,
   toAttributesJson,
 } from '../../ingestion/capture.js';
 import {
   type JsonObject,
   type LenientReader,
   isAbsent,
-  nanosecondsDecoder,
   objectDecoder,
   textDecoder,
 } from '../../ingestion/formats/decoders.js';
-import {
-  computeDuration,
-  headerDecoder,
-  lineDecoder,
-  traceIdDecoder,
-} from '../../ingestion/formats/ndjson.capture.js';
+import { headerDecoder, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
@@ -54,8 +43,8 @@ export function readItemCapture(
     response_body_json: readBody(response.body, 'response.body', reader),
     trace_id: reader.read(getField(item, 'trace_id'), 'trace_id', traceIdDecoder),
     exception: readException(item.exception, reader),
-    logs: reader.readList(logs, 'logs', (log) => readLog(log, reader)),
-    spans: reader.readList(item.spans, 'spans', (span) => readSpan(span, reader)),
+    logs: reader.readList(logs, 'logs', (log) => readItemLog(log, reader)),
+    spans: reader.readList(item.spans, 'spans', (span) => readItemSpan(span, reader)),
   };
 }
 
@@ -112,42 +101,19 @@ function readException(value: unknown, reader: LenientReader): CapturedException
   };
 }
 
-function readLog(value: unknown, reader: LenientReader): CapturedLog | undefined {
-  const source = objectDecoder.decode(value);
-  const micros = epochMicrosDecoder.decode(source?.timestamp);
-  const message = textDecoder.decode(source?.message);
-  const level = textDecoder.decode(source?.level);
-  if (source === undefined || micros === undefined || message === undefined || level === undefined)
-    return undefined;
-  return {
-    timestamp: formatMicroseconds(micros),
-    message: truncate(message, MAX_MESSAGE),
-    level,
-    logger: reader.read(source.logger, 'logs.logger', textDecoder),
-    file: reader.read(source.file, 'logs.file', textDecoder),
-    line: reader.read(source.line, 'logs.line', lineDecoder),
-  };
+function readItemLog(value: unknown, reader: LenientReader): CapturedLog | undefined {
+  const log = readLog(value, epochMicrosDecoder.decode, reader);
+  if (log) log.message = truncate(log.message, MAX_MESSAGE);
+  return log;
 }
 
-function readSpan(value: unknown, reader: LenientReader): CapturedSpan | undefined {
+function readItemSpan(value: unknown, reader: LenientReader): CapturedSpan | undefined {
   const source = objectDecoder.decode(value) ?? {};
-  const span_id = textDecoder.decode(getField(source, 'span_id'));
-  const name = textDecoder.decode(source.name);
-  const start = nanosecondsDecoder.decode(getField(source, 'start_time'));
-  const end = nanosecondsDecoder.decode(getField(source, 'end_time'));
-  if (span_id === undefined || name === undefined || start === undefined || end === undefined)
-    return undefined;
-  return {
-    span_id: normalizeSpanId(span_id),
-    parent_span_id: normalizeParentSpanId(
-      reader.read(getField(source, 'parent_span_id'), 'spans.parent_span_id', textDecoder),
-    ),
-    name,
-    kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
-    start_time_ns: start,
-    end_time_ns: end,
-    duration_ns: computeDuration(start, end),
-    status: normalizeSpanStatus(reader.read(source.status, 'spans.status', textDecoder)),
-    attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
-  };
+  const { name, kind, status, attributes } = source;
+  const span_id = getField(source, 'span_id');
+  const parent_span_id = getField(source, 'parent_span_id');
+  const start_time_ns = getField(source, 'start_time');
+  const end_time_ns = getField(source, 'end_time');
+  const span = { span_id, parent_span_id, name, kind, start_time_ns, end_time_ns, status, attributes };
+  return readSpan(span, 0n, reader);
 }

@@ -27,7 +27,7 @@ import {
 import { microsecondsDecoder } from './timestamps.js';
 
 /** The number of a line of source code. */
-export const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
+const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
 
 /** A pair of name and value; a value may be a number. */
 export const headerDecoder = createDecoder(
@@ -56,6 +56,10 @@ export function readCapture(source: JsonObject, shiftMs: number, reader: Lenient
   // Fast path: most lines have no captured data.
   if (isAbsent(texts ?? trace_id ?? exception ?? logs ?? spans)) return EMPTY_CAPTURE;
   const shiftNs = BigInt(shiftMs) * 1_000_000n;
+  const decodeShiftedMicros = (value: unknown) => {
+    const micros = microsecondsDecoder.decode(value);
+    return micros === undefined ? undefined : micros + shiftMs * 1000;
+  };
   return {
     request_headers: reader.readList(request_headers, 'request_headers', headerDecoder.decode),
     response_headers: reader.readList(response_headers, 'response_headers', headerDecoder.decode),
@@ -63,7 +67,7 @@ export function readCapture(source: JsonObject, shiftMs: number, reader: Lenient
     response_body_json: reader.read(response_body_json, 'response_body_json', textDecoder),
     trace_id: reader.read(trace_id, 'trace_id', traceIdDecoder),
     exception: readException(exception, reader),
-    logs: reader.readList(logs, 'logs', (log) => readLog(log, shiftMs, reader)),
+    logs: reader.readList(logs, 'logs', (log) => readLog(log, decodeShiftedMicros, reader)),
     spans: reader.readList(spans, 'spans', (span) => readSpan(span, shiftNs, reader)),
   };
 }
@@ -88,15 +92,20 @@ function readException(value: unknown, reader: LenientReader): CapturedException
   };
 }
 
-function readLog(value: unknown, shiftMs: number, reader: LenientReader): CapturedLog | undefined {
+/** @param decodeMicros the time of a record in microseconds since the Unix epoch */
+export function readLog(
+  value: unknown,
+  decodeMicros: (value: unknown) => number | undefined,
+  reader: LenientReader,
+): CapturedLog | undefined {
   const source = objectDecoder.decode(value);
-  const micros = microsecondsDecoder.decode(source?.timestamp);
+  const micros = decodeMicros(source?.timestamp);
   const message = textDecoder.decode(source?.message);
   const level = textDecoder.decode(source?.level);
   if (source === undefined || micros === undefined || message === undefined || level === undefined)
     return undefined;
   return {
-    timestamp: formatMicroseconds(micros + shiftMs * 1000),
+    timestamp: formatMicroseconds(micros),
     message,
     level,
     logger: reader.read(source.logger, 'logs.logger', textDecoder),
@@ -105,7 +114,7 @@ function readLog(value: unknown, shiftMs: number, reader: LenientReader): Captur
   };
 }
 
-function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): CapturedSpan | undefined {
+export function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): CapturedSpan | undefined {
   const source = objectDecoder.decode(value);
   const span_id = textDecoder.decode(source?.span_id);
   const name = textDecoder.decode(source?.name);
@@ -130,6 +139,6 @@ function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): Captu
 }
 
 /** Nanoseconds from one time to another; 0 if a span ends before it starts, because of different clocks. */
-export function computeDuration(start: bigint, end: bigint): bigint {
+function computeDuration(start: bigint, end: bigint): bigint {
   return end > start ? end - start : 0n;
 }
