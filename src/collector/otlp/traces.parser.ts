@@ -12,7 +12,7 @@ import {
 } from '../../ingestion/capture.js';
 import { isPublic, lookUpCountry } from '../../ingestion/client-country.js';
 import { isGzip, isTooLarge } from '../../ingestion/files/gunzip.js';
-import { LenientReader } from '../../ingestion/formats/decoders.js';
+import { type Decoder, LenientReader } from '../../ingestion/formats/decoders.js';
 import {
   responseTimeDecoder,
   sizeDecoder,
@@ -159,8 +159,8 @@ function readRequest(
   const attributes = new Attributes(span.attributes);
   const method = findMethod(attributes);
   if (method === undefined) return undefined;
-  const read = <T>(name: string, value: unknown, decoder: { decode: (value: unknown) => T | undefined }) =>
-    reader.read(value, `spans[].${name}`, { ...decoder, ruleFor: () => '' });
+  const read = <T>(name: string, value: unknown, decoder: Decoder<T>) =>
+    reader.read(value, `spans[].${name}`, decoder);
   const route = attributes.findText('http.route');
   const hasRoute = span.name.startsWith(`${method} /`) && hasRouteInName(scope_name, scope_version);
   const path = toPath(route ?? (hasRoute ? span.name.slice(method.length + 1) : ''), scope_name);
