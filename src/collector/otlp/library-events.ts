@@ -5,10 +5,12 @@ import {
   LenientReader,
   createIntegerDecoder,
   decodeObject,
+  decodeText,
   explainFailure,
   objectDecoder,
   textDecoder,
   textOrNumberDecoder,
+  toStrictDecoder,
 } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { decodeMethod, methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
@@ -27,7 +29,7 @@ const MAX_VERSIONS = 100;
 /** Of a record of an error without its texts, estimated. */
 const ERROR_CHARACTERS = 300;
 
-const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
+const decodeCount = toStrictDecoder(createIntegerDecoder(1, Number.MAX_SAFE_INTEGER));
 
 /** Reports of version 1 of the client libraries, which are log records of its scope, by event name. */
 const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, context: BodyContext) => void>> =
@@ -70,8 +72,7 @@ function addStartup(message: Message, source: JsonObject, { now }: BodyContext):
     'paths',
     (value, name) => {
       const { method, path } = decodeObject(value, name);
-      const text = textDecoder.decode(path);
-      if (text === undefined) throw new InvalidRecordError(`${name}.path: must be a string`);
+      const text = decodeText(path, `${name}.path`);
       return {
         ...createEnvName(env, now),
         method: decodeMethod(method, `${name}.method`),
@@ -138,8 +139,7 @@ function addErrors(
         throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
       expansion.left -= characters;
       const { consumer, count } = decodeObject(value, name);
-      const errors = countDecoder.decode(count);
-      if (errors === undefined) throw new InvalidRecordError(`${name}.count: ${countDecoder.ruleFor(count)}`);
+      const errors = decodeCount(count, `${name}.count`);
       return { consumer: readConsumer(consumer, 'counts[].consumer', reader), errors };
     },
     message.rejected,
