@@ -70,7 +70,8 @@ export class NameRegistry {
     private readonly limits: NameLimitsLookup,
     private readonly erased = new ErasedConsumers(store),
   ) {
-    const byName = { key: 'name', overflow: { key: OVERFLOW_NAME, members: { name: OVERFLOW_NAME } } };
+    const toRow = (id: number): NameRow => ({ id });
+    const byName = { key: 'name', overflow: { key: OVERFLOW_NAME, members: { name: OVERFLOW_NAME } }, toRow };
     this.envs = new NameTable(store, ids, { ...byName, table: 'app_envs_v1', cached: 10_000 });
     this.groups = new NameTable(store, ids, { ...byName, table: 'consumer_groups_v1', cached: 20_000 });
     this.endpoints = new NameTable(store, ids, {
@@ -80,6 +81,7 @@ export class NameRegistry {
         key: endpointKey(OVERFLOW_NAME, OVERFLOW_NAME),
         members: { method: OVERFLOW_NAME, path: OVERFLOW_NAME },
       },
+      toRow,
       cached: 50_000,
     });
     this.consumers = new NameTable<ConsumerRow>(store, ids, {
@@ -90,6 +92,12 @@ export class NameRegistry {
         key: OVERFLOW_NAME,
         members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0 },
       },
+      toRow: (id, { members, seenAt }) => ({
+        id,
+        name: String(members.name),
+        group_id: Number(members.group_id),
+        created_at: dateTime64(seenAt),
+      }),
       isErased: IS_ERASED,
       cached: 200_000,
     });
@@ -115,9 +123,11 @@ export class NameRegistry {
     // One after another: concurrent calls with the same new name would each assign it an ID.
     const before = this.tails.get(appId) ?? Promise.resolve();
     const resolved = before.then(() => this.resolveExclusive(appId, records));
-    const tail = resolved.then(ignore, ignore).then(() => {
+    const endTurn = () => {
       if (this.tails.get(appId) === tail) this.tails.delete(appId);
-    });
+    };
+    // Its caller handles the error.
+    const tail = resolved.then(endTurn, endTurn);
     this.tails.set(appId, tail);
     return resolved;
   }
@@ -130,25 +140,18 @@ export class NameRegistry {
     if (batchNames.consumers.size > 0 && (await this.erased.hasNew(appId)))
       for (const table of [this.consumers, this.groups]) table.forget(appId);
     const limits = await this.limits.find(appId);
-    const toRow = (id: number): NameRow => ({ id });
-    const envs = await findOrRegister(this.envs, appId, batchNames.envs, limits.environments, toRow);
-    const groups = await findOrRegister(this.groups, appId, batchNames.groups, limits.consumerGroups, toRow);
+    const envs = await this.envs.findOrRegister(appId, batchNames.envs, limits.environments);
+    const groups = await this.groups.findOrRegister(appId, batchNames.groups, limits.consumerGroups);
     const known = await this.endpoints.lookup(appId, batchNames.endpoints);
-    const endpoints = await registerUnknown(
-      this.endpoints,
-      appId,
-      batchNames.newEndpoints,
-      known,
-      limits.endpoints,
-      toRow,
-    );
+    const { newEndpoints } = batchNames;
+    const endpoints = await this.endpoints.findOrRegister(appId, newEndpoints, limits.endpoints, known);
     const consumers = await this.resolveConsumers(appId, batchNames.consumers, groups, limits.consumers);
     return records.map((record, index) => {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
       // By the order of the records, not by batch: a later record registers no path for an earlier one.
-      const isRegistered = known.has(key) || (batchNames.newEndpoints.get(key)?.index ?? Infinity) <= index;
+      const isRegistered = known.has(key) || (newEndpoints.get(key)?.index ?? Infinity) <= index;
       const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
       const ids = {
@@ -197,13 +200,7 @@ export class NameRegistry {
         },
       ]),
     );
-    const toRow = (id: number, { members, seenAt }: NewName): ConsumerRow => ({
-      id,
-      name: String(members.name),
-      group_id: Number(members.group_id),
-      created_at: dateTime64(seenAt),
-    });
-    const rows = await findOrRegister(this.consumers, appId, names, limit, toRow);
+    const rows = await this.consumers.findOrRegister(appId, names, limit);
     const changes = [];
     for (const [identifier, described] of batchNames) {
       const row = rows.get(identifier);
@@ -218,28 +215,6 @@ export class NameRegistry {
     await this.consumers.update(appId, changes);
     return rows;
   }
-}
-
-async function findOrRegister<Row extends NameRow>(
-  table: NameTable<Row>,
-  appId: number,
-  names: ReadonlyMap<string, NewName>,
-  limit: number,
-  toRow: (id: number, name: NewName) => Row,
-): Promise<Map<string, Row>> {
-  return registerUnknown(table, appId, names, await table.lookup(appId, names.keys()), limit, toRow);
-}
-
-async function registerUnknown<Row extends NameRow>(
-  table: NameTable<Row>,
-  appId: number,
-  names: ReadonlyMap<string, NewName>,
-  known: ReadonlyMap<string, Row>,
-  limit: number,
-  toRow: (id: number, name: NewName) => Row,
-): Promise<Map<string, Row>> {
-  const unknown = new Map([...names].filter(([key]) => !known.has(key)));
-  return new Map([...known, ...(await table.register(appId, unknown, limit, toRow))]);
 }
 
 function collectNames(records: readonly DimensionNames[]): BatchNames {
@@ -277,8 +252,4 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
 
 function endpointKey(method: string, path: string): string {
   return `${method} ${path}`;
-}
-
-function ignore(): void {
-  // Its caller handles the error.
 }

@@ -20,12 +20,14 @@ export interface NewName {
   isDescribed?: boolean;
 }
 
-interface NameTableSpec {
+interface NameTableSpec<Row> {
   table: NameTableName;
   /** What identifies a name within its app, in SQL. */
   key: string;
   /** Columns of `Row` except the ID, in SQL. */
   columns?: readonly string[];
+  /** The row of a registered name, as `lookup` would give it. */
+  toRow: (id: number, name: NewName) => Row;
   /** The name under which all names beyond the limit are counted. */
   overflow: { key: string; members: NewName['members'] };
   /** In SQL, whether a row is of an erased name: its ID is given to no other. */
@@ -54,7 +56,7 @@ export class NameTable<Row extends NameRow = NameRow> {
   constructor(
     private readonly store: ClickHouse,
     private readonly ids: IdGenerator,
-    private readonly spec: NameTableSpec,
+    private readonly spec: NameTableSpec<Row>,
   ) {
     const { table, key, columns = [], isErased, cached } = spec;
     // Grows with its entries: `max` would allocate memory for all of them at once.
@@ -95,28 +97,28 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   }
 
   /**
-   * Registers missing names of an app, in order; those beyond the limit get the overflow name.
+   * The rows of an app's names, by key. Missing names are registered, in order; those beyond the limit get the overflow name.
    *
-   * @param toRow the row of a registered name, as `lookup` would give it
+   * @param known result of a `lookup` of the names
    */
-  async register(
+  async findOrRegister(
     appId: number,
     names: ReadonlyMap<string, NewName>,
     limit: number,
-    toRow: (id: number, name: NewName) => Row,
+    known?: ReadonlyMap<string, Row>,
   ): Promise<Map<string, Row>> {
-    const registered = new Map<string, Row>();
-    if (names.size === 0) return registered;
+    const rows = new Map(known ?? (await this.lookup(appId, names.keys())));
+    const missing = [...names].filter(([key]) => !rows.has(key));
+    if (missing.length === 0) return rows;
     const { overflow } = this.spec;
     const params = { app_id: appId, overflow: overflow.key };
     const [counted] = await this.store.rows<{ names: number }>('names.count', this.count, params);
     const room = Math.max(0, limit - (counted?.names ?? 0));
-    const all = [...names];
-    await this.insert(appId, all.slice(0, room), registered, toRow);
-    if (all.length <= room) return registered;
-    const row = await this.requireOverflow(appId, toRow);
-    for (const [key] of all.slice(room)) registered.set(key, row);
-    return registered;
+    await this.insert(appId, missing.slice(0, room), rows);
+    if (missing.length <= room) return rows;
+    const row = await this.requireOverflow(appId);
+    for (const [key] of missing.slice(room)) rows.set(key, row);
+    return rows;
   }
 
   /** Writes changes of registered names. */
@@ -127,10 +129,10 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     for (const { key, row } of rows) this.cache.set(`${appId}/${key}`, row);
   }
 
-  private async requireOverflow(appId: number, toRow: (id: number, name: NewName) => Row): Promise<Row> {
+  private async requireOverflow(appId: number): Promise<Row> {
     const { key, members } = this.spec.overflow;
     const found = await this.lookup(appId, [key]);
-    if (!found.has(key)) await this.insert(appId, [[key, { members, seenAt: Date.now() }]], found, toRow);
+    if (!found.has(key)) await this.insert(appId, [[key, { members, seenAt: Date.now() }]], found);
     const row = found.get(key);
     if (!row) throw new Error(`${this.spec.table} has no overflow name for app ${appId}`);
     return { ...row, isOverflow: true };
@@ -140,9 +142,8 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     appId: number,
     names: readonly (readonly [key: string, name: NewName])[],
     registered: Map<string, Row>,
-    toRow: (id: number, name: NewName) => Row,
   ): Promise<void> {
-    const { table } = this.spec;
+    const { table, toRow } = this.spec;
     if (names.length === 0) return;
     const ids = await this.allocateIds(
       appId,
