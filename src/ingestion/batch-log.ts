@@ -217,9 +217,10 @@ export class BatchLog {
     const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
     const rejected = await this.applyAgain(states);
     for (const { batch_id } of states) if (!rejected.has(batch_id)) this.unfinished.delete(batch_id);
+    const inDoubt = new StoreUnavailable('an earlier write of the same requests may not have ended');
     for (const [id, one] of overlapping)
       if (this.unfinished.has(id))
-        for (const key of one.requests) open.set(key, { id, reason: rejected.get(id) ?? inDoubt() });
+        for (const key of one.requests) open.set(key, { id, reason: rejected.get(id) ?? inDoubt });
     return open;
   }
 
@@ -305,10 +306,6 @@ export function formatBatchTime(at = Date.now()): string {
 /** The text of a message's identity. */
 export function messageKey({ app_id, message_uuid }: MessageKey): string {
   return `${app_id}/${message_uuid}`;
-}
-
-function inDoubt(): StoreUnavailable {
-  return new StoreUnavailable('an earlier write of the same requests may not have ended');
 }
 
 /** Each piece has a token of its own, because views behind one table write into another. */

@@ -46,8 +46,14 @@ let lookup: Lookup | undefined;
  * @throws ConfigError if the file cannot be read or is not an MMDB database
  */
 export function openCountryDatabase(file: string): void {
-  const reader = openReader(file);
-  lookup = (address) => reader.get(address)?.country?.iso_code;
+  try {
+    const reader = new Reader<CountryResponse>(readFileSync(file));
+    lookup = (address) => reader.get(address)?.country?.iso_code;
+  } catch (error) {
+    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
+      cause: error,
+    });
+  }
   known.clear();
 }
 
@@ -74,16 +80,6 @@ export function isPublic(address: string): boolean {
 /** The data has IPv4 addresses in their own form, and none with a zone. */
 function normalizeAddress(address: string): string {
   return unmapIpv4(address).replace(/%.*$/s, '');
-}
-
-function openReader(file: string): Reader<CountryResponse> {
-  try {
-    return new Reader<CountryResponse>(readFileSync(file));
-  } catch (error) {
-    throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
-      cause: error,
-    });
-  }
 }
 
 function lookUpCode(address: string): string | null {

@@ -1,6 +1,6 @@
 import { parseAddress } from '../../common/ip-address.js';
 import { parseExact } from '../../common/json/exact-json.js';
-import { type Capture, getHeader, toCaptureJson } from '../capture.js';
+import { getHeader, toCaptureJson } from '../capture.js';
 import { lookUpCountry } from '../client-country.js';
 import { isStaticAssetOrHealthCheck } from '../log-exclusion.js';
 import {
@@ -104,15 +104,12 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
     excluded_from_logs: isStaticAssetOrHealthCheck(
       path,
       url,
-      readUserAgent(source.user_agent, capture, reader),
+      reader.read(source.user_agent, 'user_agent', textDecoder) ??
+        getHeader(capture.request_headers, 'user-agent'),
     ),
     captured_json: toCaptureJson(capture),
   };
   return { record, ignored: reader.ignored };
-}
-
-function readUserAgent(value: unknown, { request_headers }: Capture, reader: LenientReader): string | null {
-  return reader.read(value, 'user_agent', textDecoder) ?? getHeader(request_headers, 'user-agent');
 }
 
 /** Why an object is not a request: it is another kind of JSON, or a required member is invalid. */

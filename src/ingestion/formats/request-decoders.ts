@@ -82,9 +82,5 @@ export function readConsumer(value: unknown, name: string, reader: LenientReader
   if (identifier === null) return null;
   const label = reader.read(source?.name, `${name}.name`, labelDecoder);
   const group = reader.read(source?.group, `${name}.group`, labelDecoder);
-  return toConsumer(identifier, label, group);
-}
-
-function toConsumer(identifier: string, name: string | null, group: string | null): ConsumerRecord {
-  return { identifier, ...(name ? { name } : {}), ...(group ? { group } : {}) };
+  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
 }
