@@ -9,9 +9,9 @@ import {
   type SecretForm,
   USER_INFO_HINT,
   isCard,
+  redactAssignments,
   redactForms,
   redactNamedValues,
-  redactUrlAssignments,
   redactUrlParameters,
 } from './secret-texts.js';
 
@@ -123,7 +123,7 @@ export class Redactor {
   redactUrl(url: string): string {
     if (!this.hints.test(url)) return url;
     const redacted = redactUrlParameters(url, this.parameters, (value) => this.redactText(value));
-    return redactForms(redactUrlAssignments(redacted, this.names), this.forms);
+    return redactForms(redactAssignments(redacted, this.names), this.forms);
   }
 
   /** A path or the pattern of one, which is a name of the app: what stands beside a colon in it is no value. */

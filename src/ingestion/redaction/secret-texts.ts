@@ -88,11 +88,6 @@ export function redactUrlParameters(
   });
 }
 
-/** Redacts values behind an equals sign, which may be encoded, wherever they are in a URL. */
-export function redactUrlAssignments(url: string, names: SecretNames): string {
-  return redactAssignments(url, names, false);
-}
-
 /** Redacts values that stand beside a name: parameters, members of JSON, headers, elements of XML, parts of forms. */
 export function redactNamedValues(text: string, names: SecretNames, parameters: SecretNames): string {
   const replaceBy =
@@ -153,7 +148,12 @@ function isLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-function redactAssignments(text: string, names: SecretNames, hasColons: boolean): string {
+/**
+ * Redacts values behind an equals sign, which may be encoded, wherever they are.
+ *
+ * @param hasColons also those behind a colon, which a URL has for other reasons
+ */
+export function redactAssignments(text: string, names: SecretNames, hasColons = false): string {
   let redacted = '';
   let done = 0;
   NAME.lastIndex = 0;
