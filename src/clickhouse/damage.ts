@@ -36,15 +36,17 @@ const CHECK = 'CHECK TABLE {table:Identifier}';
  * @param tables the expected tables; checked only if the account can see them all
  */
 export async function findDamage(store: ClickHouse, tables: readonly string[]): Promise<Damage[]> {
-  const present = new Set(
-    (await store.rows<{ name: string }>('store.tables', TABLES)).map(({ name }) => name),
-  );
+  const present = await listNames(store, 'store.tables', TABLES);
   // The first table of a store: without it, nothing was migrated yet, or the account cannot see all tables.
   const missing = present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
   return [
     ...missing.map((table) => ({ table, part: null, what: 'is missing' })),
     ...(await findSetAside(store)),
   ];
+}
+
+async function listNames(store: ClickHouse, query: string, sql: string): Promise<Set<string>> {
+  return new Set((await store.rows<{ name: string }>(query, sql)).map(({ name }) => name));
 }
 
 /** The result of `checkTables` for one table. */
@@ -68,12 +70,11 @@ export async function* checkTables(
   expected?: readonly string[],
 ): AsyncGenerator<TableCheck> {
   const known = await findDamage(store, expected ?? (await listAppliedTables(store)));
-  const present = await store.rows<{ name: string }>('store.data_tables', TABLES_WITH_DATA);
-  const names = new Set([...present.map(({ name }) => name), ...known.map(({ table }) => table)]);
-  const isPresent = new Set(present.map(({ name }) => name));
+  const present = await listNames(store, 'store.data_tables', TABLES_WITH_DATA);
+  const names = new Set([...present, ...known.map(({ table }) => table)]);
   for (const table of [...names].sort()) {
     const ofTable = known.filter((one) => one.table === table);
-    const { checked, damage } = isPresent.has(table)
+    const { checked, damage } = present.has(table)
       ? await checkTable(store, table)
       : { checked: 0, damage: [] };
     const all = [...ofTable, ...damage].map(({ part, what }) => ({ part, what }));
@@ -82,10 +83,7 @@ export async function* checkTables(
   }
 }
 
-async function checkTable(
-  store: ClickHouse,
-  table: string,
-): Promise<{ checked: number; damage: Omit<Damage, 'table'>[] }> {
+async function checkTable(store: ClickHouse, table: string): Promise<Pick<TableCheck, 'checked' | 'damage'>> {
   try {
     const parts = await store.rows<{ part_path: string; is_passed: number; message: string }>(
       'store.check_table',
@@ -105,15 +103,14 @@ async function checkTable(
 /** The tables of the applied migrations; if the migrations table cannot be read, all migrations count as applied. */
 async function listAppliedTables(store: ClickHouse): Promise<string[]> {
   const known = await readMigrations();
-  const present = await store.rows<{ name: string }>('store.tables', TABLES);
-  if (!present.some(({ name }) => name === 'schema_migrations'))
+  const present = await listNames(store, 'store.tables', TABLES);
+  if (!present.has('schema_migrations'))
     throw new MigrationError(
       'The store has no ledger of migrations: nothing was migrated yet, or it is lost.',
     );
   try {
-    const applied = new Set(
-      (await store.rows<{ version: number }>('migrations.versions', VERSIONS)).map(({ version }) => version),
-    );
+    const rows = await store.rows<{ version: number }>('migrations.versions', VERSIONS);
+    const applied = new Set(rows.map(({ version }) => version));
     return listTables(known.filter(({ version }) => applied.has(version)));
   } catch (error) {
     if (error instanceof StoreUnavailable) return listTables(known);
