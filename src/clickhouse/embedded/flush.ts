@@ -13,11 +13,8 @@ export function flush(path: string): void {
 
 /** The same for everything in a directory. */
 export function flushTree(directory: string): void {
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) flushTree(path);
-    else flush(path);
-  }
+  for (const { parentPath, name } of readdirSync(directory, { recursive: true, withFileTypes: true }))
+    flush(join(parentPath, name));
   flush(directory);
 }
 

@@ -94,13 +94,8 @@ export class SocketConnection implements Connection {
     };
   }
 
-  async query(params: Params<'query'>) {
-    return {
-      stream: (await this.runStatement(params)).stream,
-      query_id: '',
-      response_headers: {},
-      http_status_code: 200,
-    };
+  query(params: Params<'query'>) {
+    return this.exec(params);
   }
 
   async command(params: Params<'command'>) {

@@ -39,8 +39,8 @@ interface Session {
 /** An error of the engine, or of the coordinator, as the socket sends it. */
 export interface SocketError {
   message: string;
-  code?: string;
-  type?: string;
+  code?: string | undefined;
+  type?: string | undefined;
 }
 
 type CoordinatorMethod = Exclude<keyof WriterCoordinator, 'close'>;
@@ -138,12 +138,7 @@ export class StoreSocket {
       }
     } catch (error) {
       const { message, code, type } = error as SocketError;
-      if (!response.headersSent)
-        this.sendJson(response, 500, {
-          message,
-          ...(code !== undefined && { code }),
-          ...(type !== undefined && { type }),
-        } satisfies SocketError);
+      if (!response.headersSent) this.sendJson(response, 500, { message, code, type } satisfies SocketError);
     } finally {
       session.running -= 1;
       this.releaseEnded(session);
