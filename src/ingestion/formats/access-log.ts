@@ -14,7 +14,7 @@ import {
   statusCodeDecoder,
   urlDecoder,
 } from './request-decoders.js';
-import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from './text.js';
+import { MAX_URL, findClosingQuote, isLongerThan, normalizeMethod, sanitize } from './text.js';
 import { isStorable, readTwoDigits, toEpochMs } from './timestamps.js';
 
 /** A host, with or without a port. */
@@ -217,15 +217,8 @@ export function readCommonLogTime(line: string, at: number): number | null {
 
 /** The text of the quotes that open at `at`; null when they stay open. */
 export function quotedAt(line: string, at: number): Quoted | null {
-  for (let quote = line.indexOf('"', at + 1); quote !== -1; quote = line.indexOf('"', quote + 1))
-    if (!isEscaped(line, quote)) return { text: line.slice(at + 1, quote), end: quote + 1 };
-  return null;
-}
-
-function isEscaped(line: string, at: number): boolean {
-  let backslashes = 0;
-  while (line[at - 1 - backslashes] === '\\') backslashes++;
-  return backslashes % 2 === 1;
+  const quote = findClosingQuote(line, at);
+  return quote === line.length ? null : { text: line.slice(at + 1, quote), end: quote + 1 };
 }
 
 /** Undoes `\"`, `\\`, `\n` and the like, and `\xhh`, of which runs are UTF-8. */

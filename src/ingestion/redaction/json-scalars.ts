@@ -1,5 +1,6 @@
+import { findClosingQuote } from '../formats/text.js';
+
 const QUOTE = '"'.charCodeAt(0);
-const BACKSLASH = '\\'.charCodeAt(0);
 const [OPENING_BRACKET, CLOSING_BRACKET] = ['['.charCodeAt(0), ']'.charCodeAt(0)];
 const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
 const [COLON, COMMA] = [':'.charCodeAt(0), ','.charCodeAt(0)];
@@ -202,16 +203,6 @@ function openContainer<State>(isArray: boolean, state: State, inner: State): Con
     pairName: undefined,
     pairValue: undefined,
   };
-}
-
-/** The offset of the quote that ends the string; the end of the text if there is none. */
-function findClosingQuote(text: string, at: number): number {
-  for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-  }
-  return text.length;
 }
 
 /** The text of a string; of one without an end, what is there. Undefined if it is not a JSON string. */
