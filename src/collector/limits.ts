@@ -15,6 +15,12 @@ export const MAX_BODY = 100_000;
 /** In the place of a longer one. */
 export const BODY_TOO_LARGE = '<body too large>';
 
+/** A body as it is stored; null if it is empty. */
+export function limitBody(text: string): string | null {
+  if (text === '') return null;
+  return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
+}
+
 /**
  * Largest number of values in what one request sends: members and items of JSON; messages of protobuf, nested ones included, and items
  * of lists. Eight million bytes of `{},{},{}` become hundreds of megabytes when parsed; a message of 20,000 counts with their

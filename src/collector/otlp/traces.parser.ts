@@ -24,7 +24,7 @@ import { checkRetention, getLogsRetention } from '../../ingestion/formats/timest
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
-import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
+import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../limits.js';
 import type { Message, SpanCount, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import {
@@ -292,9 +292,7 @@ function readHeaders(attributes: Attributes, prefix: string): Header[] {
 
 function readBody(attributes: Attributes, key: string, expansion: Expansion): string | null {
   const bytes = attributes.findBytes(key);
-  const text = bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key);
-  if (text === undefined || text === '') return null;
-  return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
+  return limitBody((bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key)) ?? '');
 }
 
 /** A text that may be packed; undefined if it is damaged. */

@@ -15,7 +15,7 @@ import {
 import { headerDecoder, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
-import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE } from '../limits.js';
+import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../limits.js';
 import type { SpanRecord } from '../message.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
@@ -39,8 +39,8 @@ export function readItemCapture(
   return {
     request_headers: reader.readList(request.headers, 'request.headers', headerDecoder.decode),
     response_headers: reader.readList(response.headers, 'response.headers', headerDecoder.decode),
-    request_body_json: readBody(request.body, 'request.body', reader),
-    response_body_json: readBody(response.body, 'response.body', reader),
+    request_body_json: limitBody(reader.read(request.body, 'request.body', base64TextDecoder) ?? ''),
+    response_body_json: limitBody(reader.read(response.body, 'response.body', base64TextDecoder) ?? ''),
     trace_id: reader.read(getField(item, 'trace_id'), 'trace_id', traceIdDecoder),
     exception: readException(item.exception, reader),
     logs: reader.readList(logs, 'logs', (log) => readItemLog(log, reader)),
@@ -74,12 +74,6 @@ export function toSpanRecords({ trace_id, spans }: Capture, now: number): SpanRe
 
 function isSpanId(text: string | null): text is string {
   return text !== null && /^(?!0{16})[0-9a-f]{16}$/i.test(text);
-}
-
-function readBody(value: unknown, name: string, reader: LenientReader): string | null {
-  const text = reader.read(value, name, base64TextDecoder) ?? '';
-  if (text === '') return null;
-  return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;
 }
 
 function readException(value: unknown, reader: LenientReader): CapturedException | null {
