@@ -147,21 +147,13 @@ export class BatchBuilder {
     );
     const points = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
     if (spans.length === 0 && points.length === 0) return;
-    const toInstance = <R extends DimensionNames>(
-      entries: readonly { message: Message }[],
-      resolved: readonly WithIds<R>[],
-    ) =>
-      resolved.map(({ record, ids }, index) => ({
+    const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) =>
+      (await this.resolve(appId, entries)).map(({ record, ids }, index) => ({
         instance: entries[index]?.message.instanceUuid ?? NIL_UUID,
         record,
         ids,
       }));
-    await this.instances.count(
-      appId,
-      toInstance(spans, await this.resolve(appId, spans)),
-      toInstance(points, await this.resolve(appId, points)),
-      rows,
-    );
+    await this.instances.count(appId, await resolve(spans), await resolve(points), rows);
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
@@ -182,12 +174,9 @@ export class BatchBuilder {
 export function requestsIn(messages: readonly AppMessage[]): MessageRequest[] {
   return messages.flatMap(({ app_id, message }) => [
     ...message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
-    ...message.spanCounts
-      .filter(({ unlogged_span }) => unlogged_span !== null)
-      .map(({ request_uuid, unlogged_span }) => ({
-        ...{ app_id, request_uuid, unlogged_span, message },
-        record: null,
-      })),
+    ...message.spanCounts.flatMap(({ request_uuid, unlogged_span }) =>
+      unlogged_span ? [{ app_id, request_uuid, unlogged_span, message, record: null }] : [],
+    ),
   ]);
 }
 

@@ -215,7 +215,7 @@ export class InstanceCounts {
         app_id: appId,
         streams: some,
       }))
-        last.set(row.stream, { ...row, app_id: appId, bins: row.bins });
+        last.set(row.stream, { ...row, app_id: appId });
     const changed = new Map<string, StreamRow>();
     const accuracy: AccuracyRow[] = [];
     for (const { instance, record, ids } of points.toSorted((a, b) =>

@@ -145,10 +145,8 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   ): Promise<void> {
     const { table, toRow } = this.spec;
     if (names.length === 0) return;
-    const ids = await this.allocateIds(
-      appId,
-      names.map(([key]) => key),
-    );
+    const keys = names.map(([key]) => key);
+    const ids = await this.allocateIds(appId, keys);
     const rows = names.map(([key, name], index) => ({ key, name, id: ids[index] ?? 0 }));
     const texts = rows.map(({ id, name: { members, seenAt, isDescribed } }) =>
       JSON.stringify({
