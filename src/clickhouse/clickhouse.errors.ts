@@ -67,7 +67,6 @@ export class DataDirectoryUnusable extends StoreUnavailable {
   }
 }
 
-/** NOT_ENOUGH_SPACE */
 const NOT_ENOUGH_SPACE = '243';
 /** The operating system's message for a full disk, which the engine reports under many codes. */
 const NO_SPACE_LEFT = /No space left on device|ENOSPC|EDQUOT/;

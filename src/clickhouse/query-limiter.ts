@@ -43,12 +43,10 @@ export class QueryLimiter {
     this.free = concurrency;
   }
 
-  /** How many run now. */
   get running(): number {
     return this.concurrency - this.free;
   }
 
-  /** How many wait now. */
   get waiting(): number {
     return this.urgent.size + this.others.size;
   }

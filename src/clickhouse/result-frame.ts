@@ -44,12 +44,10 @@ export class ResultFrame implements Frame {
     private readonly header: readonly string[] = [],
   ) {}
 
-  /** The name of the engine's output format. */
   get formatName() {
     return FORMATS[this.format].name;
   }
 
-  /** The settings of the statement that write the frame. */
   get settings(): string {
     const { escapingRule, before, after } = FORMATS[this.format];
     const header = this.header.length === 0 ? '' : `${this.header.join()}${after}`;

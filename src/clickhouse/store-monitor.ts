@@ -54,12 +54,10 @@ export class StoreMonitor {
     );
   }
 
-  /** Whether there is damage. */
   get isDamaged(): boolean {
     return this.damage.length > 0;
   }
 
-  /** Whether that table is damaged. */
   hasDamaged(table: string): boolean {
     return this.damage.some((damage) => damage.table === table);
   }

@@ -9,14 +9,12 @@ export type StoreKind = 'server' | 'embedded';
 export interface QueryRequest {
   query: string;
   params: Parameters;
-  /** The engine's output format. */
   format: 'CustomSeparated' | 'CustomSeparatedWithNames' | 'ArrowStream' | 'Parquet';
   signal: AbortSignal;
 }
 
 /** A response that has begun. */
 export interface QueryResponse {
-  /** Read statistics. */
   stats: ReadStats;
   /** The whole body. */
   bytes(): Promise<Buffer>;
