@@ -7,22 +7,13 @@ import type { AnalyticsReader, MetricFilterBody } from './analytics-reader.js';
 import { findNearest } from './nearest.js';
 import { ToolError, unknownName } from './tool.error.js';
 import type { Cell } from './tool-result.js';
+import type { MetricsArguments } from './tools.js';
 import { quoteName } from './untrusted-text.js';
 
 const NEAREST = 3;
 const MAX_APPS_LISTED = 10;
 
-/** What a call is about, as it was written. */
-export interface ScopeArguments {
-  app?: string | undefined;
-  env?: string | undefined;
-  consumer?: string | undefined;
-  method?: string | undefined;
-  path?: string | undefined;
-  status?: string | undefined;
-}
-
-/** The same with each name found. */
+/** What a call is about, with each name found. */
 export interface Scope {
   app: App;
   env: Env | undefined;
@@ -39,7 +30,7 @@ export interface Scope {
 export async function resolveScope(
   reader: AnalyticsReader,
   account: Account,
-  { app: appName, env: envName, consumer: consumerName, ...rest }: ScopeArguments,
+  { app: appName, env: envName, consumer: consumerName, ...rest }: Pick<MetricsArguments, keyof Scope>,
 ): Promise<Scope> {
   const app = chooseApp(await reader.listApps(account), appName);
   const env = envName === undefined ? undefined : app.envs.find(({ name }) => name === envName);

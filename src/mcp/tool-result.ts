@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { MOST_CHARACTERS, cutToTokens, estimateTokens } from './tokens.js';
-import { showInvisible, toCell } from './untrusted-text.js';
+import { estimateTokens } from './tokens.js';
+import { cutText, toCell } from './untrusted-text.js';
 
 export type Cell = string | number | null;
 
@@ -117,13 +117,8 @@ function renderTable(
   });
 }
 
-/** The text of an application with at most so many tokens, in visible characters. */
 export function cutCell(cell: Cell, tokens: number): Cell {
-  if (typeof cell !== 'string') return cell;
-  // Escapes make it longer only, so the rest of a long text need not be looked at.
-  const head = showInvisible(cell.slice(0, tokens * MOST_CHARACTERS + 1));
-  const kept = cutToTokens(head, tokens);
-  return kept === head && cell.length <= tokens * MOST_CHARACTERS ? head : `${kept}…`;
+  return typeof cell === 'string' ? cutText(cell, tokens) : cell;
 }
 
 function isCutFrom(shown: Cell, cell: Cell | undefined): boolean {

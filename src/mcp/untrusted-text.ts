@@ -20,7 +20,13 @@ const NAME_TOKENS = 30;
 
 /** A name in a message, in quotes and not longer than a line. */
 export function quoteName(name: string): string {
-  const shown = showInvisible(name.slice(0, NAME_TOKENS * MOST_CHARACTERS + 1));
-  const kept = cutToTokens(shown, NAME_TOKENS);
-  return JSON.stringify(kept === shown ? shown : `${kept}…`);
+  return JSON.stringify(cutText(name, NAME_TOKENS));
+}
+
+/** The text with at most so many tokens, in visible characters. */
+export function cutText(text: string, tokens: number): string {
+  // Escapes make it longer only, so the rest of a long text need not be looked at.
+  const head = showInvisible(text.slice(0, tokens * MOST_CHARACTERS + 1));
+  const kept = cutToTokens(head, tokens);
+  return kept === head && text.length <= tokens * MOST_CHARACTERS ? head : `${kept}…`;
 }
