@@ -17,7 +17,6 @@ import { logsRetainedFrom } from '../common/time/retention.js';
 import { Config } from '../config/config.js';
 import { readPages } from '../exports/row-pages.js';
 import { type BrokenFile, findBreak } from '../request-logs/export/broken-file.js';
-import { createExportSource } from '../request-logs/export/export-pages.js';
 import type { ExportQuery } from '../request-logs/export/export-query.js';
 import {
   ALWAYS,
@@ -69,7 +68,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
   const query: ExportQuery = { format, fields: wanted, filters, window, scope };
   const joiner = createJoiner(format);
-  const source = createExportSource(new ExportRepository(new AppScopedStore(store)), scope, query);
+  const source = new ExportRepository(new AppScopedStore(store)).createSource(scope, query);
   const progress = new Progress(window.end - window.start, 'written');
   const onPage = ({ timestamp }: RequestLogKey) => {
     progress.update(timestamp - window.start, joiner.rows);

@@ -11,7 +11,6 @@ import { readSample } from '../exports/row-pages.js';
 import { ReadAudit } from '../observability/read-audit.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
 import { isCapturedAttribute, forbidCapturedFields } from '../request-logs/captured-fields.js';
-import { createSpanSource } from './span-source.js';
 import { ALWAYS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
 import type { TracesQuery } from './traces.statement.js';
@@ -65,8 +64,7 @@ export class TracesService {
       consumerId: scope.consumerId,
       hasBodies,
     };
-    const createSource = (hashBelow?: bigint) =>
-      createSpanSource(this.repository, scope, { ...query, hashBelow });
+    const createSource = (hashBelow?: bigint) => this.repository.createSource(scope, { ...query, hashBelow });
     return this.streams.respond(account, query.format, input.body, ({ joiner, maxRows }) =>
       readSample(createSource, sample, joiner, { limit, after, maxRows, maxQueryMs: MAX_QUERY_MS }),
     );

@@ -8,7 +8,6 @@ import { FileStreams } from '../../exports/file-streams.js';
 import { readSample } from '../../exports/row-pages.js';
 import { ReadAudit } from '../../observability/read-audit.js';
 import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
-import { createExportSource } from './export-pages.js';
 import type { ExportQuery } from './export-query.js';
 import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
 import { ExportRepository } from './export.repository.js';
@@ -47,8 +46,7 @@ export class ExportService {
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
       scope,
     };
-    const createSource = (hashBelow?: bigint) =>
-      createExportSource(this.repository, scope, { ...query, hashBelow });
+    const createSource = (hashBelow?: bigint) => this.repository.createSource(scope, { ...query, hashBelow });
     return this.streams.respond(account, query.format, input.body, ({ joiner, maxRows }) =>
       readSample(createSource, sample, joiner, { limit, after, maxRows }),
     );
