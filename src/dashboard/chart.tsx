@@ -76,8 +76,8 @@ export function Chart(props: {
         aria-label="Requests, response times and error rate over time. Left and right arrows read the periods; with Shift they select, and Enter zooms. The button Table shows the same as a table."
         onKeyDown={press}
       >
-        {Object.entries(LANES).map(([lane, { name }]) => (
-          <span key={lane} class="lane" data-lane={lane}>
+        {Object.entries(LANES).map(([lane, { name, to }]) => (
+          <span key={lane} class="lane" style={{ top: `max(-2px, (100% - 36px) * ${1 - to} - 6px)` }}>
             {name}
           </span>
         ))}

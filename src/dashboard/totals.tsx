@@ -15,7 +15,7 @@ export function Totals({ load, points }: { load: Load<Loaded<MetricsRow[]>>; poi
   const isKnown = load.value !== undefined || load.failure !== undefined;
   const requests = load.value ? formatCompact(row?.requests ?? 0) : '–';
   return (
-    <dl class="totals" aria-busy={load.isLoading}>
+    <dl class="totals panel" aria-busy={load.isLoading}>
       <Total name="Requests" value={isKnown ? requests : undefined}>
         {change !== null && (
           <span title="Compared with the period before, without the running period">

@@ -39,7 +39,7 @@ function SpanDetails({ span, depth, start, total }: Placed & { start: number; to
   return (
     <details>
       <summary>
-        <span class="span-name" style={{ paddingInlineStart: `${Math.min(depth, MAX_INDENT) * 12}px` }}>
+        <span class="clip" style={{ paddingInlineStart: `${Math.min(depth, MAX_INDENT) * 12}px` }}>
           <Text max={120}>{span.name}</Text>
         </span>
         <svg class="waterfall" preserveAspectRatio="none" aria-hidden="true">

@@ -497,7 +497,7 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.url.searchParams.get('tab')).toBe('logs');
     for (const { message } of failed.logs) expect(await panel.innerText()).toContain(message);
     await page.getByRole('tab', { name: 'Spans' }).click();
-    expect(await panel.locator('.span-name').allInnerTexts()).toEqual(
+    expect(await panel.locator('.spans summary .clip').allInnerTexts()).toEqual(
       expect.arrayContaining(failed.spans.map(({ name }) => name)),
     );
     expect(await panel.locator('svg rect').count()).toBe(failed.spans.length);
