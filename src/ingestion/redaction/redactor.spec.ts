@@ -304,6 +304,10 @@ describe('Redactor', () => {
     );
   });
 
+  it('masks a parameter behind the mask of another value', () => {
+    expect(redactor.redactText("password := ?x=;?password=b'a'")).toBe('password := ******;?password=******');
+  });
+
   it('leaves what it redacted as it is', () => {
     const name = fc.constantFrom(
       'password',

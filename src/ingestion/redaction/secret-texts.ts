@@ -95,14 +95,18 @@ export function redactNamedValues(text: string, names: SecretNames, parameters: 
     (all: string, before: string, name: string, value: string): string =>
       !isNoValue(value) && isSecretPair(name, value, which) ? before + MASK : all;
   const replaceParameter = replaceBy(parameters);
-  let redacted = text.replace(PARAMETER, (all: string, before: string, name: string, value: string) =>
-    // Their values go on behind white space.
-    HEADER.test(name) ? all : replaceParameter(all, before, name, value),
-  );
+  const redactParameters = (part: string) =>
+    part.replace(PARAMETER, (all: string, before: string, name: string, value: string) =>
+      // Their values go on behind white space.
+      HEADER.test(name) ? all : replaceParameter(all, before, name, value),
+    );
+  let redacted = redactParameters(text);
   if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
   if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
   if (redacted.includes(')=(')) redacted = redactTuples(redacted, names);
-  return redactAssignments(redacted, names, true);
+  const assigned = redactAssignments(redacted, names, true);
+  // A mask can end within the value of another parameter, where one with a secret name begins.
+  return assigned === redacted ? redacted : redactParameters(assigned);
 }
 
 function isSecretPair(encodedName: string, value: string, names: SecretNames): boolean {
