@@ -92,7 +92,11 @@ function readException(value: unknown, reader: LenientReader): CapturedException
   };
 }
 
-/** @param decodeMicros the time of a record in microseconds since the Unix epoch */
+/**
+ * A captured log record; undefined if a member that it needs is invalid.
+ *
+ * @param decodeMicros the time of a record in microseconds since the Unix epoch
+ */
 export function readLog(
   value: unknown,
   decodeMicros: (value: unknown) => number | undefined,
@@ -114,6 +118,11 @@ export function readLog(
   };
 }
 
+/**
+ * A captured span; undefined if a member that it needs is invalid.
+ *
+ * @param shiftNs added to its times
+ */
 export function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader): CapturedSpan | undefined {
   const source = objectDecoder.decode(value);
   const span_id = textDecoder.decode(source?.span_id);
