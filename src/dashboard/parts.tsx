@@ -1,5 +1,5 @@
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** Direction marks reorder what stands around them, and controls are not seen. Joiners belong to scripts and emoji. */
 const HIDDEN = /((?![\n\t\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u;
@@ -108,7 +108,8 @@ export function Popover(props: {
   const button = useRef<HTMLButtonElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [isOpen, setIsOpen] = useState(false);
-  useEffect(() => {
+  // Before anything can be typed into it: the focus moves once.
+  useLayoutEffect(() => {
     const [from, at] = [button.current, box.current];
     if (!isOpen || !from || !at) return undefined;
     const place = () => {
