@@ -32,12 +32,12 @@ export class FallbackController {
   }
 
   private toError({ path }: Request) {
-    const allowed = this.methodsOf(path);
+    const allowed = this.findMethods(path);
     return allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : notFound();
   }
 
   /** The methods by which other routes serve the path; this controller's own serve every method. */
-  private methodsOf(path: string): string[] {
+  private findMethods(path: string): string[] {
     const { router } = this.host.httpAdapter.getInstance<Application>();
     const layers = (router.stack as unknown as RouteLayer[]).filter(
       (layer) => layer.route && !isForAll(layer.route) && layer.match(path),

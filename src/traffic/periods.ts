@@ -11,14 +11,14 @@ interface CalendarUnit {
   /** The number of the unit that contains a local time, in seconds since the local epoch. */
   indexAt(local: number): number;
   /** The local time at which a unit begins. */
-  startOf(index: number): number;
+  getStart(index: number): number;
   /** Whether a unit that the clock repeats after daylight saving is a new period. */
   isRepeated: boolean;
 }
 
 const fixedUnit = (seconds: number, isRepeated: boolean): CalendarUnit => ({
   indexAt: (local) => Math.floor(local / seconds),
-  startOf: (index) => index * seconds,
+  getStart: (index) => index * seconds,
   isRepeated,
 });
 
@@ -31,7 +31,7 @@ const UNITS: Readonly<Record<Interval, CalendarUnit>> = {
       const date = new Date(local * 1000);
       return date.getUTCFullYear() * 12 + date.getUTCMonth();
     },
-    startOf: (index) => new Date(0).setUTCFullYear(Math.floor(index / 12), ((index % 12) + 12) % 12) / 1000,
+    getStart: (index) => new Date(0).setUTCFullYear(Math.floor(index / 12), ((index % 12) + 12) % 12) / 1000,
     isRepeated: false,
   },
 };
@@ -116,7 +116,7 @@ function periodStarts(spans: readonly OffsetSpan[], unit: CalendarUnit): number[
     offsetBefore = offset;
     for (let index = Math.max(begun + 1, unit.indexAt(start + offset)); ; index++) {
       // If the clock skips the unit's first minutes, the unit begins with the span.
-      const beginning = Math.max(start, unit.startOf(index) - offset);
+      const beginning = Math.max(start, unit.getStart(index) - offset);
       if (beginning >= end) break;
       starts.push(beginning);
       begun = index;

@@ -137,7 +137,10 @@ export function LiteralField<const Word extends string, const Options extends Fi
   words: readonly Word[],
   options: Options,
 ): FieldDecorator<FieldValue<Word, Options>> {
-  return field<Word, Options>(textKind({ type: 'string', enum: [...words] }, oneOf(words)), options);
+  return field<Word, Options>(
+    textKind({ type: 'string', enum: [...words] }, createWordReader(words)),
+    options,
+  );
 }
 
 interface ListOptions<Value> extends FieldOptions<Value> {
@@ -158,7 +161,7 @@ export function LiteralListField<
   },
 >(words: readonly Word[], options: Options): FieldDecorator<FieldValue<readonly Word[], Options>> {
   const { minItems = 0, maxItems, aliases = {}, keepsOrder = false } = options;
-  const readOne = oneOf(words);
+  const readOne = createWordReader(words);
   const readWord = (value: unknown) => {
     if (typeof value !== 'string') return notAString;
     return Object.hasOwn(aliases, value) ? (aliases[value] as Word) : readOne(value);
@@ -182,7 +185,9 @@ export const notInUrl = (): never => {
   throw new TypeError('This kind of field belongs in the body');
 };
 
-function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word | ConstraintViolation {
+function createWordReader<Word extends string>(
+  words: readonly Word[],
+): (text: string) => Word | ConstraintViolation {
   const otherwise = notOneOf(words);
   return (text) => words.find((word) => word === text) ?? otherwise;
 }

@@ -133,9 +133,9 @@ const INSIDE_AN_APP: NamedValue[] = ['request_uuid', 'app_env_id', 'consumer_id'
 
 it('knows every parameter that names something', () => {
   const all = operations.flatMap(({ parameters }) => parameters.map(({ name }) => name));
-  const telling = all.filter((name) => /^(?!include_).*(_id|_uuid|_token)$/.test(name));
-  expect(telling.every(isNamed)).toBe(true);
-  expect(new Set(telling)).toEqual(new Set([...Object.keys(NOBODYS), 'next_token']));
+  const identifying = all.filter((name) => /^(?!include_).*(_id|_uuid|_token)$/.test(name));
+  expect(identifying.every(isNamed)).toBe(true);
+  expect(new Set(identifying)).toEqual(new Set([...Object.keys(NOBODYS), 'next_token']));
 });
 
 describe.each<[string, NamedValue[]]>([
