@@ -123,11 +123,11 @@ export class NameRegistry {
     // One after another: concurrent calls with the same new name would each assign it an ID.
     const before = this.tails.get(appId) ?? Promise.resolve();
     const resolved = before.then(() => this.resolveExclusive(appId, records));
-    const endTurn = () => {
+    const removeTail = () => {
       if (this.tails.get(appId) === tail) this.tails.delete(appId);
     };
     // Its caller handles the error.
-    const tail = resolved.then(endTurn, endTurn);
+    const tail = resolved.then(removeTail, removeTail);
     this.tails.set(appId, tail);
     return resolved;
   }
