@@ -327,6 +327,26 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       },
     );
 
+    it('groups by path what a filter leaves of endpoints with the same path', async () => {
+      await tenant.write(
+        ...['GET', 'GET', 'POST', 'POST', 'POST'].map((method) => ({
+          timestamp: midnight,
+          method,
+          path: '/orders',
+          response_time_ms: method === 'GET' ? 10 : 500,
+        })),
+      );
+      const rows = await tenant.metrics({
+        ...window,
+        metrics: ['requests', 'response_time_p50'],
+        group_by: ['path'],
+        filters: [{ field: 'method', op: 'eq', value: 'POST' }],
+      });
+      expect(rows).toMatchObject([
+        { path: '/orders', requests: 3, response_time_p50: expect.closeTo(500, -1) },
+      ]);
+    });
+
     it('has no rows where there was nothing', async () => {
       const { text, status } = await tenant.post('metrics', { ...window, metrics: ALL });
       expect([status, text]).toEqual([200, '']);
