@@ -119,11 +119,14 @@ const FIRST_ENDPOINTS = (column: GroupField) => `(
 const FIRST_ENDPOINT_ID =
   'transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id';
 
-/** Columns of the tables for each key. */
-const VALUES = { counts: ['requests', 'bytes_received', 'bytes_sent'], bins: ['k', 'n'] } as const;
+/** Columns of the tables for each key. Errors are counted by endpoint and status. */
+const VALUES = {
+  counts: ['endpoint_id', 'status_code', 'requests', 'bytes_received', 'bytes_sent'],
+  bins: ['k', 'n'],
+} as const;
 
 /** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
-const NO_BUCKETS: readonly Source[] = [{ grain: '15m_by_consumer', only: [] }];
+const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
 /**
  * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the periods'
@@ -212,7 +215,7 @@ function buildTime(seconds: string, format: FileFormat): string {
 }
 
 /**
- * The rows of the sources as `f`. Those of one source are read without a subquery, which takes 7 % of a short window, except
+ * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short window, except
  * if another column has the name `endpoint_id`, which the conditions would mean.
  */
 function readSources(
@@ -223,16 +226,23 @@ function readSources(
   conditions: string,
 ): string {
   const measured = kind === 'bins' ? `\n      AND measure = 'time'` : '';
-  const read = (source: Source, index: number, alias = '') => `${kind}_per_${source.grain}_v1${alias}
+  const tables = sources.flatMap((source, index) => {
+    const table = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
+    if (table.grain !== '15m_by_consumer') return [table];
+    // Rows from before migration 0026 are in this table without a consumer too, and are not marked in the other.
+    const marked = `without_consumer AND ${table.condition}`;
+    return [table, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
+  });
+  const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `${kind}_per_${grain}_v1${alias}
     WHERE app_id = {app_id:UInt32}${measured}
-      AND ${buildCondition(source, index)}${conditions.replaceAll('\n', '\n    ')}`;
-  const [only] = sources;
-  if (only && sources.length === 1 && !isByOneName) return read(only, 0, ' AS f');
-  const columns = new Set(['bucket', 'endpoint_id', 'status_code', ...keys, ...VALUES[kind]]);
-  const reads = sources.map(
-    (source, index) => `
-    SELECT ${[...columns].join(', ')}
-    FROM ${read(source, index)}`,
+      AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
+  const [only] = tables;
+  if (only && tables.length === 1 && !isByOneName) return read(only, ' AS f');
+  const columns = new Set(['bucket', ...keys, ...VALUES[kind]]);
+  const reads = tables.map(
+    (table) => `
+    ${table.constants}SELECT ${[...columns].join(', ')}
+    FROM ${read(table)}`,
   );
   return `(${reads.join('\n    UNION ALL')}\n  ) AS f`;
 }

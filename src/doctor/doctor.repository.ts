@@ -41,15 +41,10 @@ WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_S
  * their totals differ while requests arrive.
  */
 const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
-/** What each table must have the same total of. */
-const ROLLUPS = [
-  [
-    'requests',
-    'counts_per_15m_v1',
-    ['15m_by_consumer', 'minute', 'hour', 'day'].map((one) => `counts_per_${one}_v1`),
-  ],
-  ['n', 'bins_per_15m_v1', ['15m_by_consumer', 'minute', 'hour', 'day'].map((one) => `bins_per_${one}_v1`)],
-] as const;
+/** What each table must have the same total of as the quarter-hours. */
+const TOTALS = { counts: 'requests', bins: 'n' } as const;
+/** The rollups, each with the quarter-hours that it has; those without consumer are only in the quarter-hours. */
+const ROLLUPS = { '15m_by_consumer': 'NOT without_consumer', minute: '1', hour: '1', day: '1' } as const;
 
 export interface Disk {
   name: string;
@@ -126,9 +121,14 @@ export class DoctorRepository {
   /** Rollups whose totals of the 30 days before today (UTC) differ from those of their source. */
   async compareRollups(): Promise<RollupDifference[]> {
     const differences: RollupDifference[] = [];
-    for (const [value, source, rollups] of ROLLUPS) {
-      const total = (table: string) => `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${WHOLE_DAYS})`;
-      const columns = rollups.map((table) => `${total(table)} - ${total(source)} AS ${table}`);
+    for (const [kind, value] of Object.entries(TOTALS)) {
+      const source = `${kind}_per_15m_v1`;
+      const total = (table: string, which: string) =>
+        `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${WHOLE_DAYS} AND ${which})`;
+      const columns = Object.entries(ROLLUPS).map(([grain, which]) => {
+        const table = `${kind}_per_${grain}_v1`;
+        return `${total(table, '1')} - ${total(source, which)} AS ${table}`;
+      });
       const [row = {}] = await this.store.rows<Record<string, number>>(
         'doctor.rollups',
         `SELECT ${columns.join(', ')}`,

@@ -262,6 +262,14 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
           apdex: null,
         },
       ]);
+      const { text } = await tenant.post('metrics', { ...window, metrics, interval: 'hour', format: 'csv' });
+      const edges = (at: number) => `"${seconds(at)}","${seconds(at + HOUR)}"`;
+      expect(text.split('\r\n')).toEqual([
+        `period_start,period_end,${metrics.join()}`,
+        `${edges(midnight)},1,1,0,1,12,1`,
+        `${edges(midnight + HOUR)},4,,,,,`,
+        '',
+      ]);
       expect(await tenant.metrics({ ...window, metrics: ['requests', 'error_rate'] })).toMatchObject([
         { requests: 5, error_rate: 1 },
       ]);
@@ -270,6 +278,50 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
           (row) => row.status_code,
         ),
       ).toEqual([404, null]);
+    });
+
+    it('counts what has no consumer once, also from before it was marked', async () => {
+      await tenant.write(
+        { timestamp: midnight, consumer: { identifier: 'anna' }, response_time_ms: 100 },
+        { timestamp: midnight, response_time_ms: 200 },
+      );
+      const [{ consumer_id: anna }] = (await tenant.metrics({
+        ...window,
+        metrics: ['requests'],
+        group_by: ['consumer_id'],
+      })) as [{ consumer_id: number }];
+      // As earlier versions wrote two requests without consumer and one with: 32 bins are a factor of two.
+      const key = {
+        app_id: tenant.appId,
+        bucket: midnight / SECOND + 900,
+        app_env_id: await tenant.envId('prod'),
+        endpoint_id: await endpointId('/users/{id}'),
+        status_code: 200,
+      };
+      const insert = (kind: string, row: object) =>
+        app.store.insert(`${kind}_v1`, [JSON.stringify({ ...key, ...row })]);
+      await insert('counts_per_15m', { requests: 3 });
+      await insert('counts_per_15m_by_consumer', { consumer_id: 0, requests: 2 });
+      await insert('counts_per_15m_by_consumer', { consumer_id: anna, requests: 1 });
+      await insert('bins_per_15m', { measure: 'time', k: -64, n: 3 });
+      await insert('bins_per_15m_by_consumer', { measure: 'time', consumer_id: 0, k: -64, n: 2 });
+      await insert('bins_per_15m_by_consumer', { measure: 'time', consumer_id: anna, k: -64, n: 1 });
+      const metrics = ['requests', 'response_time_p50', 'response_time_p99'];
+      const rows = (body: object) => tenant.metrics({ ...window, metrics, ...body });
+      const [its, others] = [
+        { requests: 2, response_time_p50: 101, response_time_p99: 250 },
+        { requests: 3, response_time_p50: 250, response_time_p99: 250 },
+      ];
+      expect(await rows({ group_by: ['consumer_id'] })).toMatchObject([
+        { consumer_id: anna, ...its },
+        { consumer_id: null, ...others },
+      ]);
+      const filtered = (op: string, value?: number) =>
+        rows({ filters: [{ field: 'consumer_id', op, ...(value !== undefined && { value }) }] });
+      expect(await filtered('is_null')).toMatchObject([others]);
+      expect(await filtered('neq', anna)).toMatchObject([others]);
+      expect(await filtered('is_not_null')).toMatchObject([its]);
+      expect(await filtered('eq', anna)).toMatchObject([its]);
     });
 
     it('reads apdex against its threshold', async () => {

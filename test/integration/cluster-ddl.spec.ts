@@ -142,6 +142,15 @@ describe('toClusterDdl', () => {
     ]);
   });
 
+  it('changes the key of a sharded table where its rows are', () => {
+    expect(
+      toDdl('ALTER TABLE counts_per_15m_v1\n    ADD COLUMN x Bool,\n    MODIFY ORDER BY (app_id, x)'),
+    ).toEqual([
+      'ALTER TABLE request_analytics.counts_per_15m_v1_local ON CLUSTER analytics\n    ADD COLUMN x Bool,\n    MODIFY ORDER BY (app_id, x)',
+      'ALTER TABLE request_analytics.counts_per_15m_v1 ON CLUSTER analytics\n    ADD COLUMN x Bool',
+    ]);
+  });
+
   it('changes what a view reads on its shard', () => {
     expect(
       toDdl(

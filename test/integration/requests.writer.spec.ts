@@ -257,6 +257,7 @@ describe('RequestsWriter', () => {
     const sizes = [0, 1, 499, 1_000, 123_456_789, 2 ** 44 - 1, 2 ** 44];
     const records = exact.map((response_time_ms, index) =>
       buildRequest({
+        consumer: { identifier: 'anna' },
         status_code: 200 + index,
         response_time_ms,
         request_size_bytes: sizes[index]!,

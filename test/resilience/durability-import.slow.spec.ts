@@ -4,7 +4,7 @@ import { createAdmin } from '../../src/admin/admin.js';
 import { prepareStore } from '../../src/bootstrap/prepare-store.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
+import { BINS_TABLES, COUNTS_TABLES, selectTotal } from '../setup/rollups.js';
 import { openMigrated } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
@@ -74,11 +74,10 @@ SELECT
   (SELECT count() FROM import_ledger_v1 WHERE request_uuid NOT IN (SELECT request_uuid FROM ${table})) AS missing_in_${table},
   (SELECT count() - uniqExact(request_uuid) FROM ${table}) AS doubled_in_${table}`,
   ).join(',')},
-  ${COUNTS_TABLES.map((table) => `(SELECT sum(requests) FROM ${table}) AS requests_in_${table}`).join(', ')},
+  ${COUNTS_TABLES.map((table) => `${selectTotal(table)} AS requests_in_${table}`).join(', ')},
   ${BINS_TABLES.flatMap((table) =>
     MEASURES.map(
-      (measure) =>
-        `(SELECT sum(n) FROM ${table} WHERE measure = '${measure}') AS requests_in_${table}_by_${measure}`,
+      (measure) => `${selectTotal(table, `measure = '${measure}'`)} AS requests_in_${table}_by_${measure}`,
     ),
   ).join(', ')}`;
 

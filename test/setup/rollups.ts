@@ -15,8 +15,18 @@ export function selectSums(table: string): string {
 
 /** For each table, how many requests it has in all: a request with a time and two sizes is in three bins. */
 export function selectTotals(tables: readonly string[]): string {
-  const totals = tables.map(
-    (table) => `(SELECT sum(${table.startsWith('bins_') ? 'n' : 'requests'}) FROM ${table}) AS ${table}`,
-  );
-  return `SELECT ${totals.join(', ')}`;
+  return `SELECT ${tables.map((table) => `${selectTotal(table)} AS ${table}`).join(', ')}`;
+}
+
+/**
+ * How many requests a table has, under a condition. Those without consumer, which the tables by consumer leave to the
+ * quarter-hours, are counted with them.
+ */
+export function selectTotal(table: string, condition = '1'): string {
+  const value = table.startsWith('bins_') ? 'n' : 'requests';
+  const total = `(SELECT sum(${value}) FROM ${table} WHERE ${condition})`;
+  const quarters = table.replace('_by_consumer', '');
+  return quarters === table
+    ? total
+    : `${total} + (SELECT sum(${value}) FROM ${quarters} WHERE without_consumer AND ${condition})`;
 }

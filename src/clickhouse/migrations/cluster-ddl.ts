@@ -41,6 +41,8 @@ const CREATE_VIEW =
 const ALTER_TABLE = /^ALTER TABLE (\w+)\b([^]*)$/;
 const NEW_QUERY = /^(\s+MODIFY QUERY\b[^]*?\bFROM )(\w+)([^]*)$/;
 const ABOUT_COLUMNS = /^\s+(?:ADD|DROP|RENAME) COLUMN\b/;
+/** A Distributed table has the columns of the local one, but no key. */
+const NEW_KEY = /,\s+MODIFY ORDER BY \([^)]*\)/;
 const INSERT = /^INSERT INTO \w+\b/;
 const LEADING_COMMENTS = /^(?:--.*\n|\s+)*/;
 
@@ -150,7 +152,7 @@ function toAlterDdl([, name = '', actions = '']: RegExpExecArray, cluster: Clust
   const [, before = '', from = '', after = ''] = NEW_QUERY.exec(actions) ?? [];
   if (from !== '') return [`${whole} ${on}${before}${localName(from, cluster)}${after}`];
   const local = `ALTER TABLE ${localName(name, cluster)} ${on}${actions}`;
-  return ABOUT_COLUMNS.test(actions) ? [local, `${whole} ${on}${actions}`] : [local];
+  return ABOUT_COLUMNS.test(actions) ? [local, `${whole} ${on}${actions.replace(NEW_KEY, '')}`] : [local];
 }
 
 function localName(table: string, { database }: Cluster): string {
