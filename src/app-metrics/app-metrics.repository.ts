@@ -3,8 +3,9 @@ import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, endpointIn, envIn, inScope } from '../clickhouse/predicates.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
-import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
-import { type MetricsQuery, buildStatement } from './metrics-statement.js';
+import { type FileFormat, isTyped } from '../common/formats/file-format.js';
+import { METRICS, METRIC_FILTERS, type Metric, type MetricFilter } from './app-metrics.input.js';
+import { type MetricsQuery, type MetricsStatement, buildStatement, isFromBins } from './metrics-statement.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
@@ -31,18 +32,29 @@ export class AppMetricsRepository {
    *
    * @throws ResultTooLong if there are more than `maxRows`, ResultTooLarge if they have too many bytes
    */
-  query(
+  async query(
     scope: AppScope,
     query: MetricsQuery,
     filters: readonly MetricFilter[],
     maxRows: number,
   ): Promise<Buffer> {
+    const { format, metrics, groupBy, bounds } = query;
     const conditions = and(...filters.map(toCondition), ...inScope(scope));
-    const { columns, sql, params } = buildStatement(query, conditions);
     // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
-    const canExceed = query.groupBy.length > 0 || query.bounds.length - 1 > maxRows;
-    const file = { format: query.format, columns, sql, ...(canExceed && { maxRows }) };
-    return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS });
+    const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
+    const read = (name: string, { columns, sql, params }: MetricsStatement) => {
+      const file = { format, columns, sql, ...(canExceed && { maxRows }) };
+      return this.store.file(scope, name, file, params, { threads: THREADS });
+    };
+    const fromBins = METRICS.filter((metric) => isFromBins(metric) && metrics.includes(metric));
+    if (isTyped(format) || groupBy.length > 0 || fromBins.length === 0)
+      return read('app_metrics.query', buildStatement(query, conditions));
+    // Of a short window the engine plans statements for longer than it reads, and it plans the two sides of a join one after the other.
+    const [counts, bins] = await Promise.all([
+      read('app_metrics.counts', buildStatement(query, conditions, 'counts')),
+      read('app_metrics.bins', buildStatement(query, conditions, 'bins')),
+    ]);
+    return joinColumns(format, counts, bins, fromBins);
   }
 
   /** The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none. */
@@ -53,6 +65,28 @@ export class AppMetricsRepository {
     const [row] = await this.store.rows<TimeErrors>(scope, 'app_metrics.accuracy', ACCURACY, params);
     return row ?? { relative_error: 0, absolute_error_ms: 0 };
   }
+}
+
+/**
+ * Appends the columns of `bins` to the lines of `counts`. The first column, which both have, is unique, and its text has no comma.
+ *
+ * @param fromBins the columns of `bins`, which are null for a line that it lacks
+ */
+function joinColumns(format: FileFormat, counts: Buffer, bins: Buffer, fromBins: readonly Metric[]): Buffer {
+  const isJson = format === 'ndjson';
+  const lineEnd = isJson ? '}\n' : '\r\n';
+  const absent = fromBins.map((metric) => (isJson ? `,"${metric}":null` : ',')).join('');
+  const split = (file: Buffer) =>
+    file
+      .toString()
+      .split(lineEnd)
+      .slice(0, -1)
+      .map((line) => [line, line.indexOf(',')] as const);
+  const binned = new Map(split(bins).map(([line, comma]) => [line.slice(0, comma), line.slice(comma)]));
+  const lines = split(counts).map(
+    ([line, comma]) => `${line}${binned.get(line.slice(0, comma)) ?? absent}${lineEnd}`,
+  );
+  return Buffer.from(lines.join(''));
 }
 
 /** A filter as a condition on the integers of counts and bins: names are looked up first. */

@@ -125,6 +125,9 @@ const VALUES = {
   bins: ['k', 'n'],
 } as const;
 
+/** The metrics that are computed from bins; they stand behind the others in a row. */
+export const isFromBins = (metric: Metric) => metric in RANKS || metric === 'apdex';
+
 /** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
 const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
@@ -133,12 +136,19 @@ const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
  * sources, and joined by period and group. Names of tables and columns come only from the fixed lists of this file.
  *
  * @param conditions on columns of both kinds of tables, each behind an AND
+ * @param from `counts`: without the metrics from bins. `bins`: only `period_start` and these metrics, for a query without groups
  */
-export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
+export function buildStatement(
+  query: MetricsQuery,
+  conditions: Predicate,
+  from: 'both' | 'counts' | 'bins' = 'both',
+): MetricsStatement {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
-  const metrics = METRICS.filter((metric) => query.metrics.includes(metric));
+  const metrics = METRICS.filter(
+    (metric) =>
+      query.metrics.includes(metric) && (from === 'both' || isFromBins(metric) === (from === 'bins')),
+  );
   const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
-  const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
   const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
 
   const grains = sources.map(({ grain }) => grain);
@@ -169,8 +179,9 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const fromCounts = Object.entries(buildSums(expectedErrors.length > 0)).flatMap(([name, sum]) =>
     needed.has(name) ? [`${sum} AS ${name}`] : [],
   );
+  const [edges, alias] = from === 'bins' ? [['start'], 'b'] : [['start', 'end'], 'c'];
   const values = [
-    ...['start', 'end'].map((edge) => `${buildTime(`c.${edge}`, format)} AS period_${edge}`),
+    ...edges.map((edge) => `${buildTime(`${alias}.${edge}`, format)} AS period_${edge}`),
     ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
     ...metrics.map((metric) => `${buildColumn(metric, percentiles)} AS ${metric}`),
   ];
@@ -178,15 +189,20 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
     ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
   ];
-  const joinedBins =
-    fromBins.length === 0
-      ? ''
-      : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
+  const start = `${period.start} AS start`;
+  const counts = () => {
+    const joined =
+      fromBins.length === 0
+        ? ''
+        : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
+    return `(${summed('counts', [start, `${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
+) AS c${joined}`;
+  };
+  const bins = () => `(${summed('bins', [start, ...fromBins])}\n) AS b`;
   const sql = `
 ${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
   ${values.join(',\n  ')}
-FROM (${summed('counts', [`${period.start} AS start`, `${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
-) AS c${joinedBins}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+FROM ${from === 'bins' ? bins() : counts()}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 
   const satisfying_k = findBin(apdexThresholdMs / 1000);
@@ -200,6 +216,7 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
     tolerable_k: satisfying_k + TOLERABLE_BINS,
     now: Math.floor(now / 1000),
   };
+  const columns = [...edges.map((edge) => `period_${edge}`), ...groupBy, ...metrics];
   return { columns, sql, params };
 }
 
@@ -236,11 +253,19 @@ function readSources(
   const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `${kind}_per_${grain}_v1${alias}
     WHERE app_id = {app_id:UInt32}${measured}
       AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
+  const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
+  // As the projection sums_of_app has them.
+  const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
   const [only] = tables;
-  if (only && tables.length === 1 && !isByOneName) return read(only, ' AS f');
+  if (only && tables.length === 1 && !isByOneName && !isSummed(only)) return read(only, ' AS f');
   const columns = new Set(['bucket', ...keys, ...VALUES[kind]]);
-  const reads = tables.map(
-    (table) => `
+  const reads = tables.map((table) =>
+    isSummed(table)
+      ? `
+    SELECT bucket, k, sum(n) AS n
+    FROM ${read(table)}
+    GROUP BY bucket, k`
+      : `
     ${table.constants}SELECT ${[...columns].join(', ')}
     FROM ${read(table)}`,
   );

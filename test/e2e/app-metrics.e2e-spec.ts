@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { planPeriods } from '../../src/app-metrics/metric-periods.js';
+import { buildStatement } from '../../src/app-metrics/metrics-statement.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
@@ -322,6 +324,34 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(await filtered('neq', anna)).toMatchObject([others]);
       expect(await filtered('is_not_null')).toMatchObject([its]);
       expect(await filtered('eq', anna)).toMatchObject([its]);
+    });
+
+    it.each([
+      ['hours', 'hour', 'UTC', ['hour']],
+      ['days', 'day', 'UTC', ['day']],
+      ['days of Kolkata', 'day', 'Asia/Kolkata', ['hour', '15m']],
+    ] as const)('reads the sums of a whole app for %s', async (_, interval, timezone, grains) => {
+      await tenant.write({ timestamp: midnight }, { timestamp: midnight, path: '/b' });
+      const now = Date.now();
+      const range = { since: midnight - DAY, until: midnight + 2 * DAY, now };
+      const query = {
+        ...planPeriods({ ...range, interval, timezone, byConsumer: false }),
+        format: 'ndjson' as const,
+        metrics: ['response_time_p50' as const],
+        groupBy: [],
+        apdexThresholdMs: 500,
+        expectedErrors: [],
+        now,
+      };
+      expect(query.sources.map(({ grain }) => grain)).toEqual(grains);
+      const { sql, params } = buildStatement(query, { sql: '', params: {} }, 'bins');
+      const plan = await app.store.rows<{ explain: string }>('test.plan', `SELECT * FROM (EXPLAIN ${sql})`, {
+        ...params,
+        app_id: tenant.appId,
+      });
+      const reads = plan.flatMap(({ explain }) => /ReadFromMergeTree \((.*)\)/.exec(explain)?.[1] ?? []);
+      expect(reads[0]).toBe('sums_of_app');
+      expect(reads).toHaveLength(grains.length);
     });
 
     it('reads apdex against its threshold', async () => {

@@ -56,7 +56,7 @@ describeEmbedded('a process that was killed between the note of a block and its 
 
   /** Leaves a table as such a process leaves it. */
   const unname = (place: string) => {
-    const parts = readdirSync(place).filter((name) => /_1_1_\d+$/.test(name));
+    const parts = readdirSync(place).filter((name) => /_(\d+)_\1_\d+$/.test(name));
     expect(parts).toHaveLength(1);
     renameSync(join(place, parts[0]!), join(place, `tmp_insert_${parts[0]!}`));
   };
