@@ -61,7 +61,7 @@ const SERVICE_BATCH: BatchSize = { rows: 6_500, characters: 5 * 1024 * 1024 };
  * In a process of its own. A block costs each table behind it as much as hundreds of rows: 600,000 lines took 0.79 of the time with
  * 9,900 rows a batch instead of 4,600. With 16,400 they took as long, and 130 MB more.
  */
-export const IMPORT_BATCH: BatchSize = { rows: 9_000, characters: 10 * 1024 * 1024 };
+export const IMPORT_BATCH: BatchSize = { rows: 8_000, characters: 10 * 1024 * 1024 };
 /** Characters of a batch with long rows: with lines of 90 KB, an import peaks at 630 to 650 MB. */
 const LONG_ROWS_CHARACTERS = 3 * 1024 * 1024;
 /** A batch with fewer rows has long ones. */
