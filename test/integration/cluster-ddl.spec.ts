@@ -11,7 +11,8 @@ import { accountStatements, readGrants } from '../setup/account-server.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const CLUSTER: Cluster = { name: 'analytics', database: 'request_analytics' };
-const NAME = /^(?:CREATE TABLE|CREATE MATERIALIZED VIEW) IF NOT EXISTS ([\w.]+)/;
+const NAME = /^CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([\w.]+)/;
+const VIEW = /^CREATE (?:OR REPLACE )?MATERIALIZED VIEW /;
 const ROLES = ['reader', 'collector'].map((role) => `request_analytics_${role}`);
 
 const without = (sql: string) => sql.replace(/^\s*--.*$/gm, '').trim();
@@ -98,8 +99,8 @@ describe('the cluster form of the migrations', () => {
   });
 
   it('leads views from the rows of a shard to rows of the same shard', () => {
-    const views = form.filter((one) => one.startsWith('CREATE MATERIALIZED VIEW'));
-    expect(views).toHaveLength(single.filter((one) => one.startsWith('CREATE MATERIALIZED VIEW')).length);
+    const views = form.filter((one) => VIEW.test(one));
+    expect(views).toHaveLength(single.filter((one) => VIEW.test(one)).length);
     for (const view of views)
       expect(view).toMatch(/ TO request_analytics\.\w+_local AS\n[^]*\bFROM request_analytics\.\w+_local\b/);
   });
@@ -154,10 +155,10 @@ describe('toClusterDdl', () => {
   it('changes what a view reads on its shard', () => {
     expect(
       toDdl(
-        'ALTER TABLE logged_requests_mv MODIFY QUERY\nSELECT * FROM requests WHERE NOT excluded_from_logs',
+        'CREATE OR REPLACE MATERIALIZED VIEW logged_requests_mv TO logged_requests AS\nSELECT * FROM requests WHERE NOT excluded_from_logs',
       ),
     ).toEqual([
-      'ALTER TABLE request_analytics.logged_requests_mv ON CLUSTER analytics MODIFY QUERY\nSELECT * FROM request_analytics.requests_local WHERE NOT excluded_from_logs',
+      'CREATE OR REPLACE MATERIALIZED VIEW request_analytics.logged_requests_mv ON CLUSTER analytics TO request_analytics.logged_requests_local AS\nSELECT * FROM request_analytics.requests_local WHERE NOT excluded_from_logs',
     ]);
   });
 
@@ -170,6 +171,7 @@ describe('toClusterDdl', () => {
   it.each([
     'DROP TABLE teams_v1',
     'RENAME TABLE a TO b',
+    'ALTER TABLE logged_requests_mv MODIFY QUERY\nSELECT * FROM requests',
     'CREATE TABLE IF NOT EXISTS x\n(\n    app_id UInt32\n)\nENGINE = Log',
     'CREATE TABLE IF NOT EXISTS x\n(\n    n UInt32\n)\nENGINE = MergeTree\nORDER BY n',
     'CREATE MATERIALIZED VIEW IF NOT EXISTS v TO teams_v1 AS\nSELECT * FROM requests',

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { type Migration, migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
-import { type OpenStore, openEmptyStore } from '../setup/store.js';
+import { type Batch, BatchLog } from '../../src/ingestion/batch-log.js';
+import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
+import { type OpenStore, openEmptyStore, reopen } from '../setup/store.js';
 
 const SCHEMA = `
 SELECT name, create_table_query FROM system.tables
@@ -54,6 +58,66 @@ describe('migrate', () => {
       known.slice(4).map(({ version }) => version),
     );
     expect(await secrets()).toEqual([before]);
+  });
+
+  describe('and a batch that is written again', () => {
+    const TABLES = [...COUNTS_TABLES, ...BINS_TABLES];
+    /** Two requests, one of them without consumer, in each table. */
+    const buildBatch = (): Batch => {
+      const timestamp = dateTime64(Date.now() - 60_000);
+      const rows = [0, 3].map((consumer_id) =>
+        JSON.stringify({
+          app_id: 1,
+          timestamp,
+          app_env_id: 1,
+          endpoint_id: 1,
+          consumer_id,
+          requests: 1,
+          bytes_received: 0,
+          bytes_sent: 0,
+          bins: [['time', -80, 1]],
+        }),
+      );
+      const messages = [{ app_id: 1, message_uuid: randomUUID() }];
+      const pieces = [{ table: 'request_counts' as const, rows: rows.join() }];
+      return { id: randomUUID(), createdAt: timestamp.slice(0, 19), messages, pieces };
+    };
+    /** As a process does that is killed before it notes that the batch is applied. */
+    const leave = async (batch: Batch) => {
+      const log = new BatchLog(store);
+      await log.append(batch);
+      await log.apply(batch);
+    };
+    const totals = async () => {
+      const [row] = await store.rows<Record<string, number>>('test.totals', selectTotals(TABLES));
+      return row;
+    };
+    const twoEach = Object.fromEntries(TABLES.map((table) => [table, 2]));
+
+    it('counts it once if the schema is of the same start', async () => {
+      await migrate(store);
+      await leave(buildBatch());
+      store = await reopen(open);
+      expect((await new BatchLog(store).recover(0)).completed).toBe(1);
+      expect(await totals()).toEqual(twoEach);
+    });
+
+    it('counts it once if views have been replaced since', async () => {
+      const isReplacing = ({ statements }: Migration) =>
+        statements.some((sql) => sql.includes('CREATE OR REPLACE'));
+      await migrate(store, known.slice(0, known.findIndex(isReplacing)));
+      await leave(buildBatch());
+      store = await reopen(open);
+      await migrate(store);
+      expect((await new BatchLog(store).recover(0)).completed).toBe(1);
+      expect(await totals()).toMatchObject({
+        counts_per_15m_v1: 2,
+        bins_per_15m_v1: 2,
+        counts_per_day_v1: 2,
+      });
+      const sql = 'SELECT sum(requests) AS requests FROM counts_per_15m_by_consumer_v1';
+      expect(await store.rows('test.by_consumer', sql)).toEqual([{ requests: 2 }]);
+    });
   });
 
   it('continues a migration that was cut short, wherever it was', async () => {

@@ -37,9 +37,9 @@ const BY_APP = 'sipHash64(app_id)';
 const CREATE_TABLE =
   /^CREATE TABLE IF NOT EXISTS (\w+)\n(\([^]*?\n\))\nENGINE = (\w+)(?:\(([^\n]*)\))?([^]*)$/;
 const CREATE_VIEW =
-  /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+) TO (\w+) AS\n(SELECT\b[^]*?\bFROM )(\w+)([^]*)$/;
+  /^(CREATE (?:OR REPLACE MATERIALIZED VIEW|MATERIALIZED VIEW IF NOT EXISTS)) (\w+) TO (\w+) AS\n(SELECT\b[^]*?\bFROM )(\w+)([^]*)$/;
 const ALTER_TABLE = /^ALTER TABLE (\w+)\b([^]*)$/;
-const NEW_QUERY = /^(\s+MODIFY QUERY\b[^]*?\bFROM )(\w+)([^]*)$/;
+const NEW_QUERY = /^\s+MODIFY QUERY\b/;
 const ABOUT_COLUMNS = /^\s+(?:ADD|DROP|RENAME) COLUMN\b/;
 /** A Distributed table has the columns of the local one, but no key. */
 const NEW_KEY = /,\s+MODIFY ORDER BY \([^)]*\)/;
@@ -135,22 +135,22 @@ function shardingKey(name: string, columns = ''): string {
 }
 
 function toLocalViewDdl(
-  [, name, to = '', select, from = '', rest]: RegExpExecArray,
+  [, create, name, to = '', select, from = '', rest]: RegExpExecArray,
   cluster: Cluster,
 ): string {
   for (const table of [to, from])
     if (isGlobalTable(table)) throw new MigrationError(`${name}: no view can cross between shards`);
-  const head = `CREATE MATERIALIZED VIEW IF NOT EXISTS ${cluster.database}.${name} ON CLUSTER ${cluster.name}`;
+  const head = `${create} ${cluster.database}.${name} ON CLUSTER ${cluster.name}`;
   return `${head} TO ${localName(to, cluster)} AS\n${select}${localName(from, cluster)}${rest}`;
 }
 
 /** Replicated tables: altering one node is enough. Sharded tables: changes of columns apply to the local and the Distributed table. */
 function toAlterDdl([, name = '', actions = '']: RegExpExecArray, cluster: Cluster): string[] {
+  if (NEW_QUERY.test(actions))
+    throw new MigrationError(`${name}: an altered view gives its blocks other tokens; replace it`);
   const whole = `ALTER TABLE ${cluster.database}.${name}`;
   if (isGlobalTable(name)) return [`${whole}${actions}`];
   const on = `ON CLUSTER ${cluster.name}`;
-  const [, before = '', from = '', after = ''] = NEW_QUERY.exec(actions) ?? [];
-  if (from !== '') return [`${whole} ${on}${before}${localName(from, cluster)}${after}`];
   const local = `ALTER TABLE ${localName(name, cluster)} ${on}${actions}`;
   return ABOUT_COLUMNS.test(actions) ? [local, `${whole} ${on}${actions.replace(NEW_KEY, '')}`] : [local];
 }
