@@ -10,6 +10,12 @@ import { type MetricsQuery, type MetricsStatement, buildStatement, isFromBins } 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
+/**
+ * Lines that are joined here and not by the engine: 1 to 2 ms, and all days of 13 months. The 46,080 minutes of 32 days would keep other requests
+ * waiting for 0.1 s.
+ */
+const MAX_JOINED_LINES = 500;
+
 const THREADS = 2;
 
 const ACCURACY = `
@@ -47,7 +53,8 @@ export class AppMetricsRepository {
       return this.store.file(scope, name, file, params, { threads: THREADS });
     };
     const fromBins = METRICS.filter((metric) => isFromBins(metric) && metrics.includes(metric));
-    if (isTyped(format) || groupBy.length > 0 || fromBins.length === 0)
+    const isLong = groupBy.length > 0 || bounds.length > MAX_JOINED_LINES;
+    if (isTyped(format) || isLong || fromBins.length === 0)
       return read('app_metrics.query', buildStatement(query, conditions));
     // Of a short window the engine plans statements for longer than it reads, and it plans the two sides of a join one after the other.
     const [counts, bins] = await Promise.all([
