@@ -50,6 +50,46 @@ describe('MemoryBudget', () => {
     expect(budget.used).toBe(100);
   });
 
+  it('admits no more unparsed messages than have room once they are parsed, two at once', () => {
+    const budget = new MemoryBudget(1_000);
+    const [bytes, rows] = [3, 30];
+    const outcomes = { stored: 0, rejectedUnparsed: 0 };
+    const parsing: { resize(bytes: number): void }[] = [];
+    for (let message = 0; message < 200; message++) {
+      const reservation = budget.open(app(message % 20, 1));
+      try {
+        reservation.admit(bytes);
+        reservation.admit(bytes);
+        parsing.push(reservation);
+      } catch {
+        outcomes.rejectedUnparsed += 1;
+      }
+      if (parsing.length < 2) continue;
+      parsing.shift()!.resize(rows);
+      outcomes.stored += 1;
+    }
+    expect(outcomes).toEqual({ stored: 20, rejectedUnparsed: 179 });
+    expect(budget.used).toBe(20 * rows + bytes);
+  });
+
+  it('admits a message that is not parsed while four fifths of no share are used', () => {
+    const budget = new MemoryBudget(100);
+    budget.open(app(1)).resize(20);
+    expect(() => {
+      budget.open(app(1)).admit(1);
+    }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
+    for (const id of [2, 3, 4]) budget.open(app(id)).admit(20);
+    const last = budget.open(app(5));
+    expect(() => {
+      last.admit(1);
+    }).toThrow(expect.objectContaining(serviceUnavailable()));
+    last.resize(20);
+    expect(() => {
+      last.admit(20);
+    }).toThrow(expect.objectContaining(serviceUnavailable()));
+    expect(budget.used).toBe(100);
+  });
+
   it('lets a message shrink where there is no room', () => {
     const budget = new MemoryBudget(100);
     const [one, other] = [budget.open(app(1)), budget.open(app(2))];

@@ -4,10 +4,21 @@ import type { ClientApp } from './client-apps.js';
 /** The shares of the budget that one app, and the apps of one team together, may use. */
 const APP_SHARE = 1 / 4;
 const TEAM_SHARE = 3 / 4;
+/**
+ * The part of a share up to which messages are read and parsed. Their rows take several times as much and use the rest: a message that
+ * is rejected once it is parsed costs as much as a stored one, and its sender repeats it.
+ */
+const UNPARSED_PART = 4 / 5;
 const RETRY_AFTER_SECONDS = 1;
 
 /** The memory that one message reserves. */
 export interface Reservation {
+  /**
+   * Sets the reservation of a message that is not parsed yet. Call it again right before it is parsed.
+   *
+   * @throws ApiError as `resize` does, while four fifths of a share are in use
+   */
+  admit(bytes: number): void;
   /**
    * Changes the reservation to this number of bytes.
    *
@@ -43,15 +54,20 @@ export class MemoryBudget {
       add(this.byTeam, team_id, bytes - own);
       own = bytes;
     };
-    const exceeds = (reserved: number, bytes: number, share: number) =>
-      reserved > own && reserved - own + bytes > this.max * share;
+    const requireRoom = (bytes: number, part: number) => {
+      const exceeds = (reserved: number, share: number) =>
+        reserved > own && reserved - own + bytes > this.max * share * part;
+      if (exceeds(this.byApp.get(id) ?? 0, APP_SHARE) || exceeds(this.byTeam.get(team_id) ?? 0, TEAM_SHARE))
+        throw rateLimitExceeded(RETRY_AFTER_SECONDS);
+      if (exceeds(this.total, 1)) throw serviceUnavailable();
+    };
     return {
+      admit: (bytes) => {
+        requireRoom(bytes, UNPARSED_PART);
+        hold(bytes);
+      },
       resize: (bytes) => {
-        const isOverShare =
-          exceeds(this.byApp.get(id) ?? 0, bytes, APP_SHARE) ||
-          exceeds(this.byTeam.get(team_id) ?? 0, bytes, TEAM_SHARE);
-        if (bytes > own && isOverShare) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
-        if (bytes > own && exceeds(this.total, bytes, 1)) throw serviceUnavailable();
+        if (bytes > own) requireRoom(bytes, 1);
         hold(bytes);
       },
       release: () => {

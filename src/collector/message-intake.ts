@@ -167,18 +167,23 @@ export class MessageIntake {
     { maxBytes, maxUnpackedBytes, unpack, parse }: BodyKind,
     reservation: Reservation,
   ): Promise<readonly WeighedMessage[]> {
-    const reserve = (bytes: number) => {
-      reservation.resize(bytes);
-    };
-    const body = await readBody(request, maxBytes, reserve);
+    const body = await readBody(request, maxBytes, (bytes) => {
+      reservation.admit(bytes);
+    });
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
-    if (isGzip(body)) reserve(Math.max(body.length, Math.min(readUnpackedSize(body), maxUnpackedBytes)));
+    const unpackedBytes = isGzip(body) ? Math.min(readUnpackedSize(body), maxUnpackedBytes) : 0;
+    const bytes = Math.max(body.length, unpackedBytes);
+    reservation.admit(bytes);
     const messages = await this.parseInTurn(app, async (measure) => {
+      reservation.admit(bytes);
       const unpacked = unpack ? await unpack(body) : body;
+      const reserve = (more: number) => {
+        reservation.resize(more);
+      };
       return redactMessages(await measure(() => parse(unpacked, reserve)), this.redactor);
     });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
-    reserve(weighed.reduce((sum, { weight }) => sum + weight, 0));
+    reservation.resize(weighed.reduce((sum, { weight }) => sum + weight, 0));
     return weighed;
   }
 
