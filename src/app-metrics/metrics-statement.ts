@@ -38,12 +38,12 @@ const buildSums = (hasExpected: boolean) => {
   const countErrors = (from: number) =>
     `toInt64(sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''}))`;
   return {
-    requests: 'toInt64(sum(f.requests))',
-    known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
-    bytes_received: sumBytes('f.bytes_received'),
-    bytes_sent: sumBytes('f.bytes_sent'),
-    client_errors: countErrors(400),
-    server_errors: countErrors(500),
+    sum_requests: 'toInt64(sum(f.requests))',
+    sum_known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
+    sum_bytes_received: sumBytes('f.bytes_received'),
+    sum_bytes_sent: sumBytes('f.bytes_sent'),
+    sum_client_errors: countErrors(400),
+    sum_server_errors: countErrors(500),
   };
 };
 type Sum = keyof ReturnType<typeof buildSums>;
@@ -72,21 +72,29 @@ const MILLISECONDS = (ks: string) =>
 
 /** For each metric except percentiles: its column, and the sums of counts that it needs besides the requests. */
 const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: Sum[]]>>> = {
-  requests: ['c.requests'],
+  requests: ['sum_requests'],
   requests_per_minute: [
-    'c.requests / greatest(1, (least(toInt64(c.end), {now:Int64}) - toInt64(c.start)) / 60)',
+    'sum_requests / greatest(1, (least(toInt64(end), {now:Int64}) - toInt64(start)) / 60)',
   ],
-  bytes_received: ['c.bytes_received', 'bytes_received'],
-  bytes_sent: ['c.bytes_sent', 'bytes_sent'],
-  client_errors: ['if(c.known_requests = 0, NULL, c.client_errors)', 'known_requests', 'client_errors'],
-  server_errors: ['if(c.known_requests = 0, NULL, c.server_errors)', 'known_requests', 'server_errors'],
+  bytes_received: ['sum_bytes_received', 'sum_bytes_received'],
+  bytes_sent: ['sum_bytes_sent', 'sum_bytes_sent'],
+  client_errors: [
+    'if(sum_known_requests = 0, NULL, sum_client_errors)',
+    'sum_known_requests',
+    'sum_client_errors',
+  ],
+  server_errors: [
+    'if(sum_known_requests = 0, NULL, sum_server_errors)',
+    'sum_known_requests',
+    'sum_server_errors',
+  ],
   error_rate: [
-    'if(c.known_requests = 0, NULL, (c.client_errors + c.server_errors) / c.known_requests)',
-    'known_requests',
-    'client_errors',
-    'server_errors',
+    '(sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0)',
+    'sum_known_requests',
+    'sum_client_errors',
+    'sum_server_errors',
   ],
-  apdex: ['if(b.timed_requests = 0, NULL, (b.satisfied + b.tolerated / 2) / b.timed_requests)'],
+  apdex: ['(satisfied + tolerated / 2) / nullIf(timed_requests, 0)'],
 };
 
 /** For each group field: its key in counts and bins, and its value in a row. */
@@ -159,9 +167,10 @@ export function buildStatement(
   const keyColumns = keys.map((key) =>
     key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
   );
+  const read = (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql);
   const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
   SELECT ${[`${period.key} AS period`, ...keyColumns, ...aggregates].join(', ')}
-  FROM ${readSources(kind, isByOneName, keys, sources, conditions.sql)}
+  FROM ${read(kind)}
   GROUP BY ${['period', ...keys].join(', ')}${having}`;
 
   const percentiles = metrics.filter((metric) => metric in RANKS);
@@ -173,36 +182,41 @@ export function buildStatement(
     ...(metrics.includes('apdex') ? APDEX_SUMS : []),
   ];
   const needed = new Set<string>([
-    'requests',
+    'sum_requests',
     ...metrics.flatMap((metric) => COUNTED[metric]?.slice(1) ?? []),
   ]);
   const fromCounts = Object.entries(buildSums(expectedErrors.length > 0)).flatMap(([name, sum]) =>
     needed.has(name) ? [`${sum} AS ${name}`] : [],
   );
-  const [edges, alias] = from === 'bins' ? [['start'], 'b'] : [['start', 'end'], 'c'];
+  const edges = from === 'bins' ? ['start'] : ['start', 'end'];
   const values = [
-    ...edges.map((edge) => `${buildTime(`${alias}.${edge}`, format)} AS period_${edge}`),
+    ...edges.map((edge) => `${buildTime(edge, format)} AS period_${edge}`),
     ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
-    ...metrics.map((metric) => `${buildColumn(metric, percentiles)} AS ${metric}`),
+    ...metrics.map((metric) => `${buildColumn(metric, percentiles, from === 'both')} AS ${metric}`),
   ];
   const common = [
     ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
     ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
   ];
   const start = `${period.start} AS start`;
-  const counts = () => {
-    const joined =
-      fromBins.length === 0
-        ? ''
-        : `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
-    return `(${summed('counts', [start, `${period.end} AS end`, ...fromCounts], '\n  HAVING requests > 0')}
-) AS c${joined}`;
-  };
-  const bins = () => `(${summed('bins', [start, ...fromBins])}\n) AS b`;
+  const counted = [start, `${period.end} AS end`, ...fromCounts];
+  const having = '\n  HAVING sum_requests > 0';
+  const joinBins = () =>
+    `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
+  const joined = () =>
+    `(${summed('counts', counted, having)}\n) AS c${fromBins.length === 0 ? '' : joinBins()}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}`;
+  // Planning a subquery takes a tenth of the time of a short window.
+  const isOfBins = from === 'bins';
+  const isFlat = groupBy.length === 0 && (isOfBins || fromBins.length === 0);
+  const aggregates = isOfBins ? [start, ...fromBins] : counted;
+  const names = [...common, ...(isFlat ? [`${period.key} AS period`, ...aggregates] : [])];
+  const rows = isFlat
+    ? `${read(isOfBins ? 'bins' : 'counts')}\nGROUP BY period${isOfBins ? '' : having}`
+    : joined();
   const sql = `
-${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
+${names.length === 0 ? '' : `WITH ${names.join(', ')}\n`}SELECT
   ${values.join(',\n  ')}
-FROM ${from === 'bins' ? bins() : counts()}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+FROM ${rows}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
 
   const satisfying_k = findBin(apdexThresholdMs / 1000);
@@ -220,10 +234,12 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns, sql, params };
 }
 
-function buildColumn(metric: Metric, percentiles: readonly Metric[]): string {
+/** @param isJoined whether counts without bins have a row too */
+function buildColumn(metric: Metric, percentiles: readonly Metric[], isJoined: boolean): string {
   const counted = COUNTED[metric];
   if (counted) return counted[0];
-  return `if(empty(b.percentiles), NULL, b.percentiles[${percentiles.indexOf(metric) + 1}])`;
+  const value = `percentiles[${percentiles.indexOf(metric) + 1}]`;
+  return isJoined ? `if(empty(percentiles), NULL, ${value})` : value;
 }
 
 /** Whole seconds in texts, the clients' milliseconds where columns have types. */

@@ -39,6 +39,11 @@ export interface QueryOptions {
    * filters, slower when the first granules already fill the page.
    */
   prefilterIndexes?: boolean;
+  /**
+   * Whether the engine may filter rows before it reads other columns than the conditions', by default. If all conditions are on a range of the sort
+   * key, nearly every row that is read matches them, and the step is a tenth of the time of a short query.
+   */
+  prewhere?: boolean;
   /** Largest result in bytes, if below the configured limit; beyond it `ResultTooLarge`. */
   maxResultBytes?: number;
   /** No limits on time and read data, for full-table reads. */
@@ -94,6 +99,7 @@ const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_over
 const READ_IN_THREAD = "local_filesystem_read_method = 'pread'";
 
 const PREFILTER_INDEXES = 'use_skip_indexes_on_data_read = 0';
+const WITHOUT_PREWHERE = 'optimize_move_to_prewhere = 0';
 
 /**
  * The engine need not merge the rows of each block by the sort key, an eighth of the processor time of an insert: views group them
@@ -352,6 +358,7 @@ export class ClickHouse {
       `log_comment = '${name}'`,
       options.unlimited ? this.withoutLimits : this.limits,
       ...(options.prefilterIndexes ? [PREFILTER_INDEXES] : []),
+      ...(options.prewhere === false ? [WITHOUT_PREWHERE] : []),
     ].join(', ');
     const { shared, unlimited, teamId } = options;
     const abort = shared ? undefined : RequestContext.current?.signal;

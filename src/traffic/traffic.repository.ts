@@ -61,6 +61,7 @@ export class TrafficRepository {
     const period = describePeriods('bucket', bounds, [grain]);
     const { sql, params } = and(envIs(filter.app_env_id), consumerIs(filter.consumer_id), ...inScope(scope));
     const values = { ...params, ...period.params, from, to, limit };
-    return this.store.rows(scope, 'traffic.sums', SUM(grain, period, sql), values, { threads: THREADS });
+    const options = { threads: THREADS, prewhere: sql !== '' };
+    return this.store.rows(scope, 'traffic.sums', SUM(grain, period, sql), values, options);
   }
 }

@@ -37,7 +37,9 @@ async function build(rows: number, anchor: number, exportRows?: number): Promise
     };
     for (const statement of [...insertCounts(past), ...insertCountsByConsumer(past, rows)])
       await run(store, statement);
-    for (const [from, to] of toSlices(rows)) {
+    const old = rows - YOUNG_BLOCK * YOUNG_BLOCKS;
+    for (const [from, to] of [...toSlices(0, old, SLICE), ...toSlices(old, rows, YOUNG_BLOCK)]) {
+      if (from === old) await mergeOld(store);
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
     }
@@ -64,10 +66,18 @@ async function writeAccounts(store: ClickHouse, anchor: number) {
   for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 
-function* toSlices(rows: number): Generator<readonly [from: number, to: number]> {
-  const old = rows - YOUNG_BLOCK * YOUNG_BLOCKS;
-  for (let from = 0; from < old; from += SLICE) yield [from, Math.min(old, from + SLICE)];
-  for (let from = old; from < rows; from += YOUNG_BLOCK) yield [from, from + YOUNG_BLOCK];
+function* toSlices(start: number, end: number, length: number): Generator<readonly [from: number, to: number]> {
+  for (let from = start; from < end; from += length) yield [from, Math.min(end, from + length)];
+}
+
+const MERGED_BY_AGE = `
+SELECT name FROM system.tables
+WHERE database = currentDatabase() AND create_table_query LIKE '%min_age_to_force_merge_on_partition_only = 0%'`;
+
+/** What the settings of the tables of hours and days do an hour after the last row; the benchmark does not wait for it. */
+async function mergeOld(store: ClickHouse) {
+  for (const { name } of await store.rows<{ name: string }>('merged_by_age', MERGED_BY_AGE))
+    await run(store, `OPTIMIZE TABLE ${name} FINAL`);
 }
 
 const CLOSED = `
@@ -78,7 +88,7 @@ HAVING count() > 1 AND (table, partition_id) NOT IN (
   SELECT table, max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table
 )`;
 
-/** What the tables' settings do an hour after a partition's last row; the benchmark does not wait for it. */
+/** The same for the other tables, which merge a partition an hour after its last row. */
 async function mergeClosed(store: ClickHouse) {
   const partitions = await store.rows<{ table: string; partition_id: string }>('closed', CLOSED);
   for (const { table, partition_id } of partitions)
