@@ -18,6 +18,8 @@ const SPANS_PER_BODY = 512;
 const REQUESTS_PER_BODY = 128;
 /** An SDK sends one body at a time. */
 const SENDERS = 100;
+/** The SDKs wait as `Retry-After` says. */
+const PAUSE_MS = 1_000;
 
 /** A body of spans: requests, and as many spans below each as there is room for. */
 function buildSpans(requests: number): Buffer {
@@ -88,9 +90,9 @@ const spans = (count: number, requests: number) =>
 try {
   await parsedRate(200);
   const parsed = await parsedRate(1_000);
-  await collector.measureRate(spans(20, REQUESTS_PER_BODY), SENDERS);
-  const mixed = await collector.measureRate(spans(300, REQUESTS_PER_BODY), SENDERS);
-  const alone = await collector.measureRate(spans(150, SPANS_PER_BODY), SENDERS);
+  await collector.measureRate(spans(20, REQUESTS_PER_BODY), SENDERS, PAUSE_MS);
+  const mixed = await collector.measureRate(spans(300, REQUESTS_PER_BODY), SENDERS, PAUSE_MS);
+  const alone = await collector.measureRate(spans(150, SPANS_PER_BODY), SENDERS, PAUSE_MS);
   const rate: OtlpRate = {
     parsed_spans_per_second: parsed,
     stored_spans_per_second: Math.round(mixed * SPANS_PER_BODY),

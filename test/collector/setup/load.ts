@@ -14,7 +14,7 @@ export interface Outgoing {
 const ACKNOWLEDGED = new Set([200, 202]);
 /** The statuses after which the libraries send the same message again. */
 const REPEATED = new Set([408, 429, 500, 502, 503, 504]);
-/** The libraries wait 100 to 1,000 ms. */
+/** The hub's libraries wait 100 to 1,000 ms. */
 const PAUSE_MS = 100;
 
 /** Sends messages as many applications do at once: each again, unchanged, until it is acknowledged. */
@@ -25,7 +25,11 @@ export class Load {
   private at = 0;
   private isStopped = false;
 
-  constructor(private readonly messages: readonly Outgoing[]) {}
+  /** @param pauseMs before a message is sent again */
+  constructor(
+    private readonly messages: readonly Outgoing[],
+    private readonly pauseMs = PAUSE_MS,
+  ) {}
 
   /** Resolves once every message is acknowledged; rejects when one is refused for good. */
   async run(senders: number): Promise<void> {
@@ -58,7 +62,7 @@ export class Load {
       if (response && !REPEATED.has(response.status))
         throw new Error(`${response.status} ${JSON.stringify(response.body)}`);
       this.repeated += 1;
-      await pause(PAUSE_MS);
+      await pause(this.pauseMs);
     }
   }
 }
