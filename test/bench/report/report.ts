@@ -114,11 +114,11 @@ function others({
     ...(startUp
       ? [['memory idle, after the run', figure(startUp.idleMb, 'MB'), `after ${figure(afterMb)} MB`, '']]
       : []),
-    ...imports.map(({ lines, fileBytes, linesPerSecond, peakMb }) => [
-      `import of ${figure(lines)} lines (${figure(fileBytes / MB)} MB)`,
+    ...imports.map(({ lines, fileBytes, linesPerSecond, peakMb, engine }) => [
+      `import of ${figure(lines)} lines (${figure(fileBytes / MB)} MB), at most ${figure(peakMb)} MB`,
       `${figure(linesPerSecond)} lines/s`,
-      `at most ${figure(peakMb)} MB`,
-      '',
+      `engine alone, from the file ${figure(engine.linesPerSecond)} lines/s, ${figure(engine.processorMicroseconds)} µs of a core a line`,
+      figure(linesPerSecond / engine.linesPerSecond),
     ]),
     ...listCollector(collector ?? {}),
   ];
