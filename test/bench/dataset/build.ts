@@ -66,7 +66,11 @@ async function writeAccounts(store: ClickHouse, anchor: number) {
   for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
 }
 
-function* toSlices(start: number, end: number, length: number): Generator<readonly [from: number, to: number]> {
+function* toSlices(
+  start: number,
+  end: number,
+  length: number,
+): Generator<readonly [from: number, to: number]> {
   for (let from = start; from < end; from += length) yield [from, Math.min(end, from + length)];
 }
 
