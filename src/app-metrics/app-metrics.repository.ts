@@ -17,7 +17,7 @@ export const MAX_ROWS = 1_000_000;
 const MAX_JOINED_LINES = 500;
 
 const THREADS = 2;
-/** Of a window up to this length, counts and bins are read at once, by a thread each: more of them take a tenth more processor time. */
+/** Up to this length of a window, counts and bins have a thread each; with two each, they take up to a tenth more processor time. */
 const SHORT_WINDOW_SECONDS = 2 * 86_400;
 
 const ACCURACY = `

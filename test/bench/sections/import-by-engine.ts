@@ -8,7 +8,7 @@ import { Config } from '../../../src/config/config.js';
 import type { EngineImport } from './import.js';
 
 const STATEMENT_WITHIN_MS = 3_600_000;
-/** Rows of a block: the fastest of 8,000, 20,000, 65,000 and 200,000. */
+/** Rows of a block, about as many as the engine reads at once by default. */
 const BLOCK = 65_536;
 const THREADS = 2;
 
