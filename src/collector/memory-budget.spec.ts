@@ -8,45 +8,45 @@ describe('MemoryBudget', () => {
   it('gives one app no more than a quarter while others find room', () => {
     const budget = new MemoryBudget(100);
     const reservations = Array.from({ length: 5 }, () => budget.open(app(1)));
-    for (const reservation of reservations) reservation.resize(5);
+    for (const reservation of reservations) reservation.admit(5);
     expect(() => {
-      budget.open(app(1)).resize(1);
+      budget.open(app(1)).admit(1);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
-    for (const id of [2, 3, 4]) budget.open(app(id)).resize(25);
+    for (const id of [2, 3, 4]) budget.open(app(id)).admit(25);
     expect(budget.used).toBe(100);
     expect(() => {
-      budget.open(app(5)).resize(1);
+      budget.open(app(5)).admit(1);
     }).toThrow(expect.objectContaining(serviceUnavailable()));
     reservations[0]!.release();
-    budget.open(app(5)).resize(5);
+    budget.open(app(5)).admit(5);
     expect(budget.used).toBe(100);
   });
 
   it('takes a message of any size that is the only one of its app and of all', () => {
     const budget = new MemoryBudget(100);
     const large = budget.open(app(1));
-    large.resize(60);
-    large.resize(400);
+    large.admit(60);
+    large.admit(400);
     expect(() => {
-      budget.open(app(1)).resize(1);
+      budget.open(app(1)).admit(1);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
     expect(() => {
-      budget.open(app(2)).resize(1);
+      budget.open(app(2)).admit(1);
     }).toThrow(expect.objectContaining(serviceUnavailable()));
-    large.resize(20);
-    budget.open(app(2)).resize(80);
+    large.admit(20);
+    budget.open(app(2)).admit(80);
     expect(budget.used).toBe(100);
   });
 
   it('leaves a quarter to other teams, however large the messages of a team', () => {
     const budget = new MemoryBudget(100);
     const team = 7;
-    budget.open(app(1, team)).resize(60);
+    budget.open(app(1, team)).admit(60);
     expect(() => {
-      budget.open(app(2, team)).resize(16);
+      budget.open(app(2, team)).admit(16);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
-    budget.open(app(2, team)).resize(15);
-    budget.open(app(3, 8)).resize(25);
+    budget.open(app(2, team)).admit(15);
+    budget.open(app(3, 8)).admit(25);
     expect(budget.used).toBe(100);
   });
 
@@ -68,24 +68,26 @@ describe('MemoryBudget', () => {
       parsing.shift()!.resize(rows);
       outcomes.stored += 1;
     }
-    expect(outcomes).toEqual({ stored: 20, rejectedUnparsed: 179 });
-    expect(budget.used).toBe(20 * rows + bytes);
+    expect(outcomes).toEqual({ stored: 25, rejectedUnparsed: 174 });
+    expect(budget.used).toBe(25 * rows + bytes);
   });
 
-  it('admits a message that is not parsed while four fifths of no share are used', () => {
+  it('lets rows of a message exceed a share by a quarter, and rejects an admitted one before it is parsed then', () => {
     const budget = new MemoryBudget(100);
-    budget.open(app(1)).resize(20);
+    const [one, other, last] = [budget.open(app(1)), budget.open(app(1)), budget.open(app(1))];
+    for (const reservation of [one, other, last]) reservation.admit(5);
+    one.resize(20);
     expect(() => {
-      budget.open(app(1)).admit(1);
+      last.admit(5);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
-    for (const id of [2, 3, 4]) budget.open(app(id)).admit(20);
-    const last = budget.open(app(5));
+    last.release();
+    other.resize(11);
     expect(() => {
-      last.admit(1);
-    }).toThrow(expect.objectContaining(serviceUnavailable()));
-    last.resize(20);
+      other.resize(12);
+    }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
+    for (const id of [2, 3, 4]) budget.open(app(id)).admit(23);
     expect(() => {
-      last.admit(20);
+      budget.open(app(5)).admit(1);
     }).toThrow(expect.objectContaining(serviceUnavailable()));
     expect(budget.used).toBe(100);
   });
@@ -93,8 +95,8 @@ describe('MemoryBudget', () => {
   it('lets a message shrink where there is no room', () => {
     const budget = new MemoryBudget(100);
     const [one, other] = [budget.open(app(1)), budget.open(app(2))];
-    one.resize(50);
-    other.resize(50);
+    one.admit(50);
+    other.admit(50);
     one.resize(40);
     expect(budget.used).toBe(90);
     one.release();

@@ -5,25 +5,25 @@ import type { ClientApp } from './client-apps.js';
 const APP_SHARE = 1 / 4;
 const TEAM_SHARE = 3 / 4;
 /**
- * The part of a share up to which messages are read and parsed. Their rows take several times as much and use the rest: a message that
- * is rejected once it is parsed costs as much as a stored one, and its sender repeats it.
+ * The part of a share up to which the rows of parsed messages go, beyond what messages are admitted for. They take several times as much as
+ * the message, and one that is rejected once it is parsed costs as much as a stored one, each time its sender repeats it.
  */
-const UNPARSED_PART = 4 / 5;
+const PARSED_PART = 5 / 4;
 const RETRY_AFTER_SECONDS = 1;
 
 /** The memory that one message reserves. */
 export interface Reservation {
   /**
-   * Sets the reservation of a message that is not parsed yet. Call it again right before it is parsed.
-   *
-   * @throws ApiError as `resize` does, while four fifths of a share are in use
-   */
-  admit(bytes: number): void;
-  /**
-   * Changes the reservation to this number of bytes.
+   * Sets the reservation of a message that is not parsed yet to this number of bytes. Call it again right before it is parsed.
    *
    * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. A message that is
    *   the only one of its team, or of all, is never rejected, because the size of a message is limited.
+   */
+  admit(bytes: number): void;
+  /**
+   * Changes the reservation of a message that is being parsed, or is parsed.
+   *
+   * @throws ApiError as `admit` does, if a share would be exceeded by more than a quarter
    */
   resize(bytes: number): void;
   release(): void;
@@ -63,11 +63,11 @@ export class MemoryBudget {
     };
     return {
       admit: (bytes) => {
-        requireRoom(bytes, UNPARSED_PART);
+        requireRoom(bytes, 1);
         hold(bytes);
       },
       resize: (bytes) => {
-        if (bytes > own) requireRoom(bytes, 1);
+        if (bytes > own) requireRoom(bytes, PARSED_PART);
         hold(bytes);
       },
       release: () => {

@@ -71,7 +71,7 @@ export class RequestsService {
       const { env, source, format } = readQuery(request.originalUrl);
       const isCompressed = usesGzip(request);
       return this.intake.accept(app, { kind: KIND, env }, async (reservation) => {
-        reservation.resize(RESERVED_BYTES);
+        reservation.admit(RESERVED_BYTES);
         const body = this.openBody(app);
         liftReceiveLimit(request);
         try {
