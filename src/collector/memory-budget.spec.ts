@@ -41,11 +41,11 @@ describe('MemoryBudget', () => {
   it('leaves a quarter to other teams, however large the messages of a team', () => {
     const budget = new MemoryBudget(100);
     const team = 7;
-    budget.open(app(1, team)).admit(60);
+    budget.open(app(1, team)).resize(60);
     expect(() => {
-      budget.open(app(2, team)).admit(16);
+      budget.open(app(2, team)).resize(16);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
-    budget.open(app(2, team)).admit(15);
+    budget.open(app(2, team)).resize(15);
     budget.open(app(3, 8)).admit(25);
     expect(budget.used).toBe(100);
   });
@@ -68,8 +68,8 @@ describe('MemoryBudget', () => {
       parsing.shift()!.resize(rows);
       outcomes.stored += 1;
     }
-    expect(outcomes).toEqual({ stored: 25, rejectedUnparsed: 174 });
-    expect(budget.used).toBe(25 * rows + bytes);
+    expect(outcomes).toEqual({ stored: 20, rejectedUnparsed: 179 });
+    expect(budget.used).toBe(20 * rows + bytes);
   });
 
   it('lets rows of a message exceed a share by a quarter, and rejects an admitted one before it is parsed then', () => {

@@ -1,14 +1,18 @@
 import { rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import type { ClientApp } from './client-apps.js';
 
-/** The shares of the budget that one app, and the apps of one team together, may use. */
-const APP_SHARE = 1 / 4;
-const TEAM_SHARE = 3 / 4;
-/**
- * The part of a share up to which the rows of parsed messages go, beyond what messages are admitted for. They take several times as much as
- * the message, and one that is rejected once it is parsed costs as much as a stored one, each time its sender repeats it.
+/** The parts of the budget up to which messages are admitted, and up to which the rows of parsed ones go. */
+interface Share {
+  admitted: number;
+  parsed: number;
+}
+/*
+ * Rows take several times as much as their message, and a message that is rejected once it is parsed costs as much as a stored one, each time
+ * its sender repeats it. So there is room for rows beyond that for messages. The rows of one team leave a quarter to the messages of others.
  */
-const PARSED_PART = 5 / 4;
+const APP_SHARE: Share = { admitted: 1 / 4, parsed: 5 / 16 };
+const TEAM_SHARE: Share = { admitted: 3 / 5, parsed: 3 / 4 };
+const ALL: Share = { admitted: 1, parsed: 5 / 4 };
 const RETRY_AFTER_SECONDS = 1;
 
 /** The memory that one message reserves. */
@@ -23,7 +27,7 @@ export interface Reservation {
   /**
    * Changes the reservation of a message that is being parsed, or is parsed.
    *
-   * @throws ApiError as `admit` does, if a share would be exceeded by more than a quarter
+   * @throws ApiError as `admit` does; a share for rows is a quarter larger
    */
   resize(bytes: number): void;
   release(): void;
@@ -54,20 +58,20 @@ export class MemoryBudget {
       add(this.byTeam, team_id, bytes - own);
       own = bytes;
     };
-    const requireRoom = (bytes: number, part: number) => {
-      const exceeds = (reserved: number, share: number) =>
-        reserved > own && reserved - own + bytes > this.max * share * part;
+    const requireRoom = (bytes: number, kind: keyof Share) => {
+      const exceeds = (reserved: number, share: Share) =>
+        reserved > own && reserved - own + bytes > this.max * share[kind];
       if (exceeds(this.byApp.get(id) ?? 0, APP_SHARE) || exceeds(this.byTeam.get(team_id) ?? 0, TEAM_SHARE))
         throw rateLimitExceeded(RETRY_AFTER_SECONDS);
-      if (exceeds(this.total, 1)) throw serviceUnavailable();
+      if (exceeds(this.total, ALL)) throw serviceUnavailable();
     };
     return {
       admit: (bytes) => {
-        requireRoom(bytes, 1);
+        requireRoom(bytes, 'admitted');
         hold(bytes);
       },
       resize: (bytes) => {
-        if (bytes > own) requireRoom(bytes, PARSED_PART);
+        if (bytes > own) requireRoom(bytes, 'parsed');
         hold(bytes);
       },
       release: () => {
