@@ -30,16 +30,20 @@ const NOT_EXPECTED =
   ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
 
 /**
- * Sums of `counts_*` for the metrics.
+ * Sums of `counts_*` for the metrics. Each function in a statement takes about a hundredth of the time of a short window.
  *
- * @param hasExpected whether the app has expected errors. Most have none, and their condition is a tenth of the time of a short window
+ * @param isSigned whether the sums must be Int64, which typed formats have
+ * @param hasExpected whether the app has expected errors
  */
-const buildSums = (hasExpected: boolean) => {
+const buildSums = (isSigned: boolean, hasExpected: boolean) => {
+  const cast = (sum: string) => (isSigned ? `toInt64(${sum})` : sum);
   const countErrors = (from: number) =>
-    `toInt64(sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''}))`;
+    cast(
+      `sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''})`,
+    );
   return {
-    sum_requests: 'toInt64(sum(f.requests))',
-    sum_known_requests: 'toInt64(sumIf(f.requests, f.status_code != 0))',
+    sum_requests: cast('sum(f.requests)'),
+    sum_known_requests: cast('sumIf(f.requests, f.status_code != 0)'),
     sum_bytes_received: sumBytes('f.bytes_received'),
     sum_bytes_sent: sumBytes('f.bytes_sent'),
     sum_client_errors: countErrors(400),
@@ -185,12 +189,13 @@ export function buildStatement(
     'sum_requests',
     ...metrics.flatMap((metric) => COUNTED[metric]?.slice(1) ?? []),
   ]);
-  const fromCounts = Object.entries(buildSums(expectedErrors.length > 0)).flatMap(([name, sum]) =>
-    needed.has(name) ? [`${sum} AS ${name}`] : [],
+  const fromCounts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0)).flatMap(
+    ([name, sum]) => (needed.has(name) ? [`${sum} AS ${name}`] : []),
   );
   const edges = from === 'bins' ? ['start'] : ['start', 'end'];
   const values = [
-    ...edges.map((edge) => `${buildTime(edge, format)} AS period_${edge}`),
+    // Whole seconds in texts, the clients' milliseconds where columns have types.
+    ...edges.map((edge) => `${isTyped(format) ? `toDateTime64(${edge}, 3, 'UTC')` : edge} AS period_${edge}`),
     ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
     ...metrics.map((metric) => `${buildColumn(metric, percentiles, from === 'both')} AS ${metric}`),
   ];
@@ -240,11 +245,6 @@ function buildColumn(metric: Metric, percentiles: readonly Metric[], isJoined: b
   if (counted) return counted[0];
   const value = `percentiles[${percentiles.indexOf(metric) + 1}]`;
   return isJoined ? `if(empty(percentiles), NULL, ${value})` : value;
-}
-
-/** Whole seconds in texts, the clients' milliseconds where columns have types. */
-function buildTime(seconds: string, format: FileFormat): string {
-  return isTyped(format) ? `toDateTime64(${seconds}, 3, 'UTC')` : `toDateTime(${seconds}, 'UTC')`;
 }
 
 /**

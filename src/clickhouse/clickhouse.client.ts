@@ -230,14 +230,19 @@ export class ClickHouse {
     options?: QueryOptions,
   ): Promise<Buffer> {
     const limit = maxRows === undefined ? '' : `\nWHERE NOT throwIf(rowNumberInAllBlocks() >= ${maxRows})`;
-    const read = (frame: Frame, selected: string) =>
-      this.bytes(frame, name, `SELECT ${selected} FROM (${sql}\n)${limit}`, params, options);
-    const names = columns.join(', ');
+    const read = (frame: Frame, selected?: string) => {
+      // A subquery takes a tenth of the time of a short query.
+      const isWhole = selected === undefined && maxRows === undefined;
+      const statement = isWhole ? sql : `SELECT ${selected ?? columns.join(', ')} FROM (${sql}\n)${limit}`;
+      return this.bytes(frame, name, statement, params, options);
+    };
     switch (format) {
       case 'ndjson':
-        return read(new ResultFrame('text'), jsonLine ?? `formatRowNoNewline('JSONEachRow', ${names})`);
+        return jsonLine === undefined
+          ? read(new ResultFrame('ndjson', columns))
+          : read(new ResultFrame('text'), jsonLine);
       case 'csv':
-        return read(new ResultFrame('crlf', columns), `formatRowNoNewline('CSV', ${names})`);
+        return read(new ResultFrame('csv', columns));
       case 'arrow':
       case 'parquet': {
         const [first = '', ...others] = columns;

@@ -1,4 +1,5 @@
 import { QueryTimedOut, StoreUnavailable, toStoreError } from './clickhouse.errors.js';
+import { renderParameters } from './query-parameters.js';
 import { ResultFrame, unframedError } from './result-frame.js';
 
 const ERROR = 'Code: 241. DB::Exception: Memory limit exceeded. (MEMORY_LIMIT_EXCEEDED) (version 26.7.2.1)';
@@ -15,6 +16,11 @@ describe('ResultFrame', () => {
   it('has a nonce of its own for each query', () => {
     expect(nonce).toMatch(/^[0-9a-f-]{36}$/);
     expect(new ResultFrame('text').settings).not.toContain(nonce);
+  });
+
+  it('has no placeholder of a value in its template', () => {
+    const { settings } = new ResultFrame('ndjson', ['at', 'n']);
+    expect(renderParameters(settings)).toBe(settings);
   });
 
   it.each([

@@ -4,15 +4,15 @@ import { StoreUnavailable, toStoreError } from './clickhouse.errors.js';
 import type { QueryRequest } from './transport.js';
 
 /**
- * Row formats of a result: each row as the text of its only column, ended by LF or CRLF, or as a JSON array after a row of
- * names.
+ * Row formats of a result: the text of the only column, ended by LF; a JSON array, after one of the names; a JSON object, ended by
+ * LF; or a line of CSV, ended by CRLF, after one of the names.
  */
-export type ResultFormat = 'text' | 'crlf' | 'json';
+export type ResultFormat = 'text' | 'json' | 'ndjson' | 'csv';
 
-const FORMATS = {
+const CUSTOM = {
   text: { name: 'CustomSeparated', escapingRule: 'Raw', before: '', after: '\\n' },
-  crlf: { name: 'CustomSeparated', escapingRule: 'Raw', before: '', after: '\\r\\n' },
   json: { name: 'CustomSeparatedWithNames', escapingRule: 'JSON', before: '[', after: ']\\n' },
+  csv: { name: 'CustomSeparated', escapingRule: 'CSV', before: '', after: '\\r\\n' },
 } as const;
 /** Errors come last and are short. */
 const TAIL_BYTES = 16_384;
@@ -38,19 +38,27 @@ export interface Frame {
 export class ResultFrame implements Frame {
   private readonly nonce = randomUUID();
 
-  /** @param header names of columns, each an identifier, for a first line of CSV */
+  /** @param columns the names of the columns, each an identifier, for NDJSON and CSV */
   constructor(
     private readonly format: ResultFormat,
-    private readonly header: readonly string[] = [],
+    private readonly columns: readonly string[] = [],
   ) {}
 
   get formatName() {
-    return FORMATS[this.format].name;
+    return this.format === 'ndjson' ? 'Template' : CUSTOM[this.format].name;
   }
 
   get settings(): string {
-    const { escapingRule, before, after } = FORMATS[this.format];
-    const header = this.header.length === 0 ? '' : `${this.header.join()}${after}`;
+    if (this.format === 'ndjson') {
+      const members = this.columns.map((column) => `"${column}":${substitute(`${column}:JSON`)}`);
+      return [
+        `format_template_row_format = '{${members.join()}}\\n'`,
+        `format_template_rows_between_delimiter = ''`,
+        `format_template_resultset_format = '${this.nonce}\\n${substitute('data')}${this.nonce}'`,
+      ].join(', ');
+    }
+    const { escapingRule, before, after } = CUSTOM[this.format];
+    const header = this.columns.length === 0 ? '' : `${this.columns.join()}${after}`;
     return [
       `format_custom_escaping_rule = '${escapingRule}'`,
       `format_custom_field_delimiter = ','`,
@@ -62,7 +70,7 @@ export class ResultFrame implements Frame {
     ].join(', ');
   }
 
-  /** The rows, each ended by a line feed; undefined when the result is incomplete or not that of this query. */
+  /** The rows; undefined when the result is incomplete or not that of this query. */
   unwrap(result: Buffer): Buffer | undefined {
     const opening = `${this.nonce}\n`;
     const end = result.length - this.nonce.length;
@@ -72,6 +80,11 @@ export class ResultFrame implements Frame {
       result.toString('latin1', end) === this.nonce;
     return isFramed ? result.subarray(opening.length, end) : undefined;
   }
+}
+
+/** A place in a template, with escaped braces because `{name:Type}` is a value of the statement. */
+function substitute(place: string): string {
+  return `$\\x7b${place}\\x7d`;
 }
 
 /** The error for a result without a frame: the engine's error at its end if it concerns the store, else StoreUnavailable. */

@@ -9,7 +9,7 @@ export type StoreKind = 'server' | 'embedded';
 export interface QueryRequest {
   query: string;
   params: Parameters;
-  format: 'CustomSeparated' | 'CustomSeparatedWithNames' | 'ArrowStream' | 'Parquet';
+  format: 'CustomSeparated' | 'CustomSeparatedWithNames' | 'Template' | 'ArrowStream' | 'Parquet';
   signal: AbortSignal;
 }
 

@@ -36,7 +36,7 @@ export function chooseGrain(bounds: readonly number[]) {
 export interface PeriodSql {
   /** Groups buckets by period. The engine computes it for each row. Its alias is `period`. */
   readonly key: string;
-  /** The start of a period by its key, in seconds since the epoch. */
+  /** The start of a period by its key, a DateTime of UTC. */
   readonly start: string;
   /** The end in the same way. */
   readonly end: string;
@@ -65,24 +65,30 @@ export function describePeriods(
   });
   const width = periods.map(({ seconds }) => seconds).toSorted((a, b) => a - b)[periods.length >> 1] ?? 0;
   const time = `toUnixTimestamp(${bucket})`;
-  const end = 'toUInt32(period + {width:UInt32})';
-  if (periods.length <= 1) return { key: '{from:UInt32}', start: 'period', end, params: { from, width } };
+  const toTime = (epochSeconds: string) => `toDateTime(${epochSeconds}, 'UTC')`;
+  if (periods.length <= 1)
+    return {
+      key: '{from:UInt32}',
+      start: toTime('period'),
+      end: toTime('toUInt32(period + {width:UInt32})'),
+      params: { from, width },
+    };
 
   const odd = periods.filter(({ seconds }) => seconds !== width);
   if (odd.length > MAX_ODD_PERIODS || odd.some(({ seconds }) => seconds > 2 * width))
     return {
       key: `roundDown(${time}, ${boundsSql})`,
-      start: 'period',
-      end: `transform(period, arrayPopBack(${boundsSql}), arrayPopFront(${boundsSql}), toUInt32(0))`,
+      start: toTime('period'),
+      end: toTime(`transform(period, arrayPopBack(${boundsSql}), arrayPopFront(${boundsSql}), toUInt32(0))`),
       params: { bounds },
     };
   if (odd.length === 0) {
     if (grains.every((grain) => BUCKET_SECONDS[grain] === width))
-      return { key: time, start: 'period', end, params: { width } };
+      return { key: bucket, start: 'period', end: 'period + {width:UInt32}', params: { width } };
     return {
       key: `intDiv(toUInt32(${time} - {from:UInt32}), {width:UInt32})`,
-      start: 'toUInt32({from:UInt32} + period * {width:UInt32})',
-      end: 'toUInt32({from:UInt32} + (period + 1) * {width:UInt32})',
+      start: toTime('toUInt32({from:UInt32} + period * {width:UInt32})'),
+      end: toTime('toUInt32({from:UInt32} + (period + 1) * {width:UInt32})'),
       params: { from, width },
     };
   }
@@ -94,8 +100,8 @@ export function describePeriods(
   ]);
   return {
     key: `intDiv(toUInt32(${time} - {from:UInt32}${shifts.join('')}), {width:UInt32})`,
-    start: `${boundsSql}[period + 1]`,
-    end: `${boundsSql}[period + 2]`,
+    start: toTime(`${boundsSql}[period + 1]`),
+    end: toTime(`${boundsSql}[period + 2]`),
     params: { from, width, bounds, ...(Object.fromEntries(values) as Parameters) },
   };
 }

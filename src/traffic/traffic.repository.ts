@@ -21,7 +21,7 @@ export interface PeriodSums {
 const SUM = (grain: Grain, { key, start }: PeriodSql, filter: string) => `
 WITH ${key} AS period
 SELECT
-  ${start} AS start,
+  toUnixTimestamp(${start}) AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
     ',"bytes_received":', toString(${sumBytes('t.bytes_received')}),

@@ -26,7 +26,8 @@ describe('describePeriods, read by the engine', () => {
     const { key, start, end, params } = describePeriods('bucket', bounds, grains);
     return open.store.rows(
       'test.periods',
-      `SELECT ${start} AS start, ${end} AS end, min(time) AS first, max(time) AS last, count() AS quarters
+      `SELECT toUnixTimestamp(${start}) AS start, toUnixTimestamp(${end}) AS end, min(time) AS first, max(time) AS last,
+         count() AS quarters
        FROM (SELECT toUInt32({first:UInt32} + number * ${QUARTER}) AS time, toDateTime(time, 'UTC') AS bucket
              FROM numbers({count:UInt32}))
        GROUP BY ${key} AS period
@@ -60,7 +61,7 @@ describe('describePeriods, read by the engine', () => {
       const { key, start, end, params } = describePeriods('bucket', bounds, [chooseGrain(bounds)]);
       const rows = await open.store.rows(
         'test.periods',
-        `SELECT ${start} AS start, ${end} AS end
+        `SELECT toUnixTimestamp(${start}) AS start, toUnixTimestamp(${end}) AS end
          FROM (SELECT toDateTime(arrayJoin({starts:Array(UInt32)}), 'UTC') AS bucket)
          GROUP BY ${key} AS period
          ORDER BY period`,
