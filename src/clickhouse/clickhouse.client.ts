@@ -85,7 +85,6 @@ const OUTPUT = [
   "date_time_output_format = 'iso'",
   'output_format_json_quote_64bit_integers = 0',
   'output_format_json_escape_forward_slashes = 0',
-  'output_format_json_validate_utf8 = 1',
   "format_csv_null_representation = ''",
 ];
 
