@@ -2,10 +2,18 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, endpointIn, envIn, inScope } from '../clickhouse/predicates.js';
+import { CachedLookup } from '../common/cached-lookup.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
-import { type FileFormat, isTyped } from '../common/formats/file-format.js';
-import { METRICS, METRIC_FILTERS, type Metric, type MetricFilter } from './app-metrics.input.js';
-import { type MetricsQuery, type MetricsStatement, buildStatement, isFromBins } from './metrics-statement.js';
+import { isTyped } from '../common/formats/file-format.js';
+import { Config } from '../config/config.js';
+import { METRICS, METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
+import { DEFINITIONS, type PeriodSums, isFromBins } from './metric-definitions.js';
+import {
+  type MetricsQuery,
+  type MetricsStatement,
+  buildStatement,
+  buildSumsByPeriod,
+} from './metrics-statement.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
@@ -20,10 +28,14 @@ const THREADS = 2;
 /** Up to this length of a window, counts and bins have a thread each; with two each, they take up to a tenth more processor time. */
 const SHORT_WINDOW_SECONDS = 2 * 86_400;
 
+const DAY_SECONDS = 86_400;
+
+const ACCURACY_TABLE = 'percentile_accuracy_v1';
+/** Days are counted since the epoch, as the engine converts integers. */
 const ACCURACY = `
 SELECT max(relative_error) AS relative_error, max(absolute_error_ms) AS absolute_error_ms
-FROM percentile_accuracy_v1
-WHERE app_id = {app_id:UInt32} AND day >= toDate({from:UInt32}, 'UTC') AND day <= toDate({last:UInt32}, 'UTC')`;
+FROM ${ACCURACY_TABLE}
+WHERE app_id = {app_id:UInt32} AND day >= toDate({day:UInt16}) AND day <= toDate({last_day:UInt16})`;
 
 /** The largest errors of response times: a part of the value, and milliseconds on top of it. */
 export interface TimeErrors {
@@ -31,9 +43,19 @@ export interface TimeErrors {
   absolute_error_ms: number;
 }
 
+const NO_ERRORS: TimeErrors = { relative_error: 0, absolute_error_ms: 0 };
+
 @Injectable()
 export class AppMetricsRepository {
-  constructor(private readonly store: AppScopedStore) {}
+  /** By app, days and version of the table. */
+  private readonly errors: CachedLookup<TimeErrors>;
+
+  constructor(
+    private readonly store: AppScopedStore,
+    { cacheTtlMs }: Config,
+  ) {
+    this.errors = new CachedLookup(cacheTtlMs);
+  }
 
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
@@ -51,56 +73,95 @@ export class AppMetricsRepository {
     // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
     const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
     const prewhere = conditions.sql !== '';
-    const read = (name: string, { columns, sql, params }: MetricsStatement, threads = THREADS) => {
-      const file = { format, columns, sql, ...(canExceed && { maxRows }) };
-      return this.store.file(scope, name, file, params, { threads, prewhere });
-    };
-    const fromBins = METRICS.filter((metric) => isFromBins(metric) && metrics.includes(metric));
     const isLong = groupBy.length > 0 || bounds.length > MAX_JOINED_LINES;
-    if (isTyped(format) || isLong || fromBins.length === 0)
-      return read('app_metrics.query', buildStatement(query, conditions));
+    if (isTyped(format) || isLong || canExceed) {
+      const { sql, columns, params } = buildStatement(query, conditions);
+      const file = { format, columns, sql, ...(canExceed && { maxRows }) };
+      return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS, prewhere });
+    }
     // Of a short window the engine plans statements for longer than it reads, and it plans the two sides of a join one after the other.
     const isShort = (bounds.at(-1) ?? 0) - (bounds[0] ?? 0) <= SHORT_WINDOW_SECONDS;
-    const threads = isShort ? 1 : THREADS;
-    const [counts, bins] = await Promise.all([
-      read('app_metrics.counts', buildStatement(query, conditions, 'counts'), threads),
-      read('app_metrics.bins', buildStatement(query, conditions, 'bins'), threads),
+    const { counts, bins } = buildSumsByPeriod(query, conditions);
+    const read = async (name: string, { sql, columns, params }: MetricsStatement) => {
+      const options = { threads: isShort ? 1 : THREADS, prewhere };
+      return parseSums(await this.store.file(scope, name, { format: 'csv', columns, sql }, params, options));
+    };
+    // Bins first: they take longer.
+    const [binned, counted] = await Promise.all([
+      metrics.some(isFromBins) ? read('app_metrics.bins', bins) : undefined,
+      read('app_metrics.counts', counts),
     ]);
-    return joinColumns(format, counts, bins, fromBins);
+    return writeRows(query, (start) => {
+      const sums = counted.get(start);
+      return sums && { ...sums, ...binned?.get(start) };
+    });
   }
 
   /** The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none. */
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
     const [from, to] = [bounds[0], bounds.at(-1)];
-    if (from === undefined || to === undefined) return { relative_error: 0, absolute_error_ms: 0 };
-    const params = { from, last: to - 1 };
-    const [row] = await this.store.rows<TimeErrors>(scope, 'app_metrics.accuracy', ACCURACY, params, {
-      prewhere: false,
-    });
-    return row ?? { relative_error: 0, absolute_error_ms: 0 };
+    if (from === undefined || to === undefined) return NO_ERRORS;
+    const day = Math.floor(from / DAY_SECONDS);
+    const last_day = Math.floor((to - 1) / DAY_SECONDS);
+    const read = async () => {
+      const options = { prewhere: false, shared: true };
+      const params = { day, last_day };
+      const [row] = await this.store.rows<TimeErrors>(
+        scope,
+        'app_metrics.accuracy',
+        ACCURACY,
+        params,
+        options,
+      );
+      return row ?? NO_ERRORS;
+    };
+    // The statement is a sixth of the processor time of a short window. A new row changes the version, so a known result is never outdated.
+    const version = this.store.getVersion(ACCURACY_TABLE);
+    if (version === undefined) return read();
+    return this.errors.find([scope.appId, day, last_day, version].join('/'), read);
   }
 }
 
-/**
- * Appends the columns of `bins` to the lines of `counts`. The first column, which both have, is unique, and its text has no comma.
- *
- * @param fromBins the columns of `bins`, which are null for a line that it lacks
- */
-function joinColumns(format: FileFormat, counts: Buffer, bins: Buffer, fromBins: readonly Metric[]): Buffer {
-  const isJson = format === 'ndjson';
-  const lineEnd = isJson ? '}\n' : '\r\n';
-  const absent = fromBins.map((metric) => (isJson ? `,"${metric}":null` : ',')).join('');
-  const split = (file: Buffer) =>
-    file
-      .toString()
-      .split(lineEnd)
-      .slice(0, -1)
-      .map((line) => [line, line.indexOf(',')] as const);
-  const binned = new Map(split(bins).map(([line, comma]) => [line.slice(0, comma), line.slice(comma)]));
-  const lines = split(counts).map(
-    ([line, comma]) => `${line}${binned.get(line.slice(0, comma)) ?? absent}${lineEnd}`,
+/** Sums by the start of their period, in the engine's text. A row has numbers, a time, and an array of numbers. */
+function parseSums(csv: Buffer): Map<string, PeriodSums> {
+  const [names = [], ...rows] = csv
+    .toString()
+    .replace(/["[\]]/g, '')
+    .split('\r\n')
+    .slice(0, -1)
+    .map((line) => line.split(','));
+  return new Map(
+    rows.map(([start = '', ...values]) => [
+      start,
+      Object.fromEntries(values.map((value, index) => [names[index + 1], value])) as PeriodSums,
+    ]),
   );
-  return Buffer.from(lines.join(''));
+}
+
+/** The lines of the periods that have requests, as the engine writes those of a statement from `buildStatement`. */
+function writeRows(
+  { format, metrics, bounds, now }: MetricsQuery,
+  findSums: (start: string) => PeriodSums | undefined,
+): Buffer {
+  const isJson = format === 'ndjson';
+  const ordered = METRICS.filter((metric) => metrics.includes(metric));
+  const columns = ['period_start', 'period_end', ...ordered];
+  const times = bounds.map((bound) => new Date(bound * 1000).toISOString().replace('.000Z', 'Z'));
+  const lines = bounds.slice(1).flatMap((end, index) => {
+    const start = bounds[index] ?? end;
+    const [from = '', to = ''] = times.slice(index, index + 2);
+    const sums = findSums(from);
+    if (!sums || sums.sum_requests === '0') return [];
+    const period = { start, end, now: Math.floor(now / 1000) };
+    const values = ordered.map(
+      (metric) => DEFINITIONS[metric].compute(sums, period) ?? (isJson ? 'null' : ''),
+    );
+    const cells = [`"${from}"`, `"${to}"`, ...values];
+    return isJson
+      ? `{${columns.map((column, place) => `"${column}":${cells[place] ?? ''}`).join()}}\n`
+      : `${cells.join()}\r\n`;
+  });
+  return Buffer.from((isJson ? '' : `${columns.join()}\r\n`) + lines.join(''));
 }
 
 /** A filter as a condition on the integers of counts and bins: names are looked up first. */

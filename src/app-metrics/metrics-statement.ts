@@ -1,10 +1,19 @@
 import type { ExpectedError } from '../apps/apps.repository.js';
-import { type Predicate, sumBytes } from '../clickhouse/predicates.js';
+import type { Predicate } from '../clickhouse/predicates.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
-import { BINS_PER_OCTAVE, findBin } from '../ingestion/bins.js';
-import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
+import { findBin } from '../ingestion/bins.js';
 import { describePeriods } from '../traffic/buckets.js';
+import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
+import {
+  APDEX_SUMS,
+  DEFINITIONS,
+  MILLISECONDS,
+  RANKS,
+  TOLERABLE_BINS,
+  buildSums,
+  isFromBins,
+} from './metric-definitions.js';
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
 
@@ -24,82 +33,6 @@ export interface MetricsStatement extends Predicate {
   /** The names of its columns, in their order. */
   readonly columns: readonly string[];
 }
-
-/** Leaves out expected errors (docs/contract.md#expected-errors). */
-const NOT_EXPECTED =
-  ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
-
-/**
- * Sums of `counts_*` for the metrics. Each function in a statement takes about a hundredth of the time of a short window.
- *
- * @param isSigned whether the sums must be Int64, which typed formats have
- * @param hasExpected whether the app has expected errors
- */
-const buildSums = (isSigned: boolean, hasExpected: boolean) => {
-  const cast = (sum: string) => (isSigned ? `toInt64(${sum})` : sum);
-  const countErrors = (from: number) =>
-    cast(
-      `sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''})`,
-    );
-  return {
-    sum_requests: cast('sum(f.requests)'),
-    sum_known_requests: cast('sumIf(f.requests, f.status_code != 0)'),
-    sum_bytes_received: sumBytes('f.bytes_received'),
-    sum_bytes_sent: sumBytes('f.bytes_sent'),
-    sum_client_errors: countErrors(400),
-    sum_server_errors: countErrors(500),
-  };
-};
-type Sum = keyof ReturnType<typeof buildSums>;
-
-/** Sums of `bins_*` for apdex. */
-const APDEX_SUMS = [
-  'sum(f.n) AS timed_requests',
-  'sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied',
-  'sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated',
-];
-/** Times up to 4 times the threshold are tolerable: two octaves above its bin. */
-const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
-
-/** Ranks of the percentiles. */
-const RANKS: Partial<Readonly<Record<Metric, number>>> = {
-  response_time_p50: 0.5,
-  response_time_p75: 0.75,
-  response_time_p90: 0.9,
-  response_time_p95: 0.95,
-  response_time_p99: 0.99,
-};
-
-/** The middle of each bin of seconds, in whole milliseconds; that of the bin of zeros is so small that it is 0. */
-const MILLISECONDS = (ks: string) =>
-  `arrayMap(k -> toInt32(least(round(1000 * exp2(k / ${BINS_PER_OCTAVE})), 2147483647)), ${ks})`;
-
-/** For each metric except percentiles: its column, and the sums of counts that it needs besides the requests. */
-const COUNTED: Partial<Readonly<Record<Metric, readonly [sql: string, ...sums: Sum[]]>>> = {
-  requests: ['sum_requests'],
-  requests_per_minute: [
-    'sum_requests / greatest(1, (least(toInt64(end), {now:Int64}) - toInt64(start)) / 60)',
-  ],
-  bytes_received: ['sum_bytes_received', 'sum_bytes_received'],
-  bytes_sent: ['sum_bytes_sent', 'sum_bytes_sent'],
-  client_errors: [
-    'if(sum_known_requests = 0, NULL, sum_client_errors)',
-    'sum_known_requests',
-    'sum_client_errors',
-  ],
-  server_errors: [
-    'if(sum_known_requests = 0, NULL, sum_server_errors)',
-    'sum_known_requests',
-    'sum_server_errors',
-  ],
-  error_rate: [
-    '(sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0)',
-    'sum_known_requests',
-    'sum_client_errors',
-    'sum_server_errors',
-  ],
-  apdex: ['(satisfied + tolerated / 2) / nullIf(timed_requests, 0)'],
-};
 
 /** For each group field: its key in counts and bins, and its value in a row. */
 const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
@@ -137,9 +70,6 @@ const VALUES = {
   bins: ['k', 'n'],
 } as const;
 
-/** The metrics that are computed from bins; they stand behind the others in a row. */
-export const isFromBins = (metric: Metric) => metric in RANKS || metric === 'apdex';
-
 /** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
 const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
@@ -148,104 +78,117 @@ const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
  * sources, and joined by period and group. Names of tables and columns come only from the fixed lists of this file.
  *
  * @param conditions on columns of both kinds of tables, each behind an AND
- * @param from `counts`: without the metrics from bins. `bins`: only `period_start` and these metrics, for a query without groups
  */
-export function buildStatement(
+export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
+  const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
+  const { metrics, period, keys, keyColumns, common, read, sums, percentiles, params } = describeSums(
+    query,
+    conditions,
+    groupBy,
+  );
+  const summed = (kind: 'counts' | 'bins', aggregates: Readonly<Record<string, string>>) => `
+  SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
+  FROM ${read(kind)}
+  GROUP BY ${['period', ...keys].join(', ')}`;
+  const edges = { start: period.start, end: period.end };
+  const times = percentiles.length > 0 && { percentiles: MILLISECONDS(computeQuantiles(percentiles)) };
+  const joinBins = () =>
+    `\nLEFT JOIN (${summed('bins', { ...sums.bins, ...times })}\n) AS b USING (${['period', ...keys].join(', ')})`;
+  const values = [
+    // Whole seconds in texts, the clients' milliseconds where columns have types.
+    ...Object.keys(edges).map(
+      (edge) => `${isTyped(query.format) ? `toDateTime64(${edge}, 3, 'UTC')` : edge} AS period_${edge}`,
+    ),
+    ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
+    ...metrics.map((metric) => {
+      const percentile = `if(empty(percentiles), NULL, percentiles[${percentiles.indexOf(metric) + 1}])`;
+      return `${DEFINITIONS[metric].sql ?? percentile} AS ${metric}`;
+    }),
+  ];
+  const sql = `
+${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
+  ${values.join(',\n  ')}
+FROM (${summed('counts', { ...edges, ...sums.counts })}
+  HAVING sum_requests > 0
+) AS c${metrics.some(isFromBins) ? joinBins() : ''}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+ORDER BY ${['period_start', ...groupBy].join(', ')}`;
+  return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
+}
+
+/**
+ * The statements of the sums of each period, without order, for a query without groups. The columns are the start of the period
+ * and the names of `PeriodSums`. Those of the percentiles are one array.
+ *
+ * @param conditions as of `buildStatement`
+ */
+export function buildSumsByPeriod(
   query: MetricsQuery,
   conditions: Predicate,
-  from: 'both' | 'counts' | 'bins' = 'both',
-): MetricsStatement {
-  const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
-  const metrics = METRICS.filter(
-    (metric) =>
-      query.metrics.includes(metric) && (from === 'both' || isFromBins(metric) === (from === 'bins')),
-  );
-  const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
-  const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
+): Record<'counts' | 'bins', MetricsStatement> {
+  const { period, common, read, sums, percentiles, params } = describeSums(query, conditions, []);
+  const build = (kind: 'counts' | 'bins', arrays: Readonly<Record<string, string>> = {}) => ({
+    columns: ['start', ...Object.keys(sums[kind]), ...(kind === 'bins' ? percentiles : [])],
+    sql: `
+WITH ${[...common, `${period.key} AS period`].join(', ')}
+SELECT ${nameAll({ start: period.start, ...sums[kind], ...arrays }).join(', ')}
+FROM ${read(kind)}
+GROUP BY period`,
+    params,
+  });
+  return {
+    counts: build('counts'),
+    bins: build('bins', percentiles.length > 0 ? { percentiles: computeQuantiles(percentiles) } : {}),
+  };
+}
 
+/** What the statements of a query have in common. */
+function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
+  const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
+  const metrics = METRICS.filter((metric) => query.metrics.includes(metric));
+  const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
   const grains = sources.map(({ grain }) => grain);
   const period = describePeriods('f.bucket', bounds, grains, 'bounds');
   const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
   const isByOneName = ofEndpoint.length === 1;
   const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
-  const keyColumns = keys.map((key) =>
-    key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
-  );
-  const read = (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql);
-  const summed = (kind: 'counts' | 'bins', aggregates: readonly string[], having = '') => `
-  SELECT ${[`${period.key} AS period`, ...keyColumns, ...aggregates].join(', ')}
-  FROM ${read(kind)}
-  GROUP BY ${['period', ...keys].join(', ')}${having}`;
-
-  const percentiles = metrics.filter((metric) => metric in RANKS);
-  const ranks = percentiles.map((metric) => RANKS[metric]).join(', ');
-  const fromBins = [
-    ...(percentiles.length > 0
-      ? [`${MILLISECONDS(`quantilesExactWeighted(${ranks})(f.k, f.n)`)} AS percentiles`]
-      : []),
-    ...(metrics.includes('apdex') ? APDEX_SUMS : []),
-  ];
-  const needed = new Set<string>([
-    'sum_requests',
-    ...metrics.flatMap((metric) => COUNTED[metric]?.slice(1) ?? []),
-  ]);
-  const fromCounts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0)).flatMap(
-    ([name, sum]) => (needed.has(name) ? [`${sum} AS ${name}`] : []),
-  );
-  const edges = from === 'bins' ? ['start'] : ['start', 'end'];
-  const values = [
-    // Whole seconds in texts, the clients' milliseconds where columns have types.
-    ...edges.map((edge) => `${isTyped(format) ? `toDateTime64(${edge}, 3, 'UTC')` : edge} AS period_${edge}`),
-    ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
-    ...metrics.map((metric) => `${buildColumn(metric, percentiles, from === 'both')} AS ${metric}`),
-  ];
-  const common = [
-    ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
-    ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
-  ];
-  const start = `${period.start} AS start`;
-  const counted = [start, `${period.end} AS end`, ...fromCounts];
-  const having = '\n  HAVING sum_requests > 0';
-  const joinBins = () =>
-    `\nLEFT JOIN (${summed('bins', fromBins)}\n) AS b USING (${['period', ...keys].join(', ')})`;
-  const joined = () =>
-    `(${summed('counts', counted, having)}\n) AS c${fromBins.length === 0 ? '' : joinBins()}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}`;
-  // Planning a subquery takes a tenth of the time of a short window.
-  const isOfBins = from === 'bins';
-  const isFlat = groupBy.length === 0 && (isOfBins || fromBins.length === 0);
-  const aggregates = isOfBins ? [start, ...fromBins] : counted;
-  const names = [...common, ...(isFlat ? [`${period.key} AS period`, ...aggregates] : [])];
-  const rows = isFlat
-    ? `${read(isOfBins ? 'bins' : 'counts')}\nGROUP BY period${isOfBins ? '' : having}`
-    : joined();
-  const sql = `
-${names.length === 0 ? '' : `WITH ${names.join(', ')}\n`}SELECT
-  ${values.join(',\n  ')}
-FROM ${rows}
-ORDER BY ${['period_start', ...groupBy].join(', ')}`;
-
+  const needed = new Set<string>(['sum_requests', ...metrics.flatMap((metric) => DEFINITIONS[metric].sums)]);
+  const counts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0));
   const satisfying_k = findBin(apdexThresholdMs / 1000);
-  const params = {
-    ...conditions.params,
-    ...period.params,
-    ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(buildParams(source, index)))),
-    expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
-    expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
-    satisfying_k,
-    tolerable_k: satisfying_k + TOLERABLE_BINS,
-    now: Math.floor(now / 1000),
+  return {
+    metrics,
+    period,
+    keys,
+    keyColumns: keys.map((key) =>
+      key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
+    ),
+    common: [
+      ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+      ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
+    ],
+    read: (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql),
+    sums: {
+      counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
+      bins: metrics.includes('apdex') ? APDEX_SUMS : {},
+    },
+    percentiles: metrics.filter((metric) => metric in RANKS),
+    params: {
+      ...conditions.params,
+      ...period.params,
+      ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(buildParams(source, index)))),
+      expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
+      expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
+      satisfying_k,
+      tolerable_k: satisfying_k + TOLERABLE_BINS,
+      now: Math.floor(now / 1000),
+    },
   };
-  const columns = [...edges.map((edge) => `period_${edge}`), ...groupBy, ...metrics];
-  return { columns, sql, params };
 }
 
-/** @param isJoined whether counts without bins have a row too */
-function buildColumn(metric: Metric, percentiles: readonly Metric[], isJoined: boolean): string {
-  const counted = COUNTED[metric];
-  if (counted) return counted[0];
-  const value = `percentiles[${percentiles.indexOf(metric) + 1}]`;
-  return isJoined ? `if(empty(percentiles), NULL, ${value})` : value;
-}
+const nameAll = (expressions: Readonly<Record<string, string>>) =>
+  Object.entries(expressions).map(([name, sql]) => `${sql} AS ${name}`);
+
+const computeQuantiles = (percentiles: readonly Metric[]) =>
+  `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
 
 /**
  * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short window, except

@@ -14,6 +14,11 @@ type ScopedOptions = Omit<QueryOptions, 'teamId'>;
 export class AppScopedStore {
   constructor(private readonly store: ClickHouse) {}
 
+  /** See `ClickHouse.getVersion`. */
+  getVersion(table: string): number | undefined {
+    return this.store.getVersion(table);
+  }
+
   /** See `ClickHouse.jsonLines`. */
   jsonLines(
     scope: AppScope,

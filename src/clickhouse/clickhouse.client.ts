@@ -143,6 +143,8 @@ export class ClickHouse {
   private readonly limiter: QueryLimiter;
   private readonly instrumentation: QueryInstrumentation;
   private readonly transport: QueryTransport;
+  /** Inserts of this process by table. */
+  private readonly inserts = new Map<string, number>();
   private closed = false;
 
   private constructor(
@@ -310,6 +312,14 @@ export class ClickHouse {
     );
   }
 
+  /**
+   * A number that changes with every insert into a table, before the insert is acknowledged. Undefined if other processes insert, as on a
+   * server.
+   */
+  getVersion(table: string): number | undefined {
+    return this.embedded && (this.inserts.get(table) ?? 0);
+  }
+
   /** Closes the client. Embedded: waits for running queries; on a server they end with their connections. */
   async close(): Promise<void> {
     this.closed = true;
@@ -330,11 +340,16 @@ export class ClickHouse {
     ].join(', ');
     // One concatenation: a block has some MB, and a separate join would keep it in memory twice.
     const sql = [`INSERT INTO ${table}${columns} SETTINGS ${settings} FORMAT ${format}`, ...rows].join('\n');
-    await this.command(sql, undefined, {
-      name: `${table}.insert`,
-      operation: 'INSERT',
-      timeoutMs: INSERT_TIMEOUT_MS,
-    });
+    const options = { name: `${table}.insert`, operation: 'INSERT', timeoutMs: INSERT_TIMEOUT_MS } as const;
+    try {
+      await this.command(sql, undefined, options);
+    } finally {
+      this.countInsert(table);
+    }
+  }
+
+  private countInsert(table: string) {
+    this.inserts.set(table, (this.inserts.get(table) ?? 0) + 1);
   }
 
   /**
@@ -344,8 +359,13 @@ export class ClickHouse {
    */
   async relay(statement: string): Promise<{ result: Buffer; summary: unknown }> {
     this.requireOpen();
-    const { stream, summary } = await this.client.exec({ query: statement });
-    return { result: await readAll(stream), summary };
+    const inserted = /^INSERT INTO (\w+)/.exec(statement)?.[1];
+    try {
+      const { stream, summary } = await this.client.exec({ query: statement });
+      return { result: await readAll(stream), summary };
+    } finally {
+      if (inserted !== undefined) this.countInsert(inserted);
+    }
   }
 
   private bytes(

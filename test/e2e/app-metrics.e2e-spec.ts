@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { MILLISECONDS, toMilliseconds } from '../../src/app-metrics/metric-definitions.js';
 import { planPeriods } from '../../src/app-metrics/metric-periods.js';
-import { buildStatement } from '../../src/app-metrics/metrics-statement.js';
+import { buildSumsByPeriod } from '../../src/app-metrics/metrics-statement.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
@@ -344,7 +346,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         now,
       };
       expect(query.sources.map(({ grain }) => grain)).toEqual(grains);
-      const { sql, params } = buildStatement(query, { sql: '', params: {} }, 'bins');
+      const { sql, params } = buildSumsByPeriod(query, { sql: '', params: {} }).bins;
       const plan = await app.store.rows<{ explain: string }>('test.plan', `SELECT * FROM (EXPLAIN ${sql})`, {
         ...params,
         app_id: tenant.appId,
@@ -699,6 +701,70 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(text).toBe(
         `period_start,period_end,path,requests\r\n${period},"/users/{id}",1\r\n${period},,1\r\n`,
       );
+    });
+
+    it('has the same values in lines, which are computed in JavaScript, as in Arrow, which the engine computes', async () => {
+      const many = await Tenant.create(app);
+      const statuses = [200, 204, 404, 422, 500, 503];
+      await many.write(
+        ...Array.from({ length: 150 }, (_, index) => ({
+          timestamp: midnight + Math.floor(((index * 7919) % 150) * 0.0013 * DAY),
+          path: index % 9 === 0 ? null : `/${index % 4}`,
+          status_code: statuses[(index * index) % 6]!,
+          response_time_ms: [0, 1, 62, 63, 500, 501, index ** 3][index % 7]!,
+          request_size_bytes: index * 9_000_000_000_000,
+          response_size_bytes: index,
+        })),
+      );
+      const unknown = {
+        timestamp: midnight + DAY + HOUR,
+        env: 'prod',
+        consumer: null,
+        method: 'GET',
+        path: '/0',
+        status_code: 0,
+        requests: 3,
+        bytes_received: 0,
+        bytes_sent: 0,
+        bins: [],
+      };
+      await app.writer.writeCounts(many.appId, [unknown], randomUUID().replaceAll('-', ''));
+      for (const interval of ['minute', 'hour', 'day', 'month', undefined]) {
+        const length = interval === 'minute' ? 5 * HOUR : 2 * DAY;
+        const asked = {
+          since: iso(midnight),
+          until: iso(midnight + length),
+          metrics: ALL,
+          apdex_threshold_ms: 100,
+          ...(interval && { interval }),
+        };
+        const lines = await many.metrics(asked);
+        const { body: bytes } = await many
+          .post('metrics', { ...asked, format: 'arrow' })
+          .responseType('blob');
+        const { rows } = readArrow(bytes as Buffer);
+        const values = rows.map(([start, end, ...others]) => [
+          seconds(Number(start)),
+          seconds(Number(end)),
+          ...others.map((value) => (typeof value === 'bigint' ? Number(value) : value)),
+        ]);
+        expect(values.length).toBeGreaterThan(0);
+        expect(lines.map((line) => Object.values(line))).toEqual(values);
+        const { text } = await many.post('metrics', { ...asked, format: 'csv' });
+        expect(text.split('\r\n')).toEqual([
+          ['period_start', 'period_end', ...ALL].join(),
+          ...values.map((row) => row.map((cell, index) => (index < 2 ? `"${String(cell)}"` : cell)).join()),
+          '',
+        ]);
+      }
+    });
+
+    it('has the same milliseconds of every bin in lines as in Arrow', async () => {
+      const bins = await app.store.rows<{ k: number; ms: number }>(
+        'test.bins',
+        `SELECT toInt16(number - 32768) AS k, (${MILLISECONDS('[k]')})[1] AS ms FROM numbers(65536)`,
+      );
+      expect(bins.filter(({ k, ms }) => toMilliseconds(k) !== ms)).toEqual([]);
     });
 
     it.each([
