@@ -5,6 +5,7 @@ import { type Predicate, and, endpointIn, envIn, inScope } from '../clickhouse/p
 import { CachedLookup } from '../common/cached-lookup.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { isTyped } from '../common/formats/file-format.js';
+import { formatSeconds } from '../common/time/timestamp.js';
 import { Config } from '../config/config.js';
 import { METRICS, METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
 import { DEFINITIONS, type PeriodSums, isFromBins } from './metric-definitions.js';
@@ -24,11 +25,11 @@ export const MAX_ROWS = 1_000_000;
  */
 const MAX_JOINED_LINES = 500;
 
+const DAY_SECONDS = 86_400;
+
 const THREADS = 2;
 /** Up to this length of a window, counts and bins have a thread each; with two each, they take up to a tenth more processor time. */
-const SHORT_WINDOW_SECONDS = 2 * 86_400;
-
-const DAY_SECONDS = 86_400;
+const SHORT_WINDOW_SECONDS = 2 * DAY_SECONDS;
 
 const ACCURACY_TABLE = 'percentile_accuracy_v1';
 /** Days are counted since the epoch, as the engine converts integers. */
@@ -73,8 +74,7 @@ export class AppMetricsRepository {
     // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
     const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
     const prewhere = conditions.sql !== '';
-    const isLong = groupBy.length > 0 || bounds.length > MAX_JOINED_LINES;
-    if (isTyped(format) || isLong || canExceed) {
+    if (isTyped(format) || canExceed || bounds.length > MAX_JOINED_LINES) {
       const { sql, columns, params } = buildStatement(query, conditions);
       const file = { format, columns, sql, ...(canExceed && { maxRows }) };
       return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS, prewhere });
@@ -146,7 +146,7 @@ function writeRows(
   const isJson = format === 'ndjson';
   const ordered = METRICS.filter((metric) => metrics.includes(metric));
   const columns = ['period_start', 'period_end', ...ordered];
-  const times = bounds.map((bound) => new Date(bound * 1000).toISOString().replace('.000Z', 'Z'));
+  const times = bounds.map((bound) => formatSeconds(bound * 1000));
   const lines = bounds.slice(1).flatMap((end, index) => {
     const start = bounds[index] ?? end;
     const [from = '', to = ''] = times.slice(index, index + 2);

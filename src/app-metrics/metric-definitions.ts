@@ -87,6 +87,13 @@ interface Definition {
 const divide = (numerator: number, denominator: number) =>
   denominator === 0 ? null : numerator / denominator;
 
+/** Null if no status is known. */
+const defineErrors = (sum: 'sum_client_errors' | 'sum_server_errors'): Definition => ({
+  sums: ['sum_known_requests', sum],
+  sql: `if(sum_known_requests = 0, NULL, ${sum})`,
+  compute: (sums) => (sums.sum_known_requests === '0' ? null : sums[sum]),
+});
+
 const definePercentile = (metric: Metric): Definition => ({
   sums: [],
   compute: ({ [metric]: k }) => (k === undefined ? null : toMilliseconds(Number(k))),
@@ -106,16 +113,8 @@ export const DEFINITIONS: Readonly<Record<Metric, Definition>> = {
     compute: (sums) => sums.sum_bytes_received,
   },
   bytes_sent: { sums: ['sum_bytes_sent'], sql: 'sum_bytes_sent', compute: (sums) => sums.sum_bytes_sent },
-  client_errors: {
-    sums: ['sum_known_requests', 'sum_client_errors'],
-    sql: 'if(sum_known_requests = 0, NULL, sum_client_errors)',
-    compute: (sums) => (sums.sum_known_requests === '0' ? null : sums.sum_client_errors),
-  },
-  server_errors: {
-    sums: ['sum_known_requests', 'sum_server_errors'],
-    sql: 'if(sum_known_requests = 0, NULL, sum_server_errors)',
-    compute: (sums) => (sums.sum_known_requests === '0' ? null : sums.sum_server_errors),
-  },
+  client_errors: defineErrors('sum_client_errors'),
+  server_errors: defineErrors('sum_server_errors'),
   error_rate: {
     sums: ['sum_known_requests', 'sum_client_errors', 'sum_server_errors'],
     sql: '(sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0)',
