@@ -1,2 +1,6 @@
-/** The version in package.json and its lockfile; a test compares them. */
-export const PRODUCT_VERSION = '1.0.0';
+import { createRequire } from 'node:module';
+
+const manifest = createRequire(import.meta.url)('#package.json') as { version: string };
+
+/** The version in package.json, the one place where it is set. */
+export const PRODUCT_VERSION = manifest.version;
