@@ -1,6 +1,4 @@
-/**
- * Writes the version of package.json wherever a file must have a copy, and dates it in the changelog. `npm version` runs it.
- */
+/** Copies the version of package.json into the Helm chart and dates it in the changelog. `npm version` runs it last. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 
