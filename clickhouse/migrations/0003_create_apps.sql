@@ -23,15 +23,14 @@ CREATE TABLE IF NOT EXISTS app_envs_v1
 ENGINE = ReplacingMergeTree(updated_at)
 ORDER BY (app_id, id);
 -- statement
--- How many names an app may have, where it is another number than the configured one; 0: the configured one.
+-- How many names of a kind an app may have, where it is another number than the configured one; 0: the configured one.
+-- One row for each kind, so that changes of two of them at the same time are both kept.
 CREATE TABLE IF NOT EXISTS app_limits_v1
 (
-    app_id          UInt32,
-    endpoints       UInt32,
-    consumers       UInt32,
-    consumer_groups UInt32,
-    environments    UInt32,
-    updated_at      DateTime64(6, 'UTC') DEFAULT now64(6)
+    app_id     UInt32,
+    kind       Enum8('endpoints' = 1, 'consumers' = 2, 'consumer_groups' = 3, 'environments' = 4),
+    max_names  UInt32,
+    updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree(updated_at)
-ORDER BY app_id;
+ORDER BY (app_id, kind);

@@ -3,7 +3,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES, type KeyScopes } from '../common/account.js';
 import { dateTime64 } from '../ingestion/names/id-generator.js';
 import { AdminError } from './admin.error.js';
-import { NAME_VERSION, REVOKED_VERSION, STATE_VERSION, changeRow } from './row-change.js';
+import type { RowChanges } from './row-change.js';
 import type { TeamsAdmin } from './teams.admin.js';
 
 interface KeyRow {
@@ -37,23 +37,28 @@ const TEAM = `SELECT team_id FROM api_keys_v1 FINAL WHERE identifier = {identifi
 const CONSUMER_APPS = `
 SELECT DISTINCT app_id FROM consumers_v1
 WHERE app_id IN {app_ids:Array(UInt32)} AND identifier = {identifier:String}`;
-const CHANGE = (change: string, version: string) => `
-INSERT INTO api_keys_v1
-SELECT * REPLACE (${change}, ${version}) FROM api_keys_v1 FINAL WHERE identifier = {identifier:String}`;
-const REVOKE = CHANGE('coalesce(revoked_at, now64(3)) AS revoked_at', REVOKED_VERSION);
-const SET_SCOPES = CHANGE(
-  `{app_ids:Array(UInt32)} AS app_ids, {operations:Array(String)} AS operations,
+const ROW = (identifier: string) =>
+  ({ table: 'api_keys_v1', where: 'identifier = {identifier:String}', key: { identifier } }) as const;
+const REVOKE = {
+  name: 'api_keys.revoke',
+  columns: 'coalesce(revoked_at, now64(3)) AS revoked_at',
+  kind: 'revocation',
+} as const;
+const SET_SCOPES = {
+  name: 'api_keys.set_scopes',
+  columns: `{app_ids:Array(UInt32)} AS app_ids, {operations:Array(String)} AS operations,
   {has_bodies:Bool} AS has_bodies, {consumer:String} AS consumer,
   {requests_per_minute:UInt32} AS requests_per_minute`,
-  STATE_VERSION,
-);
-const RENAME = CHANGE('{name:String} AS name', NAME_VERSION);
+  kind: 'state',
+} as const;
+const RENAME = { name: 'api_keys.rename', columns: '{name:String} AS name', kind: 'name' } as const;
 const DELETE = 'DELETE FROM api_keys_v1 WHERE identifier = {identifier:String}';
 const MAX_DELETIONS = 5;
 
 export class ApiKeysAdmin {
   constructor(
     private readonly store: ClickHouse,
+    private readonly changes: RowChanges,
     private readonly teams: TeamsAdmin,
   ) {}
 
@@ -98,7 +103,7 @@ export class ApiKeysAdmin {
   /** Revokes the key permanently; a repeated call changes nothing. */
   async revoke(identifier: string): Promise<{ identifier: string; revoked: true }> {
     await this.requireTeam(identifier);
-    await changeRow(this.store, 'api_keys.revoke', REVOKE, { identifier });
+    await this.changes.make(ROW(identifier), REVOKE);
     return { identifier, revoked: true };
   }
 
@@ -106,7 +111,7 @@ export class ApiKeysAdmin {
   async setScopes(identifier: string, scopes: KeyScopes): Promise<KeyRow> {
     const teamId = await this.requireTeam(identifier);
     await this.requireAppsOfTeam(scopes.appIds, teamId);
-    await changeRow(this.store, 'api_keys.set_scopes', SET_SCOPES, { identifier, ...toColumns(scopes) });
+    await this.changes.make(ROW(identifier), SET_SCOPES, toColumns(scopes));
     const changed = (await this.list(teamId)).find((row) => row.identifier === identifier);
     if (!changed) throw new AdminError('The key was deleted at the same time');
     return changed;
@@ -114,7 +119,7 @@ export class ApiKeysAdmin {
 
   async rename(identifier: string, name: string): Promise<{ identifier: string; name: string }> {
     await this.requireTeam(identifier);
-    await changeRow(this.store, 'api_keys.rename', RENAME, { identifier, name: name.toWellFormed() });
+    await this.changes.make(ROW(identifier), RENAME, { name: name.toWellFormed() });
     return { identifier, name };
   }
 

@@ -7,7 +7,7 @@ import { dateTime64 } from '../ingestion/names/id-generator.js';
 import { AdminError, requireText } from './admin.error.js';
 import { deleteAppData } from './app-data.js';
 import { claimId } from './id-claims.js';
-import { NAME_VERSION, STATE_VERSION, changeRow } from './row-change.js';
+import type { RowChanges } from './row-change.js';
 import type { TeamsAdmin } from './teams.admin.js';
 
 /** Limits on the names of an app; 0: the configured limit. */
@@ -15,15 +15,21 @@ const NO_LIMITS = { endpoints: 0, consumers: 0, consumer_groups: 0, environments
 type AppLimits = typeof NO_LIMITS;
 
 const TEAM = `SELECT team_id, name FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const CHANGE = (change: string, version: string) => `
-INSERT INTO apps_v1
-SELECT * REPLACE (${change}, ${version}) FROM apps_v1 FINAL WHERE id = {app_id:Int64}`;
-const SET_DISABLED = CHANGE('{disabled:Bool} AS disabled', STATE_VERSION);
-const SET_CLIENT_ID = CHANGE('{client_id:UUID} AS client_id', STATE_VERSION);
-const RENAME = CHANGE('{name:String} AS name', NAME_VERSION);
+const ROW = (app_id: number) =>
+  ({ table: 'apps_v1', where: 'id = {app_id:Int64}', key: { app_id } }) as const;
+const SET_DISABLED = {
+  name: 'apps.set_disabled',
+  columns: '{disabled:Bool} AS disabled',
+  kind: 'state',
+} as const;
+const SET_CLIENT_ID = {
+  name: 'apps.set_client_id',
+  columns: '{client_id:UUID} AS client_id',
+  kind: 'state',
+} as const;
+const RENAME = { name: 'apps.rename', columns: '{name:String} AS name', kind: 'name' } as const;
 const DELETE = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
-const LIMITS = `
-SELECT endpoints, consumers, consumer_groups, environments FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
+const LIMITS = `SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 
 /** Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted before. */
 const COLLECTORS_STOP_WITHIN_MS = 15_000;
@@ -31,6 +37,7 @@ const COLLECTORS_STOP_WITHIN_MS = 15_000;
 export class AppsAdmin {
   constructor(
     private readonly store: ClickHouse,
+    private readonly changes: RowChanges,
     private readonly teams: TeamsAdmin,
   ) {}
 
@@ -67,14 +74,14 @@ export class AppsAdmin {
   async rename(appId: number, name: string): Promise<{ id: number; name: string }> {
     await this.require(appId);
     const renamed = { id: appId, name: requireText('name', name) };
-    await changeRow(this.store, 'apps.rename', RENAME, { app_id: appId, name: renamed.name });
+    await this.changes.make(ROW(appId), RENAME, { name: renamed.name });
     return renamed;
   }
 
   /** Disables or enables collection for an app, within 10 seconds. Stored data stays readable. */
   async setDisabled(appId: number, disabled: boolean): Promise<{ id: number; disabled: boolean }> {
     await this.require(appId);
-    await changeRow(this.store, 'apps.set_disabled', SET_DISABLED, { app_id: appId, disabled });
+    await this.changes.make(ROW(appId), SET_DISABLED, { disabled });
     return { id: appId, disabled };
   }
 
@@ -82,17 +89,24 @@ export class AppsAdmin {
   async rotateClientId(appId: number): Promise<{ id: number; client_id: string }> {
     await this.require(appId);
     const client_id = randomUUID();
-    await changeRow(this.store, 'apps.set_client_id', SET_CLIENT_ID, { app_id: appId, client_id });
+    await this.changes.make(ROW(appId), SET_CLIENT_ID, { client_id });
     return { id: appId, client_id };
   }
 
   /** Sets limits on the names of an app; an absent limit stays unchanged, 0 means the configured limit. */
   async setNameLimits(appId: number, limits: Partial<AppLimits>): Promise<AppLimits> {
     await this.require(appId);
-    const [present] = await this.store.rows<AppLimits>('app_limits.find', LIMITS, { app_id: appId });
-    const changed = { ...NO_LIMITS, ...present, ...limits };
-    await this.store.insert('app_limits_v1', [JSON.stringify({ app_id: appId, ...changed })]);
-    return changed;
+    const rows = Object.entries(limits).map(([kind, max_names]) => ({ app_id: appId, kind, max_names }));
+    await this.store.insert(
+      'app_limits_v1',
+      rows.map((row) => JSON.stringify(row)),
+    );
+    const present = await this.store.rows<{ kind: keyof AppLimits; max_names: number }>(
+      'app_limits.find',
+      LIMITS,
+      { app_id: appId },
+    );
+    return { ...NO_LIMITS, ...Object.fromEntries(present.map(({ kind, max_names }) => [kind, max_names])) };
   }
 
   /**

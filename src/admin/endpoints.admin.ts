@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { AdminError } from './admin.error.js';
 import type { AppsAdmin } from './apps.admin.js';
+import type { RowChanges } from './row-change.js';
 
 interface Endpoint {
   id: number;
@@ -8,19 +9,26 @@ interface Endpoint {
   path: string;
 }
 
-interface EndpointRow extends Endpoint {
-  excluded: boolean;
-  created_at: string;
-}
-
+const ROW = (app_id: number, id: number) =>
+  ({
+    table: 'endpoints_v1',
+    where: 'app_id = {app_id:UInt32} AND id = {id:UInt32}',
+    key: { app_id, id },
+  }) as const;
+const SET_EXCLUDED = {
+  name: 'endpoints.set_excluded',
+  columns: '{excluded:Bool} AS excluded',
+  kind: 'state',
+} as const;
 const ENDPOINT = `
-SELECT id, method, path, excluded, toString(created_at) AS created_at FROM endpoints_v1 FINAL
+SELECT id, method, path FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:Int64} AND method = {method:String} AND path = {path:String}`;
 
 /** The marks on endpoints. */
 export class EndpointsAdmin {
   constructor(
     private readonly store: ClickHouse,
+    private readonly changes: RowChanges,
     private readonly apps: AppsAdmin,
   ) {}
 
@@ -31,9 +39,9 @@ export class EndpointsAdmin {
     path: string,
     excluded: boolean,
   ): Promise<Endpoint & { excluded: boolean }> {
-    const row = await this.require(appId, method, path);
-    await this.store.insert('endpoints_v1', [JSON.stringify({ app_id: appId, ...row, excluded })]);
-    return { id: row.id, method: row.method, path: row.path, excluded };
+    const endpoint = await this.require(appId, method, path);
+    await this.changes.make(ROW(appId, endpoint.id), SET_EXCLUDED, { excluded });
+    return { ...endpoint, excluded };
   }
 
   /** Counts a status of an endpoint as a success in metrics, past and future, or as an error again. */
@@ -49,14 +57,14 @@ export class EndpointsAdmin {
     const endpoint = await this.require(appId, method, path);
     const row = { app_id: appId, endpoint_id: endpoint.id, status_code, marked: expected };
     await this.store.insert('endpoint_expected_errors_v1', [JSON.stringify(row)]);
-    return { id: endpoint.id, method: endpoint.method, path: endpoint.path, status_code, expected };
+    return { ...endpoint, status_code, expected };
   }
 
   /** @throws AdminError if the app has no such endpoint. */
-  private async require(appId: number, method: string, path: string): Promise<EndpointRow> {
+  private async require(appId: number, method: string, path: string): Promise<Endpoint> {
     await this.apps.require(appId);
     const params = { app_id: appId, method: method.toUpperCase(), path };
-    const [row] = await this.store.rows<EndpointRow>('endpoints.find', ENDPOINT, params);
+    const [row] = await this.store.rows<Endpoint>('endpoints.find', ENDPOINT, params);
     if (!row) throw new AdminError(`App ${appId} has no endpoint ${params.method} ${path}`);
     return row;
   }

@@ -5,7 +5,7 @@ import { ALL_SCOPES, type Plan } from '../common/account.js';
 import { dateTime64 } from '../ingestion/names/id-generator.js';
 import { AdminError, requireText } from './admin.error.js';
 import { claimId } from './id-claims.js';
-import { NAME_VERSION, STATE_VERSION, changeRow } from './row-change.js';
+import type { RowChanges } from './row-change.js';
 
 interface TeamRow {
   id: number;
@@ -14,16 +14,18 @@ interface TeamRow {
 }
 
 const TEAMS = `SELECT id, name, plan FROM teams_v1 FINAL ORDER BY id`;
-const CHANGE = (change: string, version: string) => `
-INSERT INTO teams_v1
-SELECT * REPLACE (${change}, ${version}) FROM teams_v1 FINAL WHERE id = {team_id:Int64}`;
-const SET_PLAN = CHANGE('{plan:String} AS plan', STATE_VERSION);
-const RENAME = CHANGE('{name:String} AS name', NAME_VERSION);
+const ROW = (team_id: number) =>
+  ({ table: 'teams_v1', where: 'id = {team_id:Int64}', key: { team_id } }) as const;
+const SET_PLAN = { name: 'teams.set_plan', columns: '{plan:String} AS plan', kind: 'state' } as const;
+const RENAME = { name: 'teams.rename', columns: '{name:String} AS name', kind: 'name' } as const;
 const DELETE_KEYS = 'DELETE FROM api_keys_v1 WHERE team_id = {team_id:Int64}';
 const DELETE = 'DELETE FROM teams_v1 WHERE id = {team_id:Int64}';
 
 export class TeamsAdmin {
-  constructor(private readonly store: ClickHouse) {}
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly changes: RowChanges,
+  ) {}
 
   async create(name: string, plan: Plan, createdAt = Date.now()): Promise<TeamRow> {
     const team = { id: await claimId(this.store, 'teams_v1'), name: requireText('name', name), plan };
@@ -52,14 +54,14 @@ export class TeamsAdmin {
   async rename(teamId: number, name: string): Promise<TeamRow> {
     const team = await this.require(teamId);
     const renamed = { ...team, name: requireText('name', name) };
-    await changeRow(this.store, 'teams.rename', RENAME, { team_id: teamId, name: renamed.name });
+    await this.changes.make(ROW(teamId), RENAME, { name: renamed.name });
     return renamed;
   }
 
   /** Only teams on the premium plan may use the API; takes effect within 10 seconds. */
   async setPlan(teamId: number, plan: Plan): Promise<TeamRow> {
     const team = await this.require(teamId);
-    await changeRow(this.store, 'teams.set_plan', SET_PLAN, { team_id: teamId, plan });
+    await this.changes.make(ROW(teamId), SET_PLAN, { plan });
     return { ...team, plan };
   }
 

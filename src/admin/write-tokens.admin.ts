@@ -4,7 +4,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { dateTime64 } from '../ingestion/names/id-generator.js';
 import { AdminError } from './admin.error.js';
 import type { AppsAdmin } from './apps.admin.js';
-import { changeRow } from './row-change.js';
+import type { RowChanges } from './row-change.js';
 
 interface WriteTokenRow {
   identifier: string;
@@ -18,14 +18,18 @@ const TOKENS = `
 SELECT identifier, app_id, name, created_at, revoked_at
 FROM write_tokens_v1 FINAL WHERE app_id = {app_id:Int64} ORDER BY created_at, identifier`;
 const APP = `SELECT app_id FROM write_tokens_v1 FINAL WHERE identifier = {identifier:String}`;
-const REVOKE = `
-INSERT INTO write_tokens_v1 (identifier, app_id, name, token_sha256, created_at, revoked_at)
-SELECT identifier, app_id, name, token_sha256, created_at, coalesce(revoked_at, now64(3))
-FROM write_tokens_v1 FINAL WHERE identifier = {identifier:String}`;
+const ROW = (identifier: string) =>
+  ({ table: 'write_tokens_v1', where: 'identifier = {identifier:String}', key: { identifier } }) as const;
+const REVOKE = {
+  name: 'write_tokens.revoke',
+  columns: 'coalesce(revoked_at, now64(3)) AS revoked_at',
+  kind: 'revocation',
+} as const;
 
 export class WriteTokensAdmin {
   constructor(
     private readonly store: ClickHouse,
+    private readonly changes: RowChanges,
     private readonly apps: AppsAdmin,
   ) {}
 
@@ -64,7 +68,7 @@ export class WriteTokensAdmin {
     await this.apps.require(appId);
     if ((await this.findApp(identifier)) !== appId)
       throw new AdminError(`App ${appId} has no write token with that identifier`);
-    await changeRow(this.store, 'write_tokens.revoke', REVOKE, { identifier });
+    await this.changes.make(ROW(identifier), REVOKE);
     return { identifier, app_id: appId, revoked: true };
   }
 

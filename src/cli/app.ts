@@ -138,7 +138,7 @@ function addDelete(app: Command): void {
           return `Delete app ${appId} (${name}) of team ${team_id} and all its data?`;
         }, yes);
         const deleted = await withStore(async (store, { coordinator, isShared }) => {
-          const { apps } = createAdmin(store);
+          const { apps } = createAdmin(store, coordinator);
           await apps.require(appId);
           if (isShared) printMessage('Waiting 15 seconds until no collector writes data of the app.');
           return apps.delete(appId, new BatchLog(store, coordinator), isShared);

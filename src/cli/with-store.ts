@@ -48,7 +48,7 @@ export async function withStore<Result>(
 
 /** Runs a command that needs nothing of the store but its administration. */
 export function withAdmin<Result>(command: (admin: Admin) => Promise<Result>): Promise<Result> {
-  return withStore((store) => command(createAdmin(store)));
+  return withStore((store, { coordinator }) => command(createAdmin(store, coordinator)));
 }
 
 /** For commands that only read: the engine would make the directory that is missing. */

@@ -3,6 +3,9 @@ import { type Admin, createAdmin } from '../../src/admin/admin.js';
 import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
 import { hashApiKey } from '../../src/auth/api-key.js';
 import { ALL_SCOPES } from '../../src/common/account.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { DEFAULT_LIMITS } from '../../src/config/name-limits.js';
+import { NameLimitsLookup } from '../../src/ingestion/names/name-limits.js';
 import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -372,6 +375,63 @@ describe('Administration', () => {
         const key = (await admin.keys.list(teamId)).find((row) => row.identifier === identifier);
         // A row that is inserted behind the deletion is one of a revoked key.
         if (key) expect(key.revoked_at).not.toBeNull();
+      }
+    });
+
+    it('of the limits of an app are all kept', async () => {
+      const appId = await createAppId();
+      const other = createAdmin(open.store);
+      for (let n = 1; n <= ROUNDS; n++) {
+        const limits = { endpoints: n, consumers: 10 + n, consumer_groups: 20 + n, environments: 30 + n };
+        const { endpoints, ...others } = limits;
+        await Promise.all([
+          admin.apps.setNameLimits(appId, { endpoints }),
+          ...Object.entries(others).map(([kind, limit]) =>
+            other.apps.setNameLimits(appId, { [kind]: limit }),
+          ),
+        ]);
+        expect(await admin.apps.setNameLimits(appId, {})).toEqual(limits);
+        expect(await new NameLimitsLookup(open.store, DEFAULT_LIMITS).find(appId)).toEqual({
+          endpoints,
+          consumers: 10 + n,
+          consumerGroups: 20 + n,
+          environments: 30 + n,
+        });
+      }
+    });
+
+    it('of one row are all kept, also those of different commands', async () => {
+      // As commands that reach the store through one server.
+      const coordinator = new LocalCoordinator();
+      const [one, other] = [createAdmin(open.store, coordinator), createAdmin(open.store, coordinator)];
+      const appId = await createAppId();
+      await RequestsWriter.create(open.store).write(appId, [buildRequest({ method: 'GET', path: '/a' })]);
+      const { identifier } = await admin.keys.create(teamId);
+      for (let n = 0; n < ROUNDS; n++) {
+        const isOdd = n % 2 === 1;
+        const [{ client_id }] = await Promise.all([
+          one.apps.rotateClientId(appId),
+          other.apps.setDisabled(appId, isOdd),
+          one.apps.rename(appId, `Shop ${n}`),
+          other.keys.setScopes(identifier, { ...ALL_SCOPES, hasBodies: isOdd }),
+          one.keys.rename(identifier, `key ${n}`),
+          other.teams.setPlan(teamId, isOdd ? 'free' : 'premium'),
+          one.teams.rename(teamId, `Team ${n}`),
+          other.endpoints.setExcluded(appId, 'GET', '/a', isOdd),
+        ]);
+        const rows = async (table: string, where: string, columns: string) =>
+          (await open.store.rows('test.row', `SELECT ${columns} FROM ${table} FINAL WHERE ${where}`))[0];
+        expect([
+          await rows('apps_v1', `id = ${appId}`, 'client_id, disabled, name'),
+          await rows('api_keys_v1', `identifier = '${identifier}'`, 'has_bodies, name'),
+          await rows('teams_v1', `id = ${teamId}`, 'plan, name'),
+          await rows('endpoints_v1', `app_id = ${appId}`, 'excluded, method, path'),
+        ]).toEqual([
+          { client_id, disabled: isOdd, name: `Shop ${n}` },
+          { has_bodies: isOdd, name: `key ${n}` },
+          { plan: isOdd ? 'free' : 'premium', name: `Team ${n}` },
+          { excluded: isOdd, method: 'GET', path: '/a' },
+        ]);
       }
     });
 

@@ -8,9 +8,7 @@ export const OVERFLOW_NAME = '*';
 /** Changed limits take effect within this time. */
 const REMEMBERED_MS = 5_000;
 const LIMITS = `
-SELECT nullIf(endpoints, 0) AS endpoints, nullIf(consumers, 0) AS consumers,
-  nullIf(consumer_groups, 0) AS consumer_groups, nullIf(environments, 0) AS environments
-FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32}`;
+SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32} AND max_names > 0`;
 
 /** The limits of each app: those of `app set-limits`, otherwise the configured ones. */
 export class NameLimitsLookup {
@@ -26,17 +24,15 @@ export class NameLimitsLookup {
   }
 
   private async load(appId: number): Promise<NameLimits> {
-    const [own] = await this.store.rows<{
-      endpoints: number | null;
-      consumers: number | null;
-      consumer_groups: number | null;
-      environments: number | null;
-    }>('app_limits.find', LIMITS, { app_id: appId });
+    const rows = await this.store.rows<{ kind: string; max_names: number }>('app_limits.find', LIMITS, {
+      app_id: appId,
+    });
+    const own = new Map(rows.map(({ kind, max_names }) => [kind, max_names]));
     return {
-      endpoints: own?.endpoints ?? this.defaults.endpoints,
-      consumers: own?.consumers ?? this.defaults.consumers,
-      consumerGroups: own?.consumer_groups ?? this.defaults.consumerGroups,
-      environments: own?.environments ?? this.defaults.environments,
+      endpoints: own.get('endpoints') ?? this.defaults.endpoints,
+      consumers: own.get('consumers') ?? this.defaults.consumers,
+      consumerGroups: own.get('consumer_groups') ?? this.defaults.consumerGroups,
+      environments: own.get('environments') ?? this.defaults.environments,
     };
   }
 }
