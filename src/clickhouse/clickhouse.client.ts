@@ -1,4 +1,5 @@
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { RequestContext } from '../common/request-context.js';
 import type { Config } from '../config/config.js';
@@ -12,7 +13,6 @@ import {
 } from './clickhouse.errors.js';
 import { withDeadline } from './deadline.js';
 import { EmbeddedConnection } from './embedded/embedded.connection.js';
-import type { SocketConnection } from './embedded/socket.connection.js';
 import { JsonLines } from './json-lines.js';
 import { QueryInstrumentation, type QueryMeta } from './query-instrumentation.js';
 import { QueryLimiter } from './query-limiter.js';
@@ -29,6 +29,8 @@ import {
   createTransport,
   readAll,
 } from './transport.js';
+
+type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -203,8 +205,8 @@ export class ClickHouse {
     return new ClickHouse(createClient({ connection }), clickhouse, telemetry, 'embedded', connection);
   }
 
-  /** The embedded engine of the server that has the data directory open. */
-  static openSocket(config: Config, connection: SocketConnection): ClickHouse {
+  /** The embedded engine of the server that has the data directory open, behind a connection to its socket. */
+  static openSocket(config: Config, connection: Connection): ClickHouse {
     return new ClickHouse(createClient({ connection }), config.clickhouse, Telemetry.none, 'embedded');
   }
 

@@ -14,7 +14,7 @@ import {
   type SocketError,
   type SocketGreeting,
   findSocketPath,
-} from './store-socket.js';
+} from './socket-protocol.js';
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];

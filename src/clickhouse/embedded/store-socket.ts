@@ -8,24 +8,18 @@ import {
   type ServerResponse,
   createServer,
 } from 'node:http';
-import { join, relative, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { PRODUCT_VERSION } from '../../config/version.js';
-import type { LocalCoordinator, WriterCoordinator } from '../../common/writer-coordinator.js';
+import type { LocalCoordinator } from '../../common/writer-coordinator.js';
 import type { ClickHouse } from '../clickhouse.client.js';
+import {
+  type CoordinatorCall,
+  type SocketError,
+  type SocketGreeting,
+  findSocketPath,
+} from './socket-protocol.js';
 
-const FILE = 'store.sock';
 const OWNER_ONLY = 0o600;
-/** Bytes of the address of a Unix socket, without the final zero (104 on macOS, 108 on Linux). */
-const MAX_PATH_BYTES = 103;
-
-/** The first line of a session, as JSON. */
-export interface SocketGreeting {
-  version: string;
-  /** ID of the session. */
-  session: string;
-}
-
 /** A process that uses the socket. */
 interface Session {
   readonly response: ServerResponse;
@@ -34,30 +28,6 @@ interface Session {
   /** Its running statements. */
   running: number;
   hasEnded: boolean;
-}
-
-/** An error of the engine, or of the coordinator, as the socket sends it. */
-export interface SocketError {
-  message: string;
-  code?: string | undefined;
-  type?: string | undefined;
-}
-
-type CoordinatorMethod = Exclude<keyof WriterCoordinator, 'close'>;
-
-/** A call of the coordinator. */
-export type CoordinatorCall = {
-  [Method in CoordinatorMethod]: { method: Method; args: Parameters<WriterCoordinator[Method]> };
-}[CoordinatorMethod];
-
-/**
- * The socket of a data directory; undefined if its path is too long for the operating system. The shorter one of the absolute and the
- * relative path is used.
- */
-export function findSocketPath(dataDir: string): string | undefined {
-  const path = join(resolve(dataDir), FILE);
-  const paths = [path, `./${relative('', path)}`];
-  return paths.find((one) => Buffer.byteLength(one) <= MAX_PATH_BYTES);
 }
 
 /**
