@@ -1,6 +1,6 @@
 import { type Bin, type Measure, findBin } from '../ingestion/bins.js';
 import type { CountRecord } from '../ingestion/request-record.js';
-import type { DemoRequest } from './generator.js';
+import type { DemoRequest } from './demo-request.js';
 
 const MINUTE_MS = 60_000;
 

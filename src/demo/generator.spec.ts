@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import { ENDPOINTS, EXCLUDED } from './endpoints.js';
-import { type DemoRequest, requestsBetween, requestsOfSlot } from './generator.js';
+import type { DemoRequest } from './demo-request.js';
+import { requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 import { FAILING, SLOW } from './trouble.js';
 

@@ -1,7 +1,7 @@
 import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
-import type { RequestRecord } from '../ingestion/request-record.js';
 import { type DemoClient, pickClient } from './clients.js';
-import type { DemoEndpoint, Entity } from './endpoints.js';
+import type { DemoRequest } from './demo-request.js';
+import type { DemoEndpoint } from './endpoints.js';
 import { createProbeRequests } from './health-probes.js';
 import { Random, Weighted } from './random.js';
 import {
@@ -12,17 +12,7 @@ import {
 } from './response-model.js';
 import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
 import { FAILING, isFailing, isSlow } from './trouble.js';
-import { type PathParameters, buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
-
-/** A request of the sample without its captured data, which is generated only if needed. */
-export interface DemoRequest extends Omit<RequestRecord, 'captured_json'> {
-  response_time_ms: number;
-  userAgent: string;
-  parameters: PathParameters;
-  /** The topic of its bodies; null without bodies. */
-  entity: Entity | null;
-  isList: boolean;
-}
+import { buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 
 /** Requests that one visitor sends in a row. */
 const IN_A_ROW = new Weighted([

@@ -1,6 +1,6 @@
 import { isStaticAssetOrHealthCheck } from '../ingestion/log-exclusion.js';
 import { EXCLUDED } from './endpoints.js';
-import type { DemoRequest } from './generator.js';
+import type { DemoRequest } from './demo-request.js';
 import { pickInternalAddress } from './ip-ranges.js';
 import type { Random } from './random.js';
 import { SLOT_MS } from './traffic-curve.js';

@@ -5,7 +5,8 @@ import { logsRetainedFrom, trafficRetainedFrom } from '../common/time/retention.
 import type { RequestsWriter } from '../ingestion/requests.writer.js';
 import { aggregateCounts } from './aggregate.js';
 import { withCapture } from './capture/capture.js';
-import { type DemoRequest, requestsBetween } from './generator.js';
+import type { DemoRequest } from './demo-request.js';
+import { requestsBetween } from './generator.js';
 import type { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 

@@ -1,6 +1,6 @@
 import { MASK } from '../../ingestion/redaction/mask.js';
 import type { Entity } from '../endpoints.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Choices, Random } from '../random.js';
 import type { PathParameters } from '../urls.js';
 

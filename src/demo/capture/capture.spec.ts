@@ -1,6 +1,7 @@
 import type { Capture, CapturedSpan } from '../../ingestion/capture.js';
 import { MASK } from '../../ingestion/redaction/mask.js';
-import { type DemoRequest, requestsBetween } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
+import { requestsBetween } from '../generator.js';
 import { DAY_MS } from '../traffic-curve.js';
 import { createCapture, withCapture } from './capture.js';
 

@@ -1,6 +1,6 @@
 import { EMPTY_CAPTURE, toCaptureJson } from '../../ingestion/capture.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import { Random } from '../random.js';
 import { requestBody, responseBody } from './bodies.js';
 import { createException } from './exceptions.js';

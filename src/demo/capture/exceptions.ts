@@ -1,6 +1,6 @@
 import type { CapturedException } from '../../ingestion/capture.js';
 import type { Entity } from '../endpoints.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Choices, Random } from '../random.js';
 
 interface DemoException {

@@ -1,6 +1,6 @@
 import type { Header } from '../../ingestion/capture.js';
 import { MASK } from '../../ingestion/redaction/mask.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Random } from '../random.js';
 import { getHost } from '../urls.js';
 

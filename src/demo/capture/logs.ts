@@ -1,6 +1,6 @@
 import { type CapturedLog, formatMicroseconds } from '../../ingestion/capture.js';
 import type { Entity } from '../endpoints.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Random } from '../random.js';
 
 type Line = Omit<CapturedLog, 'timestamp'>;

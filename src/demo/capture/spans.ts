@@ -1,5 +1,5 @@
 import type { CapturedSpan } from '../../ingestion/capture.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Random } from '../random.js';
 import { type Step, createSteps } from './steps.js';
 

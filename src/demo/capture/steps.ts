@@ -1,5 +1,5 @@
 import type { Entity } from '../endpoints.js';
-import type { DemoRequest } from '../generator.js';
+import type { DemoRequest } from '../demo-request.js';
 import type { Random } from '../random.js';
 
 /** One stage of a request's way through the shop. */
