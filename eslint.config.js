@@ -12,7 +12,7 @@ export default defineConfig(
       'coverage/',
       '.cache/',
       'src/collector/otlp/generated/',
-      'test/contract/client/schema.d.ts',
+      'src/dashboard/generated/schema.d.ts',
     ],
   },
   js.configs.recommended,

@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch';
-import type { components, operations, paths } from '../../test/contract/client/schema.js';
+import type { components, operations, paths } from './generated/schema.js';
 import { ClosedPeriods } from './closed-periods.js';
 import { toApiCurl } from './curl.js';
 import { toIso } from './time.js';

@@ -1,4 +1,4 @@
-import type { RequestDetails } from './api.js';
+import type { components } from './generated/schema.js';
 
 /** A command line for a shell; the key comes from its variable `API_KEY`. */
 export function toApiCurl(url: string, body?: object): string {
@@ -24,7 +24,7 @@ export function toRequestCurl({
   url,
   request_headers,
   request_body_json,
-}: RequestDetails): string | null {
+}: components['schemas']['RequestDetails']): string | null {
   if (!/^https?:\/\//i.test(url) || !/^[\w-]+$/.test(method)) return null;
   const headers = request_headers.filter(
     ([name = '']) => HEADER_NAME.test(name) && !OF_CONNECTION.has(name.toLowerCase()),

@@ -1,5 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch';
-import type { components, paths } from './schema.js';
+import type { components, paths } from '../../../src/dashboard/generated/schema.js';
 
 type Schemas = components['schemas'];
 
