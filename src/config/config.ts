@@ -2,9 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { cleanEnv, host, port, str } from 'envalid';
 import { distance } from 'fastest-levenshtein';
-import type { RedactionOptions } from '../ingestion/redaction/redactor.js';
-import { SECRET_FORMS } from '../ingestion/redaction/secret-texts.js';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
+import { type RedactionOptions, SECRET_FORMS } from './redaction.js';
 import { parseTracing } from './tracing.config.js';
 import {
   address,

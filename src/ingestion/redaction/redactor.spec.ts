@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { EMPTY_CAPTURE, toCaptureJson } from '../capture.js';
 import { parseJsonPath } from './json-path.js';
-import { DEFAULT_REDACTION, Redactor, type RedactionOptions } from './redactor.js';
+import { DEFAULT_REDACTION, type RedactionOptions } from '../../config/redaction.js';
+import { Redactor } from './redactor.js';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 const CARD = '4111111111111111';

@@ -1,3 +1,4 @@
+import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
 import type { RequestRecord } from '../request-record.js';
 import { type JsonPathStep, advancePaths } from './json-path.js';
 import { type ScalarRewriter, rewriteScalars } from './json-scalars.js';
@@ -5,8 +6,6 @@ import { MASK } from './mask.js';
 import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName, isCount } from './secret-names.js';
 import {
   FORM_HINTS,
-  SECRET_FORMS,
-  type SecretForm,
   USER_INFO_HINT,
   isCard,
   redactAssignments,
@@ -14,26 +13,6 @@ import {
   redactNamedValues,
   redactUrlParameters,
 } from './secret-texts.js';
-
-/** What is redacted in addition to credentials, and what is not. */
-export interface RedactionOptions {
-  /** Names of headers, of parameters of URLs and forms, and paths of members in JSON bodies. */
-  headers: readonly string[];
-  queryParameters: readonly string[];
-  jsonPaths: readonly JsonPathStep[];
-  /** Which secrets are recognized by their form. */
-  forms: readonly SecretForm[];
-  /** Names that are left as they are. */
-  exceptions: readonly string[];
-}
-
-export const DEFAULT_REDACTION: RedactionOptions = {
-  headers: [],
-  queryParameters: [],
-  jsonPaths: [],
-  forms: SECRET_FORMS,
-  exceptions: [],
-};
 
 const NO_PATHS: ReadonlySet<JsonPathStep> = new Set();
 /** Characters of ASCII that JSON or a URL wrote as escapes: hints would not be found in them. */

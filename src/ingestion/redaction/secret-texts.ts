@@ -1,9 +1,6 @@
+import type { SecretForm } from '../../config/redaction.js';
 import { MASK } from './mask.js';
 import { type SecretNames, isCount } from './secret-names.js';
-
-/** Kinds of secrets that are recognized by their form. */
-export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;
-export type SecretForm = (typeof SECRET_FORMS)[number];
 
 /** Part of every secret of a form, in any case. */
 export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {

@@ -1,0 +1,25 @@
+import type { JsonPathStep } from '../ingestion/redaction/json-path.js';
+
+/** Kinds of secrets that are recognized by their form. */
+export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;
+export type SecretForm = (typeof SECRET_FORMS)[number];
+
+/** What is redacted in addition to credentials, and what is not. */
+export interface RedactionOptions {
+  /** Names of headers, of parameters of URLs and forms, and paths of members in JSON bodies. */
+  headers: readonly string[];
+  queryParameters: readonly string[];
+  jsonPaths: readonly JsonPathStep[];
+  /** Which secrets are recognized by their form. */
+  forms: readonly SecretForm[];
+  /** Names that are left as they are. */
+  exceptions: readonly string[];
+}
+
+export const DEFAULT_REDACTION: RedactionOptions = {
+  headers: [],
+  queryParameters: [],
+  jsonPaths: [],
+  forms: SECRET_FORMS,
+  exceptions: [],
+};
