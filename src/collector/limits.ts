@@ -32,3 +32,16 @@ export const MAX_VALUES = 1_500_000;
 export function tooManyValues(): InvalidRecordError {
   return new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
 }
+
+const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
+
+/** Whether a JSON text may have more values. It does not parse, so it also counts characters within strings. */
+export function hasMoreValues(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  let values = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === COMMA || character === OPENING_BRACKET || character === OPENING_BRACE) values += 1;
+  }
+  return values > max;
+}

@@ -3,7 +3,7 @@ import type { SpanKey } from '../ingestion/known-requests.js';
 import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
-import type { RejectedEntries } from './protocol/lists.js';
+import type { RejectedEntries } from './rejected-entries.js';
 
 export type ErrorKind = 'validation' | 'server';
 

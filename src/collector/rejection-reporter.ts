@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Metrics } from '../observability/metrics/metrics.js';
-import { type RejectedEntries, rejectedField } from './protocol/lists.js';
+import { type RejectedEntries, rejectedField } from './rejected-entries.js';
 
 /** Where a rejected message or entry came from. */
 export interface RejectionOrigin {

@@ -6,7 +6,7 @@ import { dateTime64 } from '../../ingestion/names/id-generator.js';
 import type { RequestIds } from '../../ingestion/names/name-registry.js';
 import { toCountRow } from '../../ingestion/row-encoder.js';
 import type { MetricPoint, SpanCount } from '../message.js';
-import { subtractBins } from '../otlp/histogram-points.js';
+import { subtractBins } from './bucket-places.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
 
 type CountRow = ReturnType<typeof toCountRow>;

@@ -1,11 +1,12 @@
 import { create } from '@bufbuild/protobuf';
 import { findBin, findMiddleOfBin } from '../../ingestion/bins.js';
+import { subtractBins } from '../batches/bucket-places.js';
 import {
   type ExponentialHistogramDataPoint,
   ExponentialHistogramDataPointSchema,
   HistogramDataPointSchema,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { type HistogramPoint, readBins, subtractBins } from './histogram-points.js';
+import { type HistogramPoint, readBins } from './histogram-points.js';
 
 /** The point of an exponential histogram that has these values, at a scale. */
 function histogram(

@@ -1,14 +1,12 @@
 import { clamp } from '../../common/clamp.js';
 import { BINS_PER_OCTAVE, ZERO_BIN, findBin, findMiddleOfBin } from '../../ingestion/bins.js';
+import { MAX_BIN, findPlace } from '../batches/bucket-places.js';
 import type { MetricPoint } from '../message.js';
 import type {
   ExponentialHistogramDataPoint,
   HistogramDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 
-/** Bounds of a bin and of a place, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. */
-const MAX_BIN = 2_048;
-const MAX_PLACE = 2 * MAX_BIN;
 /**
  * The place of a bucket is the bucket of this scale in its middle: half a bin wide, so it lies within one bin, and within one bucket
  * of each coarser scale.
@@ -78,34 +76,6 @@ export function readBins(
 }
 
 /**
- * The bins of a point without the values that its stream had before, as many as were added. An exponential histogram that lowers its
- * scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
- *
- * @param before places of earlier buckets, and how many values each had
- */
-export function subtractBins(
-  point: Pick<MetricPoint, 'bins' | 'bucket_width'>,
-  before: readonly (readonly [place: number, n: number])[],
-): [k: number, n: number][] {
-  const left = new Map(point.bins.map(({ place, n }) => [place, n]));
-  for (const [earlier, n] of before) {
-    const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
-    left.set(place, (left.get(place) ?? 0) - n);
-  }
-  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was raised.
-  let missing = 0;
-  const places = [...left.keys()].sort((a, b) => b - a);
-  for (const place of [...places, ...places.toReversed()]) {
-    const n = (left.get(place) ?? 0) - missing;
-    missing = Math.max(0, -n);
-    left.set(place, Math.max(0, n));
-  }
-  const bins = new Map<number, number>();
-  for (const { place, k } of point.bins) bins.set(k, (bins.get(k) ?? 0) + (left.get(place) ?? 0));
-  return [...bins].filter(([, n]) => n > 0);
-}
-
-/**
  * Buckets with explicit bounds, counted at their geometric middle. The extremes of a delta point narrow its buckets. Those of a
  * cumulative stream change during the stream, and a bucket that moved to another bin would be counted again.
  */
@@ -162,12 +132,6 @@ function* listExponentialBuckets(
 /** The width of a bucket in places; several finer buckets have one place. */
 function findWidth(scale: number): number {
   return 2 ** Math.max(0, SCALE_OF_PLACES - scale);
-}
-
-/** The middle one of the places of the bucket that contains a place: the same from each of its places. */
-function findPlace(place: number, width: number): number {
-  const middle = Math.floor((Math.floor(place / width) + 0.5) * width);
-  return clamp(middle, -MAX_PLACE, MAX_PLACE);
 }
 
 /** The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither. */

@@ -18,7 +18,7 @@ import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../limits.js';
 import type { ErrorKind, Message } from '../message.js';
 import { parseList } from '../protocol/lists.js';
-import { createEnvName } from '../protocol/startup.parser.js';
+import { createEnvName } from '../create-message.js';
 import { valueText } from './attributes.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import type { BodyContext } from './origin.js';

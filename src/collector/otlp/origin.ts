@@ -3,8 +3,7 @@ import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { Message } from '../message.js';
-import { createMessage } from '../protocol/json-message.js';
-import { createEnvName } from '../protocol/startup.parser.js';
+import { createEnvName, createMessage } from '../create-message.js';
 import { Attributes } from './attributes.js';
 import type { Resource } from './generated/opentelemetry/proto/resource/v1/resource_pb.js';
 

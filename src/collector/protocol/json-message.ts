@@ -7,10 +7,10 @@ import {
   explainFailure,
 } from '../../ingestion/formats/decoders.js';
 import { decodeUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
-import { MAX_VALUES, tooManyValues } from '../limits.js';
+import { createMessage } from '../create-message.js';
+import { MAX_VALUES, hasMoreValues, tooManyValues } from '../limits.js';
 import type { Message, MessageContext } from '../message.js';
 import { getField } from './hub-fields.js';
-import { RejectedEntries } from './lists.js';
 
 /**
  * A message whose body is a JSON object.
@@ -31,29 +31,6 @@ export function parseJsonMessage(
   return { ...message, instanceUuid };
 }
 
-/** An empty message. */
-export function createMessage(uuid: string, env: string): Message {
-  return {
-    uuid,
-    env,
-    instanceUuid: null,
-    names: [],
-    counts: [],
-    logs: [],
-    spans: [],
-    logMessages: [],
-    spanCounts: [],
-    points: [],
-    errors: [],
-    report: null,
-    framework: null,
-    syncedAt: null,
-    rejected: new RejectedEntries(),
-  };
-}
-
-const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
-
 function parseJsonObject(body: Buffer): JsonObject {
   const text = body.toString();
   if (hasMoreValues(text, MAX_VALUES)) throw tooManyValues();
@@ -62,15 +39,4 @@ function parseJsonObject(body: Buffer): JsonObject {
   } catch (error) {
     throw new InvalidRecordError(explainFailure(error, 'body'));
   }
-}
-
-/** Whether a JSON text may have more values. It does not parse, so it also counts characters within strings. */
-export function hasMoreValues(text: string, max: number): boolean {
-  if (text.length <= max) return false;
-  let values = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charCodeAt(at);
-    if (character === COMMA || character === OPENING_BRACKET || character === OPENING_BRACE) values += 1;
-  }
-  return values > max;
 }

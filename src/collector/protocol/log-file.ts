@@ -1,10 +1,9 @@
 import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
 import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
+import { createEnvName, createMessage } from '../create-message.js';
 import type { Message, MessageContext } from '../message.js';
-import { createMessage } from './json-message.js';
 import { type LogItem, parseLogItem } from './log-item.parser.js';
-import { createEnvName } from './startup.parser.js';
 
 /** More than a library sends: it logs at most 100 requests a second and sends a file each minute. */
 const MAX_LINES = 20_000;

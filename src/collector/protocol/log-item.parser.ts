@@ -22,10 +22,10 @@ import {
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
+import { hasMoreValues } from '../limits.js';
 import type { MessageContext, SpanRecord } from '../message.js';
 import { findClientAddress } from './client-address.js';
 import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
-import { hasMoreValues } from './json-message.js';
 import { readItemCapture, toSpanRecords } from './log-item.capture.js';
 
 /** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */

@@ -11,9 +11,11 @@ import { decodeMethod } from '../../ingestion/formats/request-decoders.js';
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import type { DimensionNames } from '../../ingestion/names/name-registry.js';
 import type { Message, MessageContext } from '../message.js';
+import { RejectedEntries } from '../rejected-entries.js';
 import { getField } from './hub-fields.js';
+import { createEnvName } from '../create-message.js';
 import { parseJsonMessage } from './json-message.js';
-import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
+import { type EntryDecoder, parseList, requireAccepted } from './lists.js';
 
 const MAX_FRAMEWORK = 64;
 /** Packages of one application, and the longest name or version of one. */
@@ -43,7 +45,7 @@ function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partia
   };
   const rejected = new RejectedEntries();
   const endpoints = parseList(getField(source, 'paths'), 'paths', endpoint, rejected);
-  rejected.requireAccepted(endpoints.length);
+  requireAccepted(rejected, endpoints.length);
   const reader = new LenientReader();
   const client = reader.read(source.client, 'client', textDecoder) ?? '';
   const report = {
@@ -79,9 +81,4 @@ function readVersions(value: unknown, reader: LenientReader): Record<string, str
 function parseFramework(client: string): string | null {
   const name = client.slice(client.indexOf(':') + 1).trim();
   return name === '' ? null : truncate(name, MAX_FRAMEWORK);
-}
-
-/** An environment alone. */
-export function createEnvName(env: string, timestamp: number): DimensionNames {
-  return { env, method: '', path: null, consumer: null, timestamp };
 }

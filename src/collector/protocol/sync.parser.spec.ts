@@ -1,5 +1,5 @@
 import { findBin } from '../../ingestion/bins.js';
-import type { RejectedEntries } from './lists.js';
+import type { RejectedEntries } from '../rejected-entries.js';
 import { parseStartup } from './startup.parser.js';
 import { parseSync } from './sync.parser.js';
 

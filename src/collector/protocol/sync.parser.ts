@@ -24,12 +24,13 @@ import {
 import { checkRetention, getTrafficRetention } from '../../ingestion/formats/timestamps.js';
 import type { ConsumerRecord, CountRecord } from '../../ingestion/request-record.js';
 import type { Message, MessageContext } from '../message.js';
+import { RejectedEntries } from '../rejected-entries.js';
 import { readErrors } from './errors.js';
 import { readBins } from './histogram.js';
 import { decodeEpochMs, getField } from './hub-fields.js';
 import { parseJsonMessage } from './json-message.js';
-import { type EntryDecoder, RejectedEntries, parseList } from './lists.js';
-import { createEnvName } from './startup.parser.js';
+import { type EntryDecoder, parseList, requireAccepted } from './lists.js';
+import { createEnvName } from '../create-message.js';
 
 const decodeCount = toStrictDecoder(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
 /** Of one core: a process on all cores of a large machine uses thousands. */
@@ -66,7 +67,7 @@ function decodeSync(source: JsonObject, { env, now }: MessageContext): Partial<M
   );
   const resources = readResources(source.resources, reader);
   rejected.addMembers(reader.ignored);
-  rejected.requireAccepted(counts.length + consumers.length + errors.length);
+  requireAccepted(rejected, counts.length + consumers.length + errors.length);
   return {
     names: [
       createEnvName(env, timestamp),
