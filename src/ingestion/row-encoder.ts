@@ -1,7 +1,7 @@
-import { toRecordJson } from '../request-logs/request-log.record.js';
 import type { IngestTable, Piece } from './batch-log.js';
 import { dateTime64 } from './names/id-generator.js';
 import type { RequestIds } from './names/name-registry.js';
+import { toRecordJson } from './record-json.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 
 /** Rows per call of `JSON.stringify`: a call for each row took two thirds more time; more rows are not faster. */

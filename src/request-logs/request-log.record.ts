@@ -1,5 +1,4 @@
 import { EXAMPLES } from '../common/examples.js';
-import type { RequestRecord } from '../ingestion/request-record.js';
 import type { RequestLog } from './request-logs.dto.js';
 
 /*
@@ -32,21 +31,3 @@ const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json)
 
 /** The same up to the closing brace, as Request Details has it. */
 export const OPEN_RECORD_SQL = `${RECORD_HEAD_SQL}, ${OPEN_MEMBERS}`;
-
-/** The stored text: the members after the head in the order of the contract, and the closing brace; null for an unknown time. */
-export function toRecordJson(record: RequestRecord): string {
-  const members: Omit<RequestLog, keyof Head | 'response_time_ms'> & { response_time_ms: number | null } = {
-    env: record.env,
-    consumer: record.consumer?.identifier ?? null,
-    method: record.method,
-    path: record.path,
-    url: record.url,
-    status_code: record.status_code,
-    request_size_bytes: record.request_size_bytes,
-    response_size_bytes: record.response_size_bytes,
-    response_time_ms: record.response_time_ms,
-    client_ip: record.client_ip,
-    client_country_iso_code: record.client_country_iso_code,
-  };
-  return JSON.stringify(members).slice(1);
-}

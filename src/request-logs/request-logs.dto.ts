@@ -1,8 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { EXAMPLES } from '../common/examples.js';
+import type { RecordMembers } from '../ingestion/record-json.js';
 import { PageType } from '../pagination/page.dto.js';
 
-export class RequestLog {
+/** The stored members, which the engine sends as they are, behind the time and the ID. */
+export class RequestLog implements RecordMembers {
   @ApiProperty({
     type: 'string',
     format: 'date-time',
