@@ -3,7 +3,7 @@ import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
 import { AcceptedFormat, type FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
-import { QueryOperation } from '../openapi/query-operation.decorator.js';
+import { QueryOperation } from '../auth/operation.decorators.js';
 import { Input } from '../validation/input.decorator.js';
 import { MetricsRow } from './app-metrics.dto.js';
 import { QueryMetricsInput } from './app-metrics.input.js';

@@ -1,7 +1,7 @@
 import { Controller, type StreamableFile } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import { ReadOperation } from '../auth/operation.decorators.js';
 import { AppList } from './apps.dto.js';
 import { AppsService } from './apps.service.js';
 

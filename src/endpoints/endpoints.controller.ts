@@ -1,7 +1,7 @@
 import { Controller, type StreamableFile } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import { ReadOperation } from '../auth/operation.decorators.js';
 import { Input } from '../validation/input.decorator.js';
 import { EndpointList } from './endpoints.dto.js';
 import { ListEndpointsInput } from './endpoints.input.js';

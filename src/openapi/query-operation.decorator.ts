@@ -5,7 +5,8 @@ import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 import { type OperationOptions, documentOperation } from './read-operation.decorator.js';
 
-interface QueryOperationOptions extends OperationOptions {
+/** The route of a POST operation that reads. */
+export interface QueryRoute extends OperationOptions {
   /** Behind the controller's path; of several, the document has the first. */
   path?: string | string[];
   /** DTO of the path parameters and of the members of the body. */
@@ -22,11 +23,11 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
 };
 
 /**
- * A POST operation that reads: the query is a JSON body, and the response is a file of
+ * The route of a POST operation that reads, and its documentation. The query is a JSON body, and the response is a file of
  * rows. `createDocument` adds the error responses, which are the same for all operations.
  */
-export function QueryOperation(options: QueryOperationOptions): MethodDecorator {
-  const { path, input, row, headers = [] } = options;
+export function documentQuery(route: QueryRoute): MethodDecorator {
+  const { path, input, row, headers = [] } = route;
   const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
     MEDIA_TYPES[format],
     {
@@ -43,7 +44,7 @@ export function QueryOperation(options: QueryOperationOptions): MethodDecorator 
   return applyDecorators(
     Post(path),
     HttpCode(200),
-    documentOperation(options),
+    documentOperation(route),
     ApiExtraModels(row),
     ApiOkResponse({
       description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,

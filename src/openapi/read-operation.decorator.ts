@@ -1,6 +1,5 @@
 import { Get, type Type, applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
-import { IsOperation } from '../auth/operation.guard.js';
 import type { OperationId } from '../common/account.js';
 import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
@@ -19,7 +18,8 @@ export interface OperationOptions {
   headers?: readonly HeaderName[];
 }
 
-interface ReadOperationOptions extends OperationOptions {
+/** The route of a GET operation. */
+export interface ReadRoute extends OperationOptions {
   /** Path below the controller's. */
   path?: string;
   /** DTO of the path and query parameters. */
@@ -31,7 +31,6 @@ interface ReadOperationOptions extends OperationOptions {
 /** The part of the documentation that GET and POST have in common. */
 export function documentOperation({ id, tag, summary, description }: OperationOptions): MethodDecorator {
   return applyDecorators(
-    IsOperation(id),
     ApiTags(tag),
     ApiSecurity(API_KEY_SCHEME),
     ApiOperation({ operationId: id, summary, description }),
@@ -39,15 +38,15 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
 }
 
 /**
- * A GET operation: its route and its documentation. `createDocument` adds the error responses, which are the same for all
+ * The route of a GET operation and its documentation. `createDocument` adds the error responses, which are the same for all
  * operations.
  */
-export function ReadOperation(options: ReadOperationOptions): MethodDecorator {
-  const { path, input, response, headers = [] } = options;
+export function documentRead(route: ReadRoute): MethodDecorator {
+  const { path, input, response, headers = [] } = route;
   const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
   return applyDecorators(
     Get(path),
-    documentOperation(options),
+    documentOperation(route),
     ApiOkResponse({ type: response, description: 'Success', headers: responseHeaders }),
     ...(headers.includes('ETag')
       ? [

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
 import type { JsonResponse } from '../http/json-response.js';
-import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import { ReadOperation } from '../auth/operation.decorators.js';
 import { Input } from '../validation/input.decorator.js';
 import { RequestDetails } from './request-details.dto.js';
 import { RequestLogPage } from './request-logs.dto.js';

@@ -1,7 +1,7 @@
 import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../auth/account.decorator.js';
 import type { Account } from '../common/account.js';
-import { ReadOperation } from '../openapi/read-operation.decorator.js';
+import { ReadOperation } from '../auth/operation.decorators.js';
 import { Team } from './team.dto.js';
 
 @Controller('v1/team')

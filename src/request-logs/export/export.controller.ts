@@ -3,7 +3,7 @@ import { CurrentAccount } from '../../auth/account.decorator.js';
 import type { Account } from '../../common/account.js';
 import { AcceptedFormat, type FileResponse } from '../../common/formats/file-response.js';
 import type { FileFormat } from '../../common/formats/file-format.js';
-import { QueryOperation } from '../../openapi/query-operation.decorator.js';
+import { QueryOperation } from '../../auth/operation.decorators.js';
 import { Input } from '../../validation/input.decorator.js';
 import { ExportedRequestLog } from './export.dto.js';
 import { ExportRequestLogsInput } from './export.input.js';
