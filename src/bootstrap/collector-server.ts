@@ -14,6 +14,7 @@ import { listen } from '../http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
+import { openTelemetry } from '../observability/open-telemetry.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { RedisCoordinator } from '../redis/redis-coordinator.js';
 import { type RunningServer, startServer, warnOfConfiguration } from './api-server.js';
@@ -87,7 +88,7 @@ export async function startCollectorOn(
 export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
   useCountryDatabase(config);
-  const telemetry = await Telemetry.open(config);
+  const telemetry = await openTelemetry(config);
   const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
   const close = () => closeStore().finally(() => telemetry.close());
   try {
