@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { frameLines } from '../pagination/page.dto.js';
 import { JsonLines } from './json-lines.js';
 
 const objects = fc.array(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), { maxLength: 8 });
@@ -14,23 +13,6 @@ describe('JsonLines', () => {
         expect(lines).toHaveLength(rows.length);
         expect(rows.map((_, index) => lines.at(index))).toEqual(rows.map((row) => JSON.stringify(row)));
         expect(lines.at(rows.length)).toBe('');
-      }),
-    );
-  });
-
-  it('gives the first rows of several results as the data of a page', () => {
-    fc.assert(
-      fc.property(fc.array(objects, { maxLength: 3 }), fc.integer({ min: 1, max: 20 }), (answers, limit) => {
-        const rows = JsonLines.join(answers.map(toJsonLines));
-        const all = answers.flat();
-        expect(rows).toHaveLength(all.length);
-        const texts = all.slice(0, limit).map((row) => JSON.stringify(row));
-        expect(frameLines(rows, limit, undefined).toString()).toBe(
-          `{"data":[${texts.join()}],"has_more":false}`,
-        );
-        expect(frameLines(rows, limit, 'abc').toString()).toBe(
-          `{"data":[${texts.join()}],"has_more":true,"next_token":"abc"}`,
-        );
       }),
     );
   });
