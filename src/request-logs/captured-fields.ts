@@ -10,9 +10,13 @@ const CAPTURED_FIELDS: ReadonlySet<string> = new Set([
   'response_body_json',
 ]);
 
-/** Attributes of spans that hold headers or bodies, and those of them that are sizes; in lower case. RE2 reads both as well. */
-const CAPTURED_ATTRIBUTE = '^(?:http|apitally)[.](?:request|response)[.](?:headers?|body)(?:[.]|$)';
-const SIZE_ATTRIBUTE = '^(?:http|apitally)[.](?:request|response)[.]body[.]size$';
+/**
+ * Names of attributes and events of spans that hold headers, metadata of RPC or bodies, and those of them that are sizes; in lower
+ * case. RE2 reads both as well.
+ */
+const CAPTURED_NAME =
+  '^(?:(?:http|apitally)[.](?:request|response)(?:[._](?:headers?|body)(?:[._]|$)|$)|rpc[.](?:[^.]+[.])?(?:request|response)[.]metadata(?:[.]|$))';
+const SIZE_NAME = '^(?:http|apitally)[.](?:request|response)[._]body[._]size$';
 
 interface Captured {
   spans: { attributes: Record<string, unknown> }[];
@@ -23,15 +27,15 @@ export function findCapturedFields(fields: readonly string[]): string[] {
   return [...new Set(fields.filter((field) => CAPTURED_FIELDS.has(field)))];
 }
 
-/** Whether an attribute of a span holds headers or bodies. Names differ in case between senders. */
-export function isCapturedAttribute(name: string): boolean {
+/** Whether an attribute or an event of a span holds headers or bodies. Names differ in case between senders. */
+export function isCapturedName(name: string): boolean {
   const lower = name.toLowerCase();
-  return new RegExp(CAPTURED_ATTRIBUTE).test(lower) && !new RegExp(SIZE_ATTRIBUTE).test(lower);
+  return new RegExp(CAPTURED_NAME).test(lower) && !new RegExp(SIZE_NAME).test(lower);
 }
 
 /** The same as a condition of the store on an expression. */
-export function matchCapturedAttribute(sql: string): string {
-  return `(match(lower(${sql}), '${CAPTURED_ATTRIBUTE}') AND NOT match(lower(${sql}), '${SIZE_ATTRIBUTE}'))`;
+export function matchCapturedName(sql: string): string {
+  return `(match(lower(${sql}), '${CAPTURED_NAME}') AND NOT match(lower(${sql}), '${SIZE_NAME}'))`;
 }
 
 /** @throws ApiError 403 */
@@ -45,9 +49,7 @@ export function hideBodies({ scopes: { hasBodies } }: Account, details: Buffer):
   const shown = parseExact(details.toString()) as Captured;
   const spans = shown.spans.map((span) => ({
     ...span,
-    attributes: Object.fromEntries(
-      Object.entries(span.attributes).filter(([key]) => !isCapturedAttribute(key)),
-    ),
+    attributes: Object.fromEntries(Object.entries(span.attributes).filter(([key]) => !isCapturedName(key))),
   }));
   const empty = {
     request_headers: [],

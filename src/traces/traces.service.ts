@@ -10,7 +10,7 @@ import { FileStreams } from '../exports/file-streams.js';
 import { readSample } from '../exports/row-pages.js';
 import { ReadAudit } from '../observability/read-audit.js';
 import { OperationLimiter } from '../rate-limit/operation-limiter.js';
-import { isCapturedAttribute, forbidCapturedFields } from '../request-logs/captured-fields.js';
+import { isCapturedName, forbidCapturedFields } from '../request-logs/captured-fields.js';
 import { ALWAYS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
 import type { TracesQuery } from './traces.statement.js';
@@ -41,7 +41,9 @@ export class TracesService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, fields, filters, sample, limit, after } = input;
     const { hasBodies } = account.scopes;
-    const filtered = filters.filter(({ key = '' }) => isCapturedAttribute(key)).map(({ field }) => field);
+    const filtered = filters
+      .filter(({ key = '', event_name = '' }) => isCapturedName(key) || isCapturedName(event_name))
+      .map(({ field }) => field);
     if (filtered.length > 0 && !hasBodies) forbidCapturedFields();
     const captured = CAPTURING_FIELDS.filter((field) => fields.includes(field) || filtered.includes(field));
     if (captured.length > 0 && hasBodies)

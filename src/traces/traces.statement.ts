@@ -3,7 +3,7 @@ import { type FilterColumn, compare, not, splitNegation } from '../common/filter
 import type { FilterScalar } from '../common/filters/filter-field.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import type { RowRange } from '../exports/row-pages.js';
-import { matchCapturedAttribute } from '../request-logs/captured-fields.js';
+import { matchCapturedName } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
 
 export interface TracesQuery {
@@ -60,16 +60,24 @@ const COLUMNS: Readonly<Record<SpanField, SpanColumn>> = {
   scope_version: nullIfEmpty('s.scope_version'),
 };
 
-/** Attributes without those that hold headers or bodies; events that have such an attribute are left out. */
-const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
-  attributes: `concat('{', arrayStringConcat(arrayMap(
+/** Attributes without those that hold headers or bodies. */
+const SHOWN_ATTRIBUTES = `concat('{', arrayStringConcat(arrayMap(
     member -> concat(toJSONString(member.1), ':', member.2),
-    arrayFilter(member -> NOT ${matchCapturedAttribute('member.1')}, JSONExtractKeysAndValuesRaw(s.attributes))
-  ), ','), '}')`,
-  events: `concat('[', arrayStringConcat(arrayFilter(
-    event -> NOT arrayExists(key -> ${matchCapturedAttribute('key')}, JSONExtractKeys(event, 'attributes')),
-    JSONExtractArrayRaw(s.events)
-  ), ','), ']')`,
+    arrayFilter(member -> NOT ${matchCapturedName('member.1')}, JSONExtractKeysAndValuesRaw(s.attributes))
+  ), ','), '}')`;
+
+/** The events of a span, and those of them that hold neither headers nor bodies. */
+const EVENTS = 'JSONExtractArrayRaw(s.events)';
+const SHOWN_EVENTS = `arrayFilter(
+    event -> NOT ${matchCapturedName(`JSONExtractString(event, 'name')`)}
+      AND NOT arrayExists(key -> ${matchCapturedName('key')}, JSONExtractKeys(event, 'attributes')),
+    ${EVENTS}
+  )`;
+
+/** What is shown where headers and bodies are not. */
+const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
+  attributes: SHOWN_ATTRIBUTES,
+  events: `concat('[', arrayStringConcat(${SHOWN_EVENTS}, ','), ']')`,
 };
 
 /**
@@ -155,12 +163,14 @@ FROM (
 
 /** The condition for the rows of a range that match the selected filters. */
 function choose(
-  { filters, window, hashBelow, consumerId }: TracesQuery,
+  { filters, window, hashBelow, consumerId, hasBodies }: TracesQuery,
   { after, last }: SpanRange,
   isSelected: (filter: SpanFilter) => boolean,
 ): Predicate {
   const conditions = filters.map((filter, index) =>
-    isSelected(filter) ? toCondition(filter, `filter_${index}`) : undefined,
+    isSelected(filter)
+      ? toCondition(filter, `filter_${index}`, hasBodies ? EVENTS : SHOWN_EVENTS)
+      : undefined,
   );
   const place = '(s.start_time_ns, s.trace_id, s.span_id)';
   const { sql, params } = and(
@@ -181,13 +191,13 @@ function toParams(which: 'after' | 'last', { start_time_ns, trace_id, span_id }:
   return { [`${which}_start`]: start_time_ns, [`${which}_trace`]: trace_id, [`${which}_span`]: span_id };
 }
 
-function toCondition(filter: SpanFilter, param: string): Predicate {
+function toCondition(filter: SpanFilter, param: string, events: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
   // Compares the column itself, so that its index is used.
   if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(toList(value), param);
   if (field === 'attributes') return attributeMatches('s.attributes', filter, param);
-  if (field === 'events') return eventMatches(filter, param);
+  if (field === 'events') return eventMatches(filter, param, events);
   if (field !== 'env') return compare(COLUMNS[field], kind, filter, param);
   const { op: positive, isNegated } = splitNegation(op);
   if (positive === 'is_null') return { sql: isNegated ? 'true' : 'false', params: {} };
@@ -272,7 +282,7 @@ function toInteger(value: FilterScalar): string | undefined {
 }
 
 /** A filter on events: it matches if any event does, `not_exists` if none does. */
-function eventMatches(filter: SpanFilter, param: string): Predicate {
+function eventMatches(filter: SpanFilter, param: string, events: string): Predicate {
   const { op, key, event_name } = filter;
   const isNegated = op === 'not_exists';
   const ofKey =
@@ -291,6 +301,6 @@ function eventMatches(filter: SpanFilter, param: string): Predicate {
           params: { [`${param}_event`]: event_name },
         };
   const { sql, params } = and(ofName, ofKey);
-  const any = `arrayExists(event -> true${sql}, JSONExtractArrayRaw(s.events))`;
+  const any = `arrayExists(event -> true${sql}, ${events})`;
   return { sql: isNegated ? `NOT ${any}` : any, params };
 }

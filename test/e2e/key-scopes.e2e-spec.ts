@@ -14,6 +14,30 @@ import { type LogBody, Tenant } from '../setup/tenant.js';
 
 const HOUR = 3_600_000;
 const SECRET = 'only-in-headers-and-bodies';
+/** Names of attributes of spans that hold headers, metadata of RPC, or bodies. */
+const CAPTURED_ATTRIBUTES = [
+  'http.request.header.x-secret',
+  'HTTP.Request.Header.x-up',
+  'http.request.header.a\nb',
+  'http.request.header.size',
+  'http.request.headers',
+  'http.request_headers',
+  'http.request.body',
+  'http.request.body.content',
+  'http.request_body',
+  'http.response.body',
+  'http.response_body.text',
+  'http.request',
+  'apitally.response.headers.x',
+  'apitally.request.body',
+  'rpc.request.metadata.x-secret',
+  'rpc.grpc.request.metadata.x-secret',
+  'rpc.grpc.response.metadata.x-secret',
+  'rpc.connect_rpc.request.metadata.x-secret',
+  'rpc.connect_rpc.response.metadata.x-secret',
+];
+/** What a key without bodies sees of these attributes. */
+const SHOWN = '"http.request.body.size":12345678901234567,"http.response_body_size":7,"a\\"b":1';
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const hex = (id: number, digits: number) => id.toString(16).padStart(digits, '0');
 
@@ -109,8 +133,14 @@ beforeAll(async () => {
     status: 'UNSET',
     scope_name: '',
     scope_version: '',
-    attributes: `{"http.request.header.x-secret":["${SECRET}"],"HTTP.Request.Header.x-up":"${SECRET}","http.request.header.a\\nb":"${SECRET}","http.request.body.content":"${SECRET}","http.request.headers":"${SECRET}","apitally.response.headers.x":["${SECRET}"],"apitally.request.body":"${SECRET}","http.request.body.size":12345678901234567,"a\\"b":1.0}`,
-    events: `[{"timestamp":"2026-11-20T00:00:00Z","name":"one","attributes":{}},{"timestamp":"2026-11-20T00:00:01Z","name":"two","attributes":{"http.response.header.x-secret":"${SECRET}"}}]`,
+    attributes: `{${CAPTURED_ATTRIBUTES.map((name) => `${JSON.stringify(name)}:["${SECRET}"],`).join('')}${SHOWN}.0}`,
+    events: JSON.stringify([
+      { timestamp: '2026-11-20T00:00:00Z', name: 'one', attributes: {} },
+      ...CAPTURED_ATTRIBUTES.flatMap((name) => [
+        { timestamp: '2026-11-20T00:00:01Z', name: 'two', attributes: { [name]: SECRET } },
+        { timestamp: '2026-11-20T00:00:01Z', name, attributes: { body: SECRET } },
+      ]),
+    ]),
   }));
   await app.store.insert(
     'logged_spans',
@@ -511,7 +541,7 @@ describe('a key without bodies', () => {
       ];
       expect(shown.text).toContain(SECRET);
       expect(hidden.text).not.toContain(SECRET);
-      expect(hidden.text).toContain('"attributes":{"http.request.body.size":12345678901234567,"a\\"b":1.0}');
+      expect(hidden.text).toContain(`"attributes":{${SHOWN}.0}`);
       expect({ ...shown.body, spans: [] }).toEqual({
         ...hidden.body,
         spans: [],
@@ -530,11 +560,15 @@ describe('a key without bodies', () => {
     ['request-logs', { fields: ['path', 'response_body_json'], format: 'parquet' }],
     ['request-logs/stream', { filters: [{ field: 'response_headers', key: 'x-secret', op: 'exists' }] }],
     ['request-logs', { filters: [{ field: 'response_body', op: 'contains', value: 'o' }] }],
-    ['traces', { filters: [{ field: 'attributes', key: 'http.request.header.x-secret', op: 'exists' }] }],
-    ['traces', { filters: [{ field: 'attributes', key: 'HTTP.Request.Header.x-up', op: 'exists' }] }],
-    ['traces', { filters: [{ field: 'attributes', key: 'http.request.header.a\nb', op: 'exists' }] }],
-    ['traces', { filters: [{ field: 'attributes', key: 'http.request.body.content', op: 'exists' }] }],
-    ['traces', { filters: [{ field: 'events', key: 'http.response.header.x-secret', op: 'exists' }] }],
+    ...CAPTURED_ATTRIBUTES.flatMap((key) =>
+      ['attributes', 'events'].map(
+        (field) => ['traces', { filters: [{ field, key, op: 'exists' }] }] as [string, object],
+      ),
+    ),
+    ...CAPTURED_ATTRIBUTES.map(
+      (event_name) =>
+        ['traces', { filters: [{ field: 'events', event_name, op: 'exists' }] }] as [string, object],
+    ),
   ])('returns 403 for %s with %j, which would show or test them', async (resource, json) => {
     const response = await app.post(at(resource), key, { since, ...json });
     expect([response.status, response.text]).toEqual([403, REFUSED]);
@@ -547,12 +581,22 @@ describe('a key without bodies', () => {
     expect(shown.text).toContain(SECRET);
     expect(hidden.text).not.toContain(SECRET);
     expect(hidden.text).not.toContain('header');
+    expect(hidden.text).not.toContain('metadata');
     if (format !== 'ndjson') return;
     const [line = ''] = hidden.text.split('\n');
-    expect(line).toContain('"attributes":{"http.request.body.size":12345678901234567,"a\\"b":1}');
+    expect(line).toContain(`"attributes":{${SHOWN}}`);
     expect(JSON.parse(line)).toMatchObject({
       events: [{ timestamp: '2026-11-20T00:00:00Z', name: 'one', attributes: {} }],
     });
+  });
+
+  it('tests no event with headers and bodies by its other attributes', async () => {
+    const find = async (key: string, op: string, value?: string) => {
+      const filters = [{ field: 'events', key: 'body', op, value }];
+      return (await app.post(at('traces'), key, { since, filters })).text.split('\n').length - 1;
+    };
+    expect([await find(full, 'eq', SECRET), await find(key, 'eq', SECRET)]).toEqual([11, 0]);
+    expect([await find(full, 'not_exists'), await find(key, 'not_exists')]).toEqual([0, 11]);
   });
 
   it('returns none to agents', async () => {
