@@ -1,5 +1,6 @@
 -- Accounts. Small tables are replaced row by row and read with FINAL.
 CREATE TABLE IF NOT EXISTS teams_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.teams_v1 ON CLUSTER {cluster}
 (
     id         UInt32,
     name       String,
@@ -8,16 +9,19 @@ CREATE TABLE IF NOT EXISTS teams_v1
     updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree(updated_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/teams_v1', '{shard}-{replica}', updated_at)
 ORDER BY id;
 -- statement
 -- What every instance must agree on without being told: the secret that signs page tokens.
 CREATE TABLE IF NOT EXISTS secrets_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.secrets_v1 ON CLUSTER {cluster}
 (
     name       LowCardinality(String),
     value      String,
     created_at DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/global/{database}/secrets_v1', '{shard}-{replica}')
 ORDER BY name;
 -- statement
 INSERT INTO secrets_v1 (name, value)
@@ -27,6 +31,7 @@ WHERE (SELECT count() FROM secrets_v1 WHERE name = 'page_token') = 0;
 -- IDs of teams and apps. A claim is inserted under a deduplication token made of the ID, so that the engine keeps one claim
 -- for an ID however many processes make it: the process that finds its own has the ID.
 CREATE TABLE IF NOT EXISTS id_claims_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.id_claims_v1 ON CLUSTER {cluster}
 (
     table_name LowCardinality(String),
     id         UInt32,
@@ -34,5 +39,7 @@ CREATE TABLE IF NOT EXISTS id_claims_v1
     claimed_at DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/global/{database}/id_claims_v1', '{shard}-{replica}')
 ORDER BY (table_name, id)
 SETTINGS non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;

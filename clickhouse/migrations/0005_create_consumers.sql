@@ -1,4 +1,5 @@
 CREATE TABLE IF NOT EXISTS consumer_groups_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.consumer_groups_v1 ON CLUSTER {cluster}
 (
     app_id     UInt32,
     id         UInt32,
@@ -7,9 +8,11 @@ CREATE TABLE IF NOT EXISTS consumer_groups_v1
     updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree(updated_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/consumer_groups_v1', '{shard}-{replica}', updated_at)
 ORDER BY (app_id, id);
 -- statement
 CREATE TABLE IF NOT EXISTS consumers_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.consumers_v1 ON CLUSTER {cluster}
 (
     app_id     UInt32,
     id         UInt32,
@@ -20,4 +23,5 @@ CREATE TABLE IF NOT EXISTS consumers_v1
     updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )
 ENGINE = ReplacingMergeTree(updated_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/consumers_v1', '{shard}-{replica}', updated_at)
 ORDER BY (app_id, id);

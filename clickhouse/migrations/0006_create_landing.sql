@@ -2,6 +2,7 @@
 -- `record_json` and `captured_json` are JSON text as the API sends it; what is filtered or counted by has a column of its own.
 -- Absent values: -1 for sizes and times, 0 for consumer and endpoint, so that no column needs a null map.
 CREATE TABLE IF NOT EXISTS requests
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.requests_local ON CLUSTER {cluster}
 (
     app_id              UInt32,
     timestamp           DateTime64(3, 'UTC'),
@@ -19,6 +20,9 @@ CREATE TABLE IF NOT EXISTS requests
     captured_json       String COMMENT 'JSON: an object of what Request Details adds; empty when nothing was captured'
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.requests ON CLUSTER {cluster} AS {database}.requests_local
+ENGINE = Distributed('{cluster}', '{database}', 'requests_local', sipHash64(app_id));
 -- statement
 -- Landing table for what is counted. Client libraries send counts and logged requests apart; a whole request is copied
 -- into both landing tables, so nothing is counted twice. `timestamp` is the request's, or the time of the counts.
@@ -26,6 +30,7 @@ ENGINE = Null;
 -- and sizes in bytes; v is in bin k = round(32 * log2(v)), which is 2.2 % wide, and 0 is in bin -32768. A request whose time
 -- or size is not known is in no bin of that measure.
 CREATE TABLE IF NOT EXISTS request_counts
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.request_counts_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     timestamp      DateTime64(3, 'UTC'),
@@ -39,9 +44,13 @@ CREATE TABLE IF NOT EXISTS request_counts
     bins           Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2), Int16, UInt64)) COMMENT 'measure, k, n'
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.request_counts ON CLUSTER {cluster} AS {database}.request_counts_local
+ENGINE = Distributed('{cluster}', '{database}', 'request_counts_local', sipHash64(app_id));
 -- statement
 -- The bins of what is counted, one row each: how many requests of which status are in which bin.
 CREATE TABLE IF NOT EXISTS request_bins
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.request_bins_local ON CLUSTER {cluster}
 (
     app_id      UInt32,
     timestamp   DateTime64(3, 'UTC'),
@@ -54,24 +63,39 @@ CREATE TABLE IF NOT EXISTS request_bins
     n           UInt64
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.request_bins ON CLUSTER {cluster} AS {database}.request_bins_local
+ENGINE = Distributed('{cluster}', '{database}', 'request_bins_local', sipHash64(app_id));
 -- statement
--- Landing table for what is logged.
+-- Landing table for what is logged. Headers and bodies stand before `trace_id` and `exception` in the captured JSON; names in
+-- them are no names of members, or have escaped quotes. The engine rejects JSON with numbers out of range, and attributes of
+-- spans can have them, so the exception is read from the text before `"logs"`.
 CREATE TABLE IF NOT EXISTS logged_requests
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.logged_requests_local ON CLUSTER {cluster}
 (
-    app_id        UInt32,
-    timestamp     DateTime64(3, 'UTC'),
-    request_uuid  UUID,
-    app_env_id    UInt32,
-    endpoint_id   UInt32,
-    consumer_id   UInt32,
-    method        LowCardinality(String),
-    status_code   UInt16,
-    record_json   String,
-    captured_json String
+    app_id         UInt32,
+    timestamp      DateTime64(3, 'UTC'),
+    request_uuid   UUID,
+    app_env_id     UInt32,
+    endpoint_id    UInt32,
+    consumer_id    UInt32,
+    method         LowCardinality(String),
+    status_code    UInt16,
+    record_json    String,
+    captured_json  String,
+    trace_id       FixedString(16)
+        DEFAULT toFixedString(substring(unhex(simpleJSONExtractString(captured_json, 'trace_id')), 1, 16), 16),
+    exception_type LowCardinality(Nullable(String))
+        DEFAULT if(startsWith(substring(captured_json, position(captured_json, '"exception":')), '"exception":{'),
+            JSONExtract(concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}'), 'exception', 'type', 'Nullable(String)'), NULL)
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.logged_requests ON CLUSTER {cluster} AS {database}.logged_requests_local
+ENGINE = Distributed('{cluster}', '{database}', 'logged_requests_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS request_counts_mv TO request_counts AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.request_counts_mv ON CLUSTER {cluster} TO {database}.request_counts_local AS
 SELECT
     app_id,
     timestamp,
@@ -90,14 +114,19 @@ SELECT
              ('received', toFloat64(request_size_bytes)),
              ('sent', toFloat64(response_size_bytes))])) AS bins
 FROM requests;
+-- cluster: FROM {database}.requests_local;
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS request_bins_mv TO request_bins AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.request_bins_mv ON CLUSTER {cluster} TO {database}.request_bins_local AS
 SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, bin.1 AS measure, bin.2 AS k, bin.3 AS n
 FROM request_counts
+-- cluster: FROM {database}.request_counts_local
 ARRAY JOIN bins AS bin;
 -- statement
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS logged_requests_mv TO logged_requests AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.logged_requests_mv ON CLUSTER {cluster} TO {database}.logged_requests_local AS
 SELECT * EXCEPT (excluded_from_logs, request_size_bytes, response_size_bytes, response_time_ms)
 FROM requests
+-- cluster: FROM {database}.requests_local
 WHERE NOT excluded_from_logs AND timestamp > now64(3) - INTERVAL 15 DAY;

@@ -1,58 +1,83 @@
 -- Requests in quarter-hours: the finest period any of today's time zones needs. Status 0: not known.
 -- TTL: 28 February and 13 months are 28 March, but it is shown until 31 March: four days more are kept.
+-- Rows without consumer are marked, and are not in the tables by consumer: an app without consumers would have all of its
+-- rows twice. See docs/performance.md, "Room". The primary key ends before the mark, which no query looks for alone.
+-- Counts and bins have the most rows. With the default `merge_selector_base` of 5 the engine writes each row about four
+-- times more while an import adds parts; with 20, once or twice. See docs/performance.md, "What each lever gave".
+-- Endpoints ascend within a period and bins within an endpoint, so their differences are small. Behind a consumer they do
+-- not ascend, and only unused bits can be removed.
 CREATE TABLE IF NOT EXISTS counts_per_15m_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.counts_per_15m_v1_local ON CLUSTER {cluster}
 (
-    app_id         UInt32,
-    bucket         DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
-    app_env_id     UInt32 CODEC(ZSTD(1)),
-    endpoint_id    UInt32 CODEC(ZSTD(1)),
-    status_code    UInt16 CODEC(ZSTD(1)),
-    requests       UInt64 CODEC(T64, ZSTD(1)),
-    bytes_received UInt64 CODEC(T64, ZSTD(1)),
-    bytes_sent     UInt64 CODEC(T64, ZSTD(1))
+    app_id           UInt32,
+    bucket           DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id       UInt32 CODEC(ZSTD(1)),
+    endpoint_id      UInt32 CODEC(Delta(4), T64, ZSTD(1)),
+    status_code      UInt16 CODEC(ZSTD(1)),
+    without_consumer Bool CODEC(ZSTD(1)),
+    requests         UInt64 CODEC(T64, ZSTD(1)),
+    bytes_received   UInt64 CODEC(T64, ZSTD(1)),
+    bytes_sent       UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/counts_per_15m_v1', '{replica}', (requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
-ORDER BY (app_id, bucket, app_env_id, endpoint_id, status_code)
+PRIMARY KEY (app_id, bucket, app_env_id, endpoint_id, status_code)
+ORDER BY (app_id, bucket, app_env_id, endpoint_id, status_code, without_consumer)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
-    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1,
+    merge_selector_base = 20;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.counts_per_15m_v1 ON CLUSTER {cluster} AS {database}.counts_per_15m_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'counts_per_15m_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS counts_per_15m_mv_v1 TO counts_per_15m_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.counts_per_15m_mv_v1 ON CLUSTER {cluster} TO {database}.counts_per_15m_v1_local AS
 SELECT
     app_id,
     toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
     app_env_id,
     endpoint_id,
     status_code,
+    consumer_id = 0 AS without_consumer,
     sum(c.requests) AS requests,
     sum(c.bytes_received) AS bytes_received,
     sum(c.bytes_sent) AS bytes_sent
 FROM request_counts AS c
-GROUP BY app_id, bucket, app_env_id, endpoint_id, status_code;
+-- cluster: FROM {database}.request_counts_local AS c
+GROUP BY app_id, bucket, app_env_id, endpoint_id, status_code, without_consumer;
 -- statement
--- The same by consumer, 0 for none, a table of its own: with consumers in one table every other question reads 12 times as
--- much.
+-- The same of each consumer, in a table of its own: with consumers in one table, every other question reads 12 times as much.
 CREATE TABLE IF NOT EXISTS counts_per_15m_by_consumer_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.counts_per_15m_by_consumer_v1_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     consumer_id    UInt32 CODEC(ZSTD(1)),
     bucket         DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
     app_env_id     UInt32 CODEC(ZSTD(1)),
-    endpoint_id    UInt32 CODEC(ZSTD(1)),
+    endpoint_id    UInt32 CODEC(T64, ZSTD(1)),
     status_code    UInt16 CODEC(ZSTD(1)),
     requests       UInt64 CODEC(T64, ZSTD(1)),
     bytes_received UInt64 CODEC(T64, ZSTD(1)),
     bytes_sent     UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree((requests, bytes_received, bytes_sent))
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/counts_per_15m_by_consumer_v1', '{replica}', (requests, bytes_received, bytes_sent))
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
-    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1,
+    merge_selector_base = 20;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.counts_per_15m_by_consumer_v1 ON CLUSTER {cluster} AS {database}.counts_per_15m_by_consumer_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'counts_per_15m_by_consumer_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS counts_per_15m_by_consumer_mv_v1 TO counts_per_15m_by_consumer_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.counts_per_15m_by_consumer_mv_v1 ON CLUSTER {cluster} TO {database}.counts_per_15m_by_consumer_v1_local AS
 SELECT
     app_id,
     consumer_id,
@@ -64,29 +89,41 @@ SELECT
     sum(c.bytes_received) AS bytes_received,
     sum(c.bytes_sent) AS bytes_sent
 FROM request_counts AS c
+-- cluster: FROM {database}.request_counts_local AS c
+WHERE consumer_id != 0
 GROUP BY app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code;
 -- statement
 -- How the requests of a quarter-hour are spread: n of them in bin k of a measure; see `request_counts`. A row for each bin
 -- takes as many bytes as packed states of quantiles, and is read two to six times as fast.
 CREATE TABLE IF NOT EXISTS bins_per_15m_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.bins_per_15m_v1_local ON CLUSTER {cluster}
 (
-    app_id      UInt32,
-    measure     Enum8('time' = 0, 'received' = 1, 'sent' = 2),
-    bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
-    app_env_id  UInt32 CODEC(ZSTD(1)),
-    endpoint_id UInt32 CODEC(ZSTD(1)),
-    status_code UInt16 CODEC(ZSTD(1)),
-    k           Int16 CODEC(ZSTD(1)),
-    n           UInt64 CODEC(T64, ZSTD(1))
+    app_id           UInt32,
+    measure          Enum8('time' = 0, 'received' = 1, 'sent' = 2),
+    bucket           DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    app_env_id       UInt32 CODEC(ZSTD(1)),
+    endpoint_id      UInt32 CODEC(Delta(4), T64, ZSTD(1)),
+    status_code      UInt16 CODEC(ZSTD(1)),
+    k                Int16 CODEC(Delta(2), T64, ZSTD(1)),
+    without_consumer Bool CODEC(ZSTD(1)),
+    n                UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree(n)
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/bins_per_15m_v1', '{replica}', n)
 PARTITION BY toYYYYMM(bucket)
-ORDER BY (app_id, measure, bucket, app_env_id, endpoint_id, status_code, k)
+PRIMARY KEY (app_id, measure, bucket, app_env_id, endpoint_id, status_code, k)
+ORDER BY (app_id, measure, bucket, app_env_id, endpoint_id, status_code, k, without_consumer)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
-    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1,
+    merge_selector_base = 20;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.bins_per_15m_v1 ON CLUSTER {cluster} AS {database}.bins_per_15m_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'bins_per_15m_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS bins_per_15m_mv_v1 TO bins_per_15m_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.bins_per_15m_mv_v1 ON CLUSTER {cluster} TO {database}.bins_per_15m_v1_local AS
 SELECT
     app_id,
     measure,
@@ -95,30 +132,40 @@ SELECT
     endpoint_id,
     status_code,
     k,
+    consumer_id = 0 AS without_consumer,
     sum(b.n) AS n
 FROM request_bins AS b
-GROUP BY app_id, measure, bucket, app_env_id, endpoint_id, status_code, k;
+-- cluster: FROM {database}.request_bins_local AS b
+GROUP BY app_id, measure, bucket, app_env_id, endpoint_id, status_code, k, without_consumer;
 -- statement
 CREATE TABLE IF NOT EXISTS bins_per_15m_by_consumer_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.bins_per_15m_by_consumer_v1_local ON CLUSTER {cluster}
 (
     app_id      UInt32,
     measure     Enum8('time' = 0, 'received' = 1, 'sent' = 2),
     consumer_id UInt32 CODEC(ZSTD(1)),
     bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
     app_env_id  UInt32 CODEC(ZSTD(1)),
-    endpoint_id UInt32 CODEC(ZSTD(1)),
+    endpoint_id UInt32 CODEC(T64, ZSTD(1)),
     status_code UInt16 CODEC(ZSTD(1)),
-    k           Int16 CODEC(ZSTD(1)),
+    k           Int16 CODEC(T64, ZSTD(1)),
     n           UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree(n)
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/bins_per_15m_by_consumer_v1', '{replica}', n)
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, measure, consumer_id, bucket, app_env_id, endpoint_id, status_code, k)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
-    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
+    min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1,
+    merge_selector_base = 20;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.bins_per_15m_by_consumer_v1 ON CLUSTER {cluster} AS {database}.bins_per_15m_by_consumer_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'bins_per_15m_by_consumer_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS bins_per_15m_by_consumer_mv_v1 TO bins_per_15m_by_consumer_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.bins_per_15m_by_consumer_mv_v1 ON CLUSTER {cluster} TO {database}.bins_per_15m_by_consumer_v1_local AS
 SELECT
     app_id,
     measure,
@@ -130,4 +177,6 @@ SELECT
     k,
     sum(b.n) AS n
 FROM request_bins AS b
+-- cluster: FROM {database}.request_bins_local AS b
+WHERE consumer_id != 0
 GROUP BY app_id, measure, consumer_id, bucket, app_env_id, endpoint_id, status_code, k;

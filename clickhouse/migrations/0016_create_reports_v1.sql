@@ -1,6 +1,7 @@
 -- What applications report beside counts and logs. No operation shows it yet; what is not kept cannot be had back.
 -- Door for errors that the client libraries grouped: one row for each error of a message, with how often it came.
 CREATE TABLE IF NOT EXISTS reported_errors
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.reported_errors_local ON CLUSTER {cluster}
 (
     app_id          UInt32,
     timestamp       DateTime64(3, 'UTC'),
@@ -16,9 +17,13 @@ CREATE TABLE IF NOT EXISTS reported_errors
     errors          UInt64
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.reported_errors ON CLUSTER {cluster} AS {database}.reported_errors_local
+ENGINE = Distributed('{cluster}', '{database}', 'reported_errors_local', sipHash64(app_id));
 -- statement
 -- Errors with their texts, kept as long as the logs.
 CREATE TABLE IF NOT EXISTS errors_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.errors_v1_local ON CLUSTER {cluster}
 (
     app_id          UInt32,
     timestamp       DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -34,20 +39,28 @@ CREATE TABLE IF NOT EXISTS errors_v1
     errors          UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/errors_v1', '{replica}')
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
 ORDER BY (app_id, kind, endpoint_id, type, timestamp)
 TTL toDateTime(timestamp) + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.errors_v1 ON CLUSTER {cluster} AS {database}.errors_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'errors_v1_local', sipHash64(app_id));
 -- statement
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS errors_mv_v1 TO errors_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.errors_mv_v1 ON CLUSTER {cluster} TO {database}.errors_v1_local AS
 SELECT *
 FROM reported_errors
+-- cluster: FROM {database}.reported_errors_local
 WHERE timestamp > now64(3) - INTERVAL 15 DAY;
 -- statement
 -- How many errors of a kind and type there were, kept as long as the traffic.
 CREATE TABLE IF NOT EXISTS error_counts_per_15m_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.error_counts_per_15m_v1_local ON CLUSTER {cluster}
 (
     app_id      UInt32,
     bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
@@ -59,13 +72,19 @@ CREATE TABLE IF NOT EXISTS error_counts_per_15m_v1
     errors      UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = SummingMergeTree(errors)
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/error_counts_per_15m_v1', '{replica}', errors)
 PARTITION BY toYYYYMM(bucket)
 ORDER BY (app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.error_counts_per_15m_v1 ON CLUSTER {cluster} AS {database}.error_counts_per_15m_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'error_counts_per_15m_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS error_counts_per_15m_mv_v1 TO error_counts_per_15m_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.error_counts_per_15m_mv_v1 ON CLUSTER {cluster} TO {database}.error_counts_per_15m_v1_local AS
 SELECT
     app_id,
     toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
@@ -76,10 +95,12 @@ SELECT
     type,
     sum(e.errors) AS errors
 FROM reported_errors AS e
+-- cluster: FROM {database}.reported_errors_local AS e
 GROUP BY app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type;
 -- statement
 -- Door for what a process of an application says of itself: that it started, that it is there, what it uses.
 CREATE TABLE IF NOT EXISTS instance_reports
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.instance_reports_local ON CLUSTER {cluster}
 (
     app_id        UInt32,
     timestamp     DateTime64(3, 'UTC'),
@@ -92,15 +113,21 @@ CREATE TABLE IF NOT EXISTS instance_reports
     versions      Map(String, String) COMMENT 'of the packages, by name'
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.instance_reports ON CLUSTER {cluster} AS {database}.instance_reports_local
+ENGINE = Distributed('{cluster}', '{database}', 'instance_reports_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS instance_reports_env_activity_mv TO env_activity_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.instance_reports_env_activity_mv ON CLUSTER {cluster} TO {database}.env_activity_v1_local AS
 SELECT app_id, app_env_id, max(r.last_sync_at) AS last_sync_at
 FROM instance_reports AS r
+-- cluster: FROM {database}.instance_reports_local AS r
 WHERE r.last_sync_at > toDateTime64(0, 3, 'UTC')
 GROUP BY app_id, app_env_id;
 -- statement
 -- Processor time and memory of each process, as often as it reports.
 CREATE TABLE IF NOT EXISTS instance_resources_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.instance_resources_v1_local ON CLUSTER {cluster}
 (
     app_id        UInt32,
     app_env_id    UInt32 CODEC(ZSTD(1)),
@@ -110,19 +137,27 @@ CREATE TABLE IF NOT EXISTS instance_resources_v1
     memory_rss    Int64 CODEC(T64, ZSTD(1))
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/instance_resources_v1', '{replica}')
 PARTITION BY toYYYYMM(timestamp)
 ORDER BY (app_id, app_env_id, timestamp, instance_uuid)
 TTL toDateTime(timestamp) + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.instance_resources_v1 ON CLUSTER {cluster} AS {database}.instance_resources_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'instance_resources_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS instance_resources_mv_v1 TO instance_resources_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.instance_resources_mv_v1 ON CLUSTER {cluster} TO {database}.instance_resources_v1_local AS
 SELECT app_id, app_env_id, timestamp, instance_uuid, cpu_percent, memory_rss
 FROM instance_reports
+-- cluster: FROM {database}.instance_reports_local
 WHERE cpu_percent >= 0 OR memory_rss >= 0;
 -- statement
 -- What each process ran with, from its start on.
 CREATE TABLE IF NOT EXISTS instance_versions_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.instance_versions_v1_local ON CLUSTER {cluster}
 (
     app_id        UInt32,
     app_env_id    UInt32,
@@ -132,13 +167,20 @@ CREATE TABLE IF NOT EXISTS instance_versions_v1
     versions      Map(String, String) CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/instance_versions_v1', '{replica}')
 PARTITION BY toYYYYMM(started_at)
 ORDER BY (app_id, app_env_id, started_at, instance_uuid)
 TTL toDateTime(started_at) + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.instance_versions_v1 ON CLUSTER {cluster} AS {database}.instance_versions_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'instance_versions_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS instance_versions_mv_v1 TO instance_versions_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.instance_versions_mv_v1 ON CLUSTER {cluster} TO {database}.instance_versions_v1_local AS
 SELECT app_id, app_env_id, timestamp AS started_at, instance_uuid, client, versions
 FROM instance_reports
+-- cluster: FROM {database}.instance_reports_local
 WHERE client != '' OR notEmpty(versions);

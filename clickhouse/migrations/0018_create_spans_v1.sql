@@ -1,5 +1,6 @@
 -- Landing table for spans of all protocols. IDs are lower-case hex; an empty parent is none.
 CREATE TABLE IF NOT EXISTS logged_spans
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.logged_spans_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     app_env_id     UInt32,
@@ -17,10 +18,14 @@ CREATE TABLE IF NOT EXISTS logged_spans
     events         String COMMENT 'JSON: a list of objects with timestamp, name and attributes'
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.logged_spans ON CLUSTER {cluster} AS {database}.logged_spans_local
+ENGINE = Distributed('{cluster}', '{database}', 'logged_spans_local', sipHash64(app_id));
 -- statement
 -- Spans in the order of Query Traces. The index finds those of one trace. A span that was sent in several messages has several
 -- rows; queries return one of them.
 CREATE TABLE IF NOT EXISTS spans_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.spans_v1_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     start_time_ns  Int64 CODEC(Delta(8), ZSTD(1)),
@@ -39,13 +44,19 @@ CREATE TABLE IF NOT EXISTS spans_v1
     INDEX ix_trace trace_id TYPE bloom_filter(0.001) GRANULARITY 1
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/spans_v1', '{replica}')
 PARTITION BY toStartOfInterval(toDateTime(intDiv(start_time_ns, 1000000000), 'UTC'), INTERVAL 3 DAY)
 ORDER BY (app_id, start_time_ns, trace_id, span_id)
 TTL toDateTime(intDiv(start_time_ns, 1000000000), 'UTC') + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.spans_v1 ON CLUSTER {cluster} AS {database}.spans_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'spans_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS spans_mv_v1 TO spans_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.spans_mv_v1 ON CLUSTER {cluster} TO {database}.spans_v1_local AS
 SELECT
     app_id,
     start_time_ns,
@@ -62,9 +73,11 @@ SELECT
     attributes,
     events
 FROM logged_spans;
+-- cluster: FROM {database}.logged_spans_local;
 -- statement
 -- Landing table for log records that applications send apart from their requests.
 CREATE TABLE IF NOT EXISTS logged_messages
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.logged_messages_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     app_env_id     UInt32,
@@ -79,9 +92,13 @@ CREATE TABLE IF NOT EXISTS logged_messages
     line           UInt32
 )
 ENGINE = Null;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.logged_messages ON CLUSTER {cluster} AS {database}.logged_messages_local
+ENGINE = Distributed('{cluster}', '{database}', 'logged_messages_local', sipHash64(app_id));
 -- statement
 -- Log records of traces. Get Request Details reads those of one trace.
 CREATE TABLE IF NOT EXISTS application_logs_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.application_logs_v1_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     trace_id       FixedString(16) CODEC(NONE),
@@ -96,13 +113,19 @@ CREATE TABLE IF NOT EXISTS application_logs_v1
     line           UInt32 COMMENT '0: absent' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/application_logs_v1', '{replica}')
 PARTITION BY toStartOfInterval(toDateTime(intDiv(timestamp_ns, 1000000000), 'UTC'), INTERVAL 3 DAY)
 ORDER BY (app_id, trace_id, timestamp_ns)
 TTL toDateTime(intDiv(timestamp_ns, 1000000000), 'UTC') + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
+-- cluster: SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
     min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.application_logs_v1 ON CLUSTER {cluster} AS {database}.application_logs_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'application_logs_v1_local', sipHash64(app_id));
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS application_logs_mv_v1 TO application_logs_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.application_logs_mv_v1 ON CLUSTER {cluster} TO {database}.application_logs_v1_local AS
 SELECT
     app_id,
     toFixedString(unhex(trace_id), 16) AS trace_id,
@@ -116,4 +139,5 @@ SELECT
     file,
     line
 FROM logged_messages
+-- cluster: FROM {database}.logged_messages_local
 WHERE trace_id != '';

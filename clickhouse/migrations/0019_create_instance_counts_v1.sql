@@ -2,6 +2,7 @@
 -- Each instance is counted by one of the two. The decision is made once: by the metric if the instance sends one, by spans if none
 -- arrives within a delay.
 CREATE TABLE IF NOT EXISTS counted_instances_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.counted_instances_v1_local ON CLUSTER {cluster}
 (
     app_id        UInt32,
     instance_uuid UUID CODEC(NONE),
@@ -9,13 +10,19 @@ CREATE TABLE IF NOT EXISTS counted_instances_v1
     decided_at    DateTime64(3, 'UTC')
 )
 ENGINE = ReplacingMergeTree
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/counted_instances_v1', '{replica}')
 PARTITION BY toYYYYMM(decided_at)
 ORDER BY (app_id, instance_uuid)
 TTL toDateTime(decided_at) + INTERVAL 13 MONTH
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.counted_instances_v1 ON CLUSTER {cluster} AS {database}.counted_instances_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'counted_instances_v1_local', sipHash64(app_id));
 -- statement
 -- Counts of spans of undecided instances, as rows of the landing table `request_counts`.
 CREATE TABLE IF NOT EXISTS pending_counts_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.pending_counts_v1_local ON CLUSTER {cluster}
 (
     app_id         UInt32,
     instance_uuid  UUID CODEC(NONE),
@@ -31,13 +38,19 @@ CREATE TABLE IF NOT EXISTS pending_counts_v1
     bins           Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2), Int16, UInt64)) COMMENT 'measure, k, n'
 )
 ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/pending_counts_v1', '{replica}')
 PARTITION BY toYYYYMMDD(received_at)
 ORDER BY (app_id, instance_uuid, received_at)
 TTL toDateTime(received_at) + INTERVAL 3 DAY
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.pending_counts_v1 ON CLUSTER {cluster} AS {database}.pending_counts_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'pending_counts_v1_local', sipHash64(app_id));
 -- statement
 -- The last point of each cumulative stream of a metric; the next point counts by its difference from it.
 CREATE TABLE IF NOT EXISTS metric_streams_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.metric_streams_v1_local ON CLUSTER {cluster}
 (
     app_id    UInt32,
     stream    UUID COMMENT 'of the instance, the metric, its attributes and the start of the stream' CODEC(NONE),
@@ -47,13 +60,19 @@ CREATE TABLE IF NOT EXISTS metric_streams_v1
     bins      Array(Tuple(Int16, UInt64)) COMMENT 'k, n' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(time_ns)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/metric_streams_v1', '{replica}', time_ns)
 PARTITION BY app_id % 16
 ORDER BY (app_id, stream)
 TTL toDateTime(intDiv(time_ns, 1000000000), 'UTC') + INTERVAL 40 DAY
 SETTINGS non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.metric_streams_v1 ON CLUSTER {cluster} AS {database}.metric_streams_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'metric_streams_v1_local', sipHash64(app_id));
 -- statement
 -- Largest errors of response times that were counted from histograms, by day: their buckets may be wider than the bins.
 CREATE TABLE IF NOT EXISTS percentile_accuracy_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.percentile_accuracy_v1_local ON CLUSTER {cluster}
 (
     app_id            UInt32,
     day               Date,
@@ -61,7 +80,12 @@ CREATE TABLE IF NOT EXISTS percentile_accuracy_v1
     absolute_error_ms SimpleAggregateFunction(max, Float32)
 )
 ENGINE = AggregatingMergeTree
+-- cluster: ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/percentile_accuracy_v1', '{replica}')
 PARTITION BY toYYYYMM(day)
 ORDER BY (app_id, day)
 TTL day + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.percentile_accuracy_v1 ON CLUSTER {cluster} AS {database}.percentile_accuracy_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'percentile_accuracy_v1_local', sipHash64(app_id));

@@ -37,13 +37,13 @@ SELECT '${table}', max(id), generateUUIDv4(1) FROM ${table} WHERE app_id = {app_
 const NAME_TABLES = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'] as const;
 
 /**
- * Batches whose pieces the log no longer needs. A row begins with its app; an earlier version wrote objects. Some texts in rows match as
- * well, which only deletes pieces of other applied batches.
+ * Batches whose pieces the log no longer needs. A row begins with its app. Some texts in rows match as well, which only
+ * deletes pieces of other applied batches.
  */
 const APPLIED_BATCHES = `
 SELECT DISTINCT batch_id FROM ingest_batches_v1
 WHERE piece > 0
-  AND match(payload, format('\\\\[{0}[,\\\\]]|"app_id":{0}[,}}]', toString({app_id:UInt32})))
+  AND match(payload, format('\\\\[{0}[,\\\\]]', toString({app_id:UInt32})))
   AND batch_id IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0 AND applied = 1)`;
 const PIECES = 'piece > 0 AND applied = 0 AND batch_id IN {batch_ids:Array(UUID)}';
 

@@ -60,13 +60,8 @@ const MARK_ERASING = MARK(ERASING_NAME, '{mark:String}');
 const MARK_ERASED = MARK(ERASED_NAME, ERASED_NAME);
 
 const REQUESTS = `FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}`;
-/** Traces of its requests; rows that are older than the column have them in the details. */
-const TRACES = `
-SELECT assumeNotNull(trace_id) ${REQUESTS} AND trace_id IS NOT NULL AND trace_id != toFixedString('', 16)
-UNION ALL
-SELECT toFixedString(unhex(simpleJSONExtractString(captured_json, 'trace_id')), 16) FROM request_details_v1
-WHERE app_id = {app_id:UInt32} AND match(simpleJSONExtractString(captured_json, 'trace_id'), '^[0-9a-f]{32}$')
-  AND request_uuid IN (SELECT request_uuid ${REQUESTS} AND trace_id IS NULL)`;
+/** Traces of its requests. */
+const TRACES = `SELECT trace_id ${REQUESTS} AND trace_id != toFixedString('', 16)`;
 /** As `trim` of JavaScript. */
 const trim = (sql: string) =>
   `replaceRegexpAll(${sql}, '^[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+|[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+$', '')`;

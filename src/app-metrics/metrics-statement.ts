@@ -205,7 +205,7 @@ function readSources(
   const tables = sources.flatMap((source, index) => {
     const table = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
     if (table.grain !== '15m_by_consumer') return [table];
-    // Rows from before migration 0026 are in this table without a consumer too, and are not marked in the other.
+    // Rows without consumer are not in this table; those of the other are marked.
     const marked = `without_consumer AND ${table.condition}`;
     return [table, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
   });

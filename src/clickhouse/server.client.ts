@@ -27,7 +27,7 @@ const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
 
 /**
  * A single server ignores these. Inserts are acknowledged once the shard has them, not while they wait on a node to be sent;
- * subqueries stay on the shard of their query, which has the rows they need (see `toClusterDdl`).
+ * subqueries stay on the shard of their query, which has the rows they need (docs/decisions/0012).
  */
 const ON_A_CLUSTER: ClickHouseSettings = {
   insert_distributed_sync: 1,

@@ -3,7 +3,7 @@ import { createJoiner } from '../common/formats/file-joiner.js';
 import { type ReadOptions, type RowRange, type RowSource, findHashBound, readPages } from './row-pages.js';
 
 /** The numbers from 1 to `size` as rows; filters that are not cheap leave the even ones. */
-function numbers(size: number, isCheap = true): RowSource<number, RowRange<number>> & { pages: number } {
+function numbers(size: number, isCheap = true): RowSource<number> & { pages: number } {
   const list = ({ after = 0, last = size }: Partial<RowRange<number>>) =>
     Array.from({ length: last - after }, (_, index) => after + index + 1).filter(
       (number) => isCheap || number % 2 === 0,
@@ -30,7 +30,7 @@ function numbers(size: number, isCheap = true): RowSource<number, RowRange<numbe
   };
 }
 
-async function read(source: RowSource<number, RowRange<number>>, options: ReadOptions<number> = {}) {
+async function read(source: RowSource<number>, options: ReadOptions<number> = {}) {
   const chunks: Buffer[] = [];
   for await (const chunk of readPages(source, createJoiner('ndjson'), options)) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().split('\n').slice(0, -1);

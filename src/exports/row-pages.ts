@@ -37,15 +37,15 @@ export interface RowRange<Key> {
 }
 
 /** Rows in the order of their keys. Candidates are the rows that match the cheap filters. */
-export interface RowSource<Key, Range extends RowRange<Key>> {
+export interface RowSource<Key> {
   /** Whether all filters are cheap, so that each candidate is a row. */
   readonly isCheap: boolean;
   /** The range of the next `count` candidates. */
-  findRange(after: Key | undefined, count: number): Promise<Range>;
+  findRange(after: Key | undefined, count: number): Promise<RowRange<Key>>;
   /** The rows of a range as one file, at most `limit`. */
-  readPage(range: Range, limit: number | undefined): Promise<Buffer>;
+  readPage(range: RowRange<Key>, limit: number | undefined): Promise<Buffer>;
   /** The number of rows of a range. */
-  count(range: Range | RowRange<Key>): Promise<number>;
+  count(range: RowRange<Key>): Promise<number>;
 }
 
 export interface ReadOptions<Key> {
@@ -66,8 +66,8 @@ export interface ReadOptions<Key> {
  * @throws QueryTimedOut if the queries take longer than `maxQueryMs`; ExportLimitExceeded if there are more than `maxRows` rows,
  *   before the first byte if all filters are cheap
  */
-export async function* readPages<Key, Range extends RowRange<Key>>(
-  source: RowSource<Key, Range>,
+export async function* readPages<Key>(
+  source: RowSource<Key>,
   joiner: FileJoiner,
   { limit = Infinity, after, maxRows = Infinity, maxQueryMs = Infinity, onPage }: ReadOptions<Key>,
 ): AsyncGenerator<Buffer, void, undefined> {
@@ -100,8 +100,8 @@ export async function* readPages<Key, Range extends RowRange<Key>>(
 }
 
 /** The same of a sample of the rows. @param createSource the rows whose hashes are below a bound; without one, all */
-export async function* readSample<Key, Range extends RowRange<Key>>(
-  createSource: (hashBelow?: bigint) => RowSource<Key, Range>,
+export async function* readSample<Key>(
+  createSource: (hashBelow?: bigint) => RowSource<Key>,
   sample: Sample | undefined,
   joiner: FileJoiner,
   options: ReadOptions<Key>,
@@ -111,15 +111,15 @@ export async function* readSample<Key, Range extends RowRange<Key>>(
 }
 
 /** The bound below which the hashes of a sample's rows are; undefined if the sample has all rows. */
-export async function findHashBound<Key, Range extends RowRange<Key>>(
-  source: RowSource<Key, Range>,
+export async function findHashBound<Key>(
+  source: RowSource<Key>,
   sample: Sample,
 ): Promise<bigint | undefined> {
   const share = 'share' in sample ? sample.share : sample.rows / (await countRows(source));
   return share >= 1 ? undefined : BigInt(Math.floor(share * HASHES));
 }
 
-async function countRows<Key, Range extends RowRange<Key>>(source: RowSource<Key, Range>): Promise<number> {
+async function countRows<Key>(source: RowSource<Key>): Promise<number> {
   if (source.isCheap) return source.count({ after: undefined, last: undefined });
   const parts = walk(source, undefined, FIRST_CANDIDATES, (range) => source.count(range));
   let sum = 0;
@@ -135,11 +135,11 @@ async function countRows<Key, Range extends RowRange<Key>>(source: RowSource<Key
  * Queries the rows in their order, as many candidates at a time as the consumer says. A query that exceeds its limits is tried
  * again with fewer.
  */
-async function* walk<Key, Range extends RowRange<Key>, Result>(
-  source: RowSource<Key, Range>,
+async function* walk<Key, Result>(
+  source: RowSource<Key>,
   after: Key | undefined,
   candidates: number,
-  query: (range: Range) => Promise<Result>,
+  query: (range: RowRange<Key>) => Promise<Result>,
 ): AsyncGenerator<Page<Key, Result>, void, number> {
   for (let isLast = false; !isLast;) {
     const startedAt = performance.now();

@@ -25,7 +25,7 @@ export type IngestTable = (typeof INGEST_TABLES)[number];
 /** Rows of one table that are inserted as one block. */
 export interface Piece {
   table: IngestTable;
-  /** As `ClickHouse.insert` takes them, without line feeds. Those of an earlier version are objects. */
+  /** As `ClickHouse.insert` takes them, without line feeds. */
   rows: string;
 }
 

@@ -3,14 +3,7 @@ import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { RowSource } from '../exports/row-pages.js';
 import type { SpanKey } from './traces.input.js';
-import {
-  type SpanRange,
-  type TracesQuery,
-  countRows,
-  findKey,
-  isCheap,
-  selectRows,
-} from './traces.statement.js';
+import { type TracesQuery, countRows, findKey, isCheap, selectRows } from './traces.statement.js';
 
 /** Largest page in bytes: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
@@ -20,7 +13,7 @@ export class TracesRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /** The spans of a query, for `readPages`. Of a page that is too large, `exceedsLimits` is true for the error. */
-  createSource(scope: AppScope, query: TracesQuery): RowSource<SpanKey, SpanRange> {
+  createSource(scope: AppScope, query: TracesQuery): RowSource<SpanKey> {
     return {
       isCheap: query.filters.every(isCheap),
       findRange: async (after, count) => {

@@ -20,7 +20,7 @@ export interface TracesQuery {
   readonly hasBodies: boolean;
 }
 
-export type SpanRange = RowRange<SpanKey>;
+type SpanRange = RowRange<SpanKey>;
 
 interface SpanColumn extends FilterColumn {
   /** The expression of the value in a row, if it differs from the one for filters. */
@@ -85,15 +85,15 @@ const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
  * as well is not shown.
  */
 const OF_CONSUMER = `s.trace_id IN (
-      SELECT assumeNotNull(trace_id) FROM request_logs_v1
+      SELECT trace_id FROM request_logs_v1
       WHERE app_id = {app_id:UInt32} AND consumer_id = {scope_consumer_id:Int64}
-        AND trace_id IS NOT NULL AND trace_id != toFixedString('', 16)
+        AND trace_id != toFixedString('', 16)
     )
     AND s.trace_id NOT IN (
-      SELECT assumeNotNull(trace_id) FROM request_logs_v1
+      SELECT trace_id FROM request_logs_v1
       WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64} AND trace_id IN (
         SELECT trace_id FROM request_logs_v1
-        WHERE app_id = {app_id:UInt32} AND consumer_id = {scope_consumer_id:Int64} AND trace_id IS NOT NULL
+        WHERE app_id = {app_id:UInt32} AND consumer_id = {scope_consumer_id:Int64}
       )
     )`;
 

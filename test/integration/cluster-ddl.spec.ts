@@ -1,22 +1,31 @@
 import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import {
-  type Cluster,
-  createDatabaseDdl,
-  isGlobalTable,
-  toClusterDdl,
-} from '../../src/clickhouse/migrations/cluster-ddl.js';
+import { type Cluster, createDatabaseDdl, fillCluster } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
 import { accountStatements, readGrants } from '../setup/account-server.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const CLUSTER: Cluster = { name: 'analytics', database: 'request_analytics' };
+/** Small tables that every node stores whole, so that joins and lookups of them are local; all others are sharded. */
+const GLOBAL_TABLES: ReadonlySet<string> = new Set([
+  'secrets_v1',
+  'id_claims_v1',
+  'teams_v1',
+  'api_keys_v1',
+  'write_tokens_v1',
+  'apps_v1',
+  'app_limits_v1',
+  'app_envs_v1',
+  'endpoints_v1',
+  'endpoint_expected_errors_v1',
+  'consumer_groups_v1',
+  'consumers_v1',
+]);
 const NAME = /^CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([\w.]+)/;
 const VIEW = /^CREATE (?:OR REPLACE )?MATERIALIZED VIEW /;
 const ROLES = ['reader', 'collector'].map((role) => `request_analytics_${role}`);
 
 const without = (sql: string) => sql.replace(/^\s*--.*$/gm, '').trim();
-const toDdl = (sql: string) => toClusterDdl(sql, CLUSTER);
 
 describe('the cluster form of the migrations', () => {
   let open: OpenStore;
@@ -27,8 +36,9 @@ describe('the cluster form of the migrations', () => {
   beforeAll(async () => {
     open = await openEmptyStore();
     store = open.store;
-    single = (await readMigrations()).flatMap(({ statements }) => statements.map(without));
-    form = single.flatMap(toDdl);
+    const migrations = await readMigrations();
+    single = migrations.flatMap(({ statements }) => statements.map(without));
+    form = migrations.flatMap(({ clustered }) => clustered.map((sql) => without(fillCluster(sql, CLUSTER))));
   });
 
   afterAll(() => open.remove());
@@ -49,7 +59,8 @@ describe('the cluster form of the migrations', () => {
   });
 
   it('is made on every node, and named with its database', async () => {
-    for (const sql of form.filter((one) => one.startsWith('CREATE'))) {
+    // One node inserts, and replication copies the rows.
+    for (const sql of form.filter((statement) => !statement.startsWith('INSERT'))) {
       expect(await parsed(sql)).toMatch(/^[^(]* ON CLUSTER analytics\b/);
       expect(NAME.exec(sql)![1]).toMatch(/^request_analytics\.\w+$/);
     }
@@ -70,12 +81,12 @@ describe('the cluster form of the migrations', () => {
   it('gives each table its name: whole on every node, or as Distributed over the rows of the shards', () => {
     expect(tables().length).toBeGreaterThan(20);
     for (const table of tables()) {
-      const rows = named(isGlobalTable(table) ? table : `${table}_local`);
-      const path = isGlobalTable(table)
+      const rows = named(GLOBAL_TABLES.has(table) ? table : `${table}_local`);
+      const path = GLOBAL_TABLES.has(table)
         ? `'/clickhouse/tables/global/request_analytics/${table}', '{shard}-{replica}'`
         : `'/clickhouse/tables/{shard}/request_analytics/${table}', '{replica}'`;
       if (!rows!.includes('ENGINE = Null')) expect(rows).toContain(path);
-      if (isGlobalTable(table)) expect(named(`${table}_local`)).toBeUndefined();
+      if (GLOBAL_TABLES.has(table)) expect(named(`${table}_local`)).toBeUndefined();
       else
         expect(named(table)).toMatch(
           `ENGINE = Distributed('analytics', 'request_analytics', '${table}_local', `,
@@ -84,9 +95,10 @@ describe('the cluster form of the migrations', () => {
   });
 
   it('keeps columns, keys, partitions, arguments, retention and settings', async () => {
-    for (const sql of single.filter((one) => one.startsWith('CREATE TABLE'))) {
-      const [rows] = toDdl(sql);
-      const back = rows!
+    for (const table of tables()) {
+      const sql = single.find((statement) => statement.startsWith(`CREATE TABLE IF NOT EXISTS ${table}\n`))!;
+      const rows = named(GLOBAL_TABLES.has(table) ? table : `${table}_local`)!;
+      const back = rows
         .replace(/request_analytics\.(\w+?)(?:_local)? ON CLUSTER analytics/, '$1')
         .replace(/Replicated(\w+)\('[^']+', '[^']+'(?:, )?/, '$1(')
         .replace(
@@ -107,7 +119,7 @@ describe('the cluster form of the migrations', () => {
 
   it('shards what belongs to an app by the app, and messages as their batches', () => {
     const getKey = (table: string) => /, (\w+\(\w+\))\)$/.exec(named(table)!)?.[1];
-    for (const table of tables().filter((one) => !isGlobalTable(one)))
+    for (const table of tables().filter((one) => !GLOBAL_TABLES.has(one)))
       expect([table, getKey(table)]).toEqual([
         table,
         table.startsWith('ingest_') ? 'sipHash64(batch_id)' : 'sipHash64(app_id)',
@@ -118,7 +130,7 @@ describe('the cluster form of the migrations', () => {
     // Grants on the engine's own tables hold on every node.
     const isSharded = (grant: string) => {
       const table = / ON (\w+)$/.exec(grant)?.[1];
-      return table !== undefined && !isGlobalTable(table);
+      return table !== undefined && !GLOBAL_TABLES.has(table);
     };
     const twins = readGrants(role)
       .filter(isSharded)
@@ -132,55 +144,15 @@ describe('the cluster form of the migrations', () => {
   });
 });
 
-describe('toClusterDdl', () => {
-  it('changes a sharded table on its shards, and its columns before them as well', () => {
-    expect(toDdl('ALTER TABLE request_logs_v1 MODIFY TTL toDateTime(timestamp) + INTERVAL 30 DAY')).toEqual([
-      'ALTER TABLE request_analytics.request_logs_v1_local ON CLUSTER analytics MODIFY TTL toDateTime(timestamp) + INTERVAL 30 DAY',
-    ]);
-    expect(toDdl('ALTER TABLE request_logs_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
-      'ALTER TABLE request_analytics.request_logs_v1_local ON CLUSTER analytics ADD COLUMN IF NOT EXISTS x UInt8',
-      'ALTER TABLE request_analytics.request_logs_v1 ON CLUSTER analytics ADD COLUMN IF NOT EXISTS x UInt8',
-    ]);
-  });
-
-  it('changes the key of a sharded table where its rows are', () => {
-    expect(
-      toDdl('ALTER TABLE counts_per_15m_v1\n    ADD COLUMN x Bool,\n    MODIFY ORDER BY (app_id, x)'),
-    ).toEqual([
-      'ALTER TABLE request_analytics.counts_per_15m_v1_local ON CLUSTER analytics\n    ADD COLUMN x Bool,\n    MODIFY ORDER BY (app_id, x)',
-      'ALTER TABLE request_analytics.counts_per_15m_v1 ON CLUSTER analytics\n    ADD COLUMN x Bool',
-    ]);
-  });
-
-  it('changes what a view reads on its shard', () => {
-    expect(
-      toDdl(
-        'CREATE OR REPLACE MATERIALIZED VIEW logged_requests_mv TO logged_requests AS\nSELECT * FROM requests WHERE NOT excluded_from_logs',
-      ),
-    ).toEqual([
-      'CREATE OR REPLACE MATERIALIZED VIEW request_analytics.logged_requests_mv ON CLUSTER analytics TO request_analytics.logged_requests_local AS\nSELECT * FROM request_analytics.requests_local WHERE NOT excluded_from_logs',
-    ]);
-  });
-
-  it('changes a table that is everywhere once: replication carries it on', () => {
-    expect(toDdl('-- Why.\nALTER TABLE teams_v1 ADD COLUMN IF NOT EXISTS x UInt8')).toEqual([
-      'ALTER TABLE request_analytics.teams_v1 ADD COLUMN IF NOT EXISTS x UInt8',
-    ]);
-  });
-
-  it.each([
-    'DROP TABLE teams_v1',
-    'RENAME TABLE a TO b',
-    'ALTER TABLE logged_requests_mv MODIFY QUERY\nSELECT * FROM requests',
-    'CREATE TABLE IF NOT EXISTS x\n(\n    app_id UInt32\n)\nENGINE = Log',
-    'CREATE TABLE IF NOT EXISTS x\n(\n    n UInt32\n)\nENGINE = MergeTree\nORDER BY n',
-    'CREATE MATERIALIZED VIEW IF NOT EXISTS v TO teams_v1 AS\nSELECT * FROM requests',
-  ])('rejects what it knows no form for: %j', (sql) => {
-    expect(() => toDdl(sql)).toThrow(MigrationError);
+describe('fillCluster', () => {
+  it('leaves what each server fills in', () => {
+    expect(fillCluster("{database}.x ON CLUSTER {cluster} '{shard}' '{replica}'", CLUSTER)).toBe(
+      "request_analytics.x ON CLUSTER analytics '{shard}' '{replica}'",
+    );
   });
 
   it.each(['', 'a b', "x'", 'a-b', '{cluster}'])('rejects %j as the name of a cluster', (name) => {
-    expect(() => toClusterDdl('INSERT INTO x VALUES (1)', { ...CLUSTER, name })).toThrow(MigrationError);
+    expect(() => fillCluster('INSERT INTO x VALUES (1)', { ...CLUSTER, name })).toThrow(MigrationError);
     expect(() => createDatabaseDdl({ ...CLUSTER, database: name })).toThrow(MigrationError);
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAdmin } from '../../src/admin/admin.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { toClusterDdl } from '../../src/clickhouse/migrations/cluster-ddl.js';
+import { fillCluster } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
@@ -57,9 +57,8 @@ describe('the product on Distributed tables', () => {
     server = await ConfiguredServer.start(directory, 'default', CONFIGURATION);
     config = new Config({ ...server.env, CACHE_TTL_MS: '0' });
     store = await ClickHouse.open(config);
-    for (const { statements } of await readMigrations())
-      for (const statement of statements.flatMap((one) => toClusterDdl(one, CLUSTER)))
-        await store.command(withoutKeeper(statement));
+    for (const { clustered } of await readMigrations())
+      for (const statement of clustered) await store.command(withoutKeeper(fillCluster(statement, CLUSTER)));
     const admin = createAdmin(store);
     const team = await admin.teams.create('Acme', 'premium');
     ({ id: appId, client_id: clientId } = await admin.apps.create(team.id, 'Shop', 'express'));

@@ -91,9 +91,8 @@ export class TestApp {
     this.server = app.getHttpServer();
   }
 
-  /** @param testStore of an earlier version of the schema, maybe, which is then brought to this one */
-  static async start(env: NodeJS.ProcessEnv = {}, testStore?: TestStore): Promise<TestApp> {
-    testStore ??= await createTestStore(env);
+  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestApp> {
+    const testStore = await createTestStore(env);
     const { config } = testStore;
     await addSchema(config);
     const module = await Test.createTestingModule({ imports: [AppModule] })

@@ -3,7 +3,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClickHouse } from '../clickhouse.client.js';
-import { type Cluster, toClusterDdl } from './cluster-ddl.js';
+import { type Cluster, fillCluster } from './cluster-ddl.js';
 import { MigrationError } from './migration.error.js';
 
 export interface Migration {
@@ -12,15 +12,20 @@ export interface Migration {
   /** SHA-256 of the file, lower-case hex. */
   checksum: string;
   statements: string[];
+  /** The same for a cluster; see `fillCluster`. */
+  clustered: string[];
 }
 
 const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
-/** The line between statements; a statement can contain a semicolon. */
-const SEPARATOR = /^-- statement$/m;
+/** The line before a statement, or before one that only a cluster needs. A statement can contain a semicolon. */
+const SEPARATOR = /^-- (?:(cluster) )?statement$/m;
+/** A line, and behind `-- cluster: ` the line that a cluster has instead. */
+const CLUSTER_LINE = /^(.*)\n-- cluster: (.*)$/gm;
 
-const MIGRATIONS_TABLE = `
+const MIGRATIONS_TABLE = readStatements(`
 CREATE TABLE IF NOT EXISTS schema_migrations
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.schema_migrations ON CLUSTER {cluster}
 (
     version    UInt32,
     name       String,
@@ -28,7 +33,8 @@ CREATE TABLE IF NOT EXISTS schema_migrations
     applied_at DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(applied_at)
-ORDER BY version`;
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/schema_migrations', '{shard}-{replica}', applied_at)
+ORDER BY version`);
 
 const MIGRATIONS_TABLE_ENGINE = `
 SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'schema_migrations'`;
@@ -43,10 +49,27 @@ export async function readMigrations(directory = DIRECTORY): Promise<Migration[]
       const version = Number(FILE.exec(name)?.[1]);
       if (version !== index + 1) throw new MigrationError(`${name}: expected number ${index + 1}`);
       const text = await readFile(join(directory, name), 'utf8');
-      const statements = text.split(SEPARATOR).map((statement) => statement.trim().replace(/;$/, ''));
-      return { version, name, checksum: createHash('sha256').update(text).digest('hex'), statements };
+      return {
+        version,
+        name,
+        checksum: createHash('sha256').update(text).digest('hex'),
+        ...readStatements(text),
+      };
     }),
   );
+}
+
+function readStatements(text: string): Pick<Migration, 'statements' | 'clustered'> {
+  const [first = '', ...rest] = text.split(SEPARATOR);
+  const parts = [{ isForClusters: false, part: first }];
+  for (let index = 0; index < rest.length; index += 2)
+    parts.push({ isForClusters: rest[index] !== undefined, part: rest[index + 1] ?? '' });
+  const choose = (part: string, line: '$1' | '$2') =>
+    part.replace(CLUSTER_LINE, line).trim().replace(/;$/, '');
+  return {
+    statements: parts.filter(({ isForClusters }) => !isForClusters).map(({ part }) => choose(part, '$1')),
+    clustered: parts.map(({ part }) => choose(part, '$2')),
+  };
 }
 
 const CREATED = /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m;
@@ -83,7 +106,7 @@ export function listTtls(migrations: readonly Migration[]): Map<string, string> 
  * Statements are idempotent, and a migration is recorded once all of its statements ran: an interrupted one
  * is run again from its first statement.
  *
- * @param cluster run the clustered form on one of the cluster's nodes; see `toClusterDdl`
+ * @param cluster run the clustered form on one of the cluster's nodes; see `fillCluster`
  * @throws MigrationError if an applied file has changed, the store is newer than this version, or it has the other form
  */
 export async function migrate(
@@ -92,16 +115,17 @@ export async function migrate(
   cluster?: Cluster,
 ): Promise<Migration[]> {
   const known = migrations ?? (await readMigrations());
-  const run = async (name: string, statement: string) => {
-    const statements = cluster ? toClusterDdl(statement, cluster) : [statement];
-    for (const one of statements) await store.command(one, undefined, { name });
+  const run = async (queryName: string, { statements, clustered }: typeof MIGRATIONS_TABLE) => {
+    const ddl = cluster ? clustered.map((statement) => fillCluster(statement, cluster)) : statements;
+    for (const statement of ddl) await store.command(statement, undefined, { name: queryName });
   };
   await requireSameTopology(store, cluster);
   await run('migrations.table', MIGRATIONS_TABLE);
   const done = await readApplied(store, known);
   const pending = known.filter(({ version }) => !done.has(version));
-  for (const { version, name, checksum, statements } of pending) {
-    for (const statement of statements) await run('migrations.apply', statement);
+  for (const migration of pending) {
+    await run('migrations.apply', migration);
+    const { version, name, checksum } = migration;
     await store.insert('schema_migrations', [JSON.stringify({ version, name, checksum })]);
   }
   return pending;

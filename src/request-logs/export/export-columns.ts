@@ -10,11 +10,10 @@ export const RECORD = {
 } as const;
 
 const EXCEPTION =
-  'Tuple(type Nullable(String), message Nullable(String), stacktrace Nullable(String), tracker_event_id Nullable(String))';
+  'Tuple(message Nullable(String), stacktrace Nullable(String), tracker_event_id Nullable(String))';
 
 /** The same of what was captured. Without a capture, texts are null and headers are empty. */
 export const CAPTURE = {
-  trace_id: 'Nullable(String)',
   request_headers: 'Array(Tuple(String, String))',
   response_headers: 'Array(Tuple(String, String))',
   request_body_json: 'Nullable(String)',
@@ -43,13 +42,11 @@ interface ExportColumn extends FilterColumn {
   readonly json?: string;
 }
 
-export type ExportColumns = Readonly<Record<ExportField, ExportColumn>>;
-
 /** Public clients read integers of 32 bits with a sign; a time beyond them stays there. */
 const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
-const TRACE = `nullIf(lower(hex(assumeNotNull(trace_id))), '${'0'.repeat(32)}')`;
+const TRACE = `nullIf(lower(hex(trace_id)), '${'0'.repeat(32)}')`;
 
-export const COLUMNS: ExportColumns = {
+export const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
   timestamp: {
     sql: 'toUnixTimestamp64Milli(timestamp)',
     shown: 'timestamp',
@@ -92,13 +89,6 @@ export const COLUMNS: ExportColumns = {
   sentry_event_id: fromCapture('exception', '.tracker_event_id'),
 };
 
-/** The same where rows may be older than the columns of the trace and the exception: they have them in what was captured. */
-export const OLDER_COLUMNS: ExportColumns = {
-  ...COLUMNS,
-  trace_id: orCaptured(TRACE, fromCapture('trace_id')),
-  exception_type: orCaptured('exception_type', fromCapture('exception', '.type')),
-};
-
 function fromRecord(name: keyof typeof RECORD, next: string): ExportColumn {
   return {
     ...nullable(`record_members.${name}`, RECORD[name]),
@@ -138,8 +128,4 @@ function size(name: 'request_size_bytes' | 'response_size_bytes'): ExportColumn 
     json: `if(${name} < 0, 'null', toString(${name}))`,
     shown: `if(${name} < 0, NULL, ${name})`,
   };
-}
-
-function orCaptured(sql: string, captured: ExportColumn): ExportColumn {
-  return { ...captured, ...nullable(`if(is_older, ${captured.sql}, ${sql})`, 'Nullable(String)') };
 }

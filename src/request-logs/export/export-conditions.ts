@@ -40,7 +40,7 @@ export function isCheap({ field }: ExportFilter): boolean {
 export function chooseRows(
   appId: number,
   query: Omit<ExportQuery, 'fields' | 'format'>,
-  { after, last }: Omit<ExportRange, 'hasOlderRows'>,
+  { after, last }: ExportRange,
 ): Predicate {
   const { filters, window, scope, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
@@ -62,9 +62,9 @@ export function chooseRows(
 }
 
 /** A filter as a condition on columns; for names on their IDs, of which there are few. */
-export function toCondition(filter: ExportFilter, index: number, columns = COLUMNS): Predicate {
+export function toCondition(filter: ExportFilter, index: number): Predicate {
   const { field } = filter;
-  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, columns[field]];
+  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, COLUMNS[field]];
   if (field === 'request_headers' || field === 'response_headers')
     return compareHeaders(column.sql, kind, filter, param);
   if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);

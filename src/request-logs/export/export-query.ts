@@ -17,7 +17,4 @@ export interface ExportQuery {
   readonly hashBelow?: bigint | undefined;
 }
 
-export interface ExportRange extends RowRange<RequestLogKey> {
-  /** Whether rows of it may be older than the columns of the trace and the exception. */
-  readonly hasOlderRows: boolean;
-}
+export type ExportRange = RowRange<RequestLogKey>;

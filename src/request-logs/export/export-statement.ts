@@ -4,15 +4,7 @@ import { type FileFormat, isTyped } from '../../common/formats/file-format.js';
 import { EMPTY_CAPTURE_JSON } from '../../ingestion/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
-import {
-  BEFORE_LOGS,
-  CAPTURE,
-  COLUMNS,
-  type ExportColumns,
-  type Member,
-  OLDER_COLUMNS,
-  RECORD,
-} from './export-columns.js';
+import { BEFORE_LOGS, CAPTURE, COLUMNS, type Member, RECORD } from './export-columns.js';
 import { IN_RANGE, chooseRows, isCheap, toCondition } from './export-conditions.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportField } from './export.input.js';
@@ -20,12 +12,12 @@ import type { ExportField } from './export.input.js';
 /** Columns of the logs that rows are made of. */
 const STORED =
   'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, request_size_bytes, ' +
-  'response_size_bytes, response_time_ms, client_country_iso_code, trace_id, isNull(trace_id) AS is_older, ' +
+  'response_size_bytes, response_time_ms, client_country_iso_code, trace_id, ' +
   'exception_type, record_json';
 
 /**
- * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last one; how many there
- * are up to it; and whether any of them is older than the columns of the trace and the exception.
+ * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last one; and how many
+ * there are up to it.
  */
 export function findEnd(
   appId: number,
@@ -36,10 +28,9 @@ export function findEnd(
   const { sql, params } = chooseRows(appId, query, { after, last: undefined });
   return {
     sql: `
-SELECT max((timestamp, request_uuid)) AS key, toUnixTimestamp64Milli(key.1) AS at, toString(key.2) AS uuid, count() AS rows,
-  max(is_older) AS has_older_rows
+SELECT max((timestamp, request_uuid)) AS key, toUnixTimestamp64Milli(key.1) AS at, toString(key.2) AS uuid, count() AS rows
 FROM (
-  SELECT timestamp, request_uuid, isNull(trace_id) AS is_older
+  SELECT timestamp, request_uuid
   FROM request_logs_v1
   WHERE ${sql}
   ORDER BY timestamp, request_uuid
@@ -64,13 +55,9 @@ export function selectRows(
 ): Predicate & { columns: readonly string[]; jsonLine?: string } {
   const { format, fields } = query;
   const isText = format === 'ndjson' || fields === 'whole';
-  const { from, columns, params } = readRows(appId, query, range);
+  const { from, params } = readRows(appId, query, range);
   const values =
-    fields === 'whole'
-      ? `${WHOLE} AS line`
-      : isText
-        ? `${toLine(fields, columns)} AS line`
-        : toValues(fields, columns, format);
+    fields === 'whole' ? `${WHOLE} AS line` : isText ? `${toLine(fields)} AS line` : toValues(fields, format);
   return {
     columns: isText ? ['line'] : fields,
     ...(isText && { jsonLine: 'line' }),
@@ -93,20 +80,20 @@ const WHOLE = `concat(${RECORD_HEAD_SQL},
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 /** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
-function toLine(fields: readonly ExportField[], columns: ExportColumns): string {
+function toLine(fields: readonly ExportField[]): string {
   const members = fields.map((field, index) => {
-    const { sql, isNull, shown = sql } = columns[field];
+    const { sql, isNull, shown = sql } = COLUMNS[field];
     const {
       json = isNull === undefined ? `toJSONString(${shown})` : `ifNull(toJSONString(${shown}), 'null')`,
-    } = columns[field];
+    } = COLUMNS[field];
     return `'${index === 0 ? '{' : ','}"${field}":', ${json}`;
   });
   return `concat(${members.join(', ')}, '}')`;
 }
 
-function toValues(fields: readonly ExportField[], columns: ExportColumns, format: FileFormat): string {
+function toValues(fields: readonly ExportField[], format: FileFormat): string {
   const values = fields.map((field) => {
-    const { sql, shown = sql, typed = shown } = columns[field];
+    const { sql, shown = sql, typed = shown } = COLUMNS[field];
     if (isTyped(format)) return `${typed} AS ${field}`;
     return `${field.endsWith('_headers') ? `toJSONString(${shown})` : shown} AS ${field}`;
   });
@@ -118,20 +105,19 @@ function readRows(
   appId: number,
   { fields, format, ...query }: ExportQuery,
   range: ExportRange,
-): { from: string; columns: ExportColumns; params: Parameters } {
-  const columns = range.hasOlderRows ? OLDER_COLUMNS : COLUMNS;
+): { from: string; params: Parameters } {
   const conditions = query.filters.map((filter, index) => ({
     filter,
-    condition: isCheap(filter) ? undefined : toCondition(filter, index, columns),
-    member: isCheap(filter) ? undefined : columns[filter.field].member,
+    condition: isCheap(filter) ? undefined : toCondition(filter, index),
+    member: isCheap(filter) ? undefined : COLUMNS[filter.field].member,
   }));
   const chosen = chooseRows(appId, query, range);
   const byColumns = and(...conditions.filter(({ member }) => !member).map(({ condition }) => condition));
   const byMembers = and(...conditions.filter(({ member }) => member).map(({ condition }) => condition));
-  const isCopied = (field: ExportField) => format === 'ndjson' && columns[field].json !== undefined;
+  const isCopied = (field: ExportField) => format === 'ndjson' && COLUMNS[field].json !== undefined;
   const members = [
     ...(fields === 'whole' ? [] : fields.filter((field) => !isCopied(field))).flatMap(
-      (field) => columns[field].member ?? [],
+      (field) => COLUMNS[field].member ?? [],
     ),
     ...conditions.flatMap(({ member }) => member ?? []),
   ];
@@ -159,7 +145,6 @@ function readRows(
   const needsCaptures = fields === 'whole' || captured !== '';
   return {
     from: `${logs}${needsCaptures ? captures : ''}${byMembers.sql === '' ? '' : `\n  WHERE true${byMembers.sql}`}`,
-    columns,
     params: { ...chosen.params, ...byColumns.params, ...byMembers.params },
   };
 }

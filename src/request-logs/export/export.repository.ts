@@ -17,7 +17,7 @@ export class ExportRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /** The request logs of an export, for `readPages`. Of a page that is too large, `exceedsLimits` is true for the error. */
-  createSource(scope: AppScope, query: ExportQuery): RowSource<RequestLogKey, ExportRange> {
+  createSource(scope: AppScope, query: ExportQuery): RowSource<RequestLogKey> {
     const { window } = query;
     // A page of rows that are far apart is beyond the first day, and so are the next ones.
     let isDense = true;
@@ -45,7 +45,7 @@ export class ExportRepository {
         );
       },
       count: async (range) => {
-        const { sql, params } = countRows(scope.appId, query, { hasOlderRows: false, ...range });
+        const { sql, params } = countRows(scope.appId, query, range);
         const [row] = await this.store.rows<{ rows: number }>(
           scope,
           'request_logs.export_count',
@@ -65,7 +65,7 @@ export class ExportRepository {
     count: number,
   ): Promise<ExportRange> {
     const { sql, params } = findEnd(scope.appId, query, after, count);
-    const [found] = await this.store.rows<{ at: number; uuid: string; rows: number; has_older_rows: 0 | 1 }>(
+    const [found] = await this.store.rows<{ at: number; uuid: string; rows: number }>(
       scope,
       'request_logs.export_key',
       sql,
@@ -73,6 +73,6 @@ export class ExportRepository {
     );
     if (!found) throw new TypeError('An aggregate has one row');
     const last = found.rows < count ? undefined : { timestamp: found.at, request_uuid: found.uuid };
-    return { after, last, hasOlderRows: found.has_older_rows === 1 };
+    return { after, last };
   }
 }
