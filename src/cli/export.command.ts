@@ -37,7 +37,7 @@ export function exportCommand(program: Command): void {
     .addOption(
       new Option(
         '--resume <file>',
-        'continue a file of NDJSON or CSV that broke off, with the same options',
+        'continue a file of NDJSON or CSV that broke off, with the same options, which FILE.resume has',
       ).conflicts('output'),
     )
     .addHelpText('after', EXAMPLES)

@@ -1,4 +1,4 @@
-import { WriteStream, createWriteStream } from 'node:fs';
+import type { WriteStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -7,7 +7,7 @@ import { AdminError } from '../admin/admin.error.js';
 import { createAdmin } from '../admin/admin.js';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import { AppsRepository } from '../apps/apps.repository.js';
-import { AppsService } from '../apps/apps.service.js';
+import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { ALL_SCOPES } from '../common/account.js';
 import { readFilter } from '../common/filters/filter.js';
@@ -29,6 +29,7 @@ import { ExportRepository } from '../request-logs/export/export.repository.js';
 import type { RequestLogKey } from '../request-logs/request-log-key.js';
 import { listInvalidParts } from '../validation/json-list.js';
 import type { AuditTarget } from './audit.js';
+import { type AskedExport, type BegunExport, forgetBegun, noteBegun, requireBegun } from './begun-export.js';
 import { printMessage, printResult } from './output.js';
 import { Progress } from './progress.js';
 import { StopSignal } from './stop-signal.js';
@@ -49,14 +50,17 @@ export interface ExportOptions {
 export async function exportRequestLogs(store: ClickHouse, options: ExportOptions): Promise<AuditTarget> {
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
   const now = Date.now();
-  const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end: until ?? now };
-  if (since !== undefined && since >= window.end)
+  if (since !== undefined && since >= (until ?? now))
     throw new AdminError('--since must be before --until, or before now');
   const file = resume ?? output;
   if (file === undefined && process.stdout.isTTY && isTyped(format))
     throw new AdminError(`${format} is binary: name a file with --output`);
-  const wanted = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
-  const broken = resume === undefined ? undefined : await openBroken(resume, format, wanted);
+  const wanted: ExportQuery['fields'] = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
+  const asked = { app, format, fields: wanted, filters, since: since ?? null, until: until ?? null };
+  const broken = resume === undefined ? undefined : await findBroken(resume, asked);
+  // A file that is continued ends where it would have ended.
+  const end = broken?.end ?? until ?? now;
+  const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end };
   const { team_id } = await createAdmin(store).apps.require(app);
   const account = {
     teamId: team_id,
@@ -67,30 +71,29 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   } as const;
   const scope = await new AppsService(new AppsRepository(store), new Config()).require(account, app);
   const query: ExportQuery = { format, fields: wanted, filters, window, scope };
+  const repository = new ExportRepository(new AppScopedStore(store));
+  if (broken?.last) await requireRow(broken.last, repository, scope, query);
+  // All is checked: from here on the file changes.
+  const target = file === undefined ? undefined : await openTarget(file, broken, { ...asked, end });
   const joiner = createJoiner(format);
-  const source = new ExportRepository(new AppScopedStore(store)).createSource(scope, query);
   const progress = new Progress(window.end - window.start, 'written');
   const onPage = ({ timestamp }: RequestLogKey) => {
     progress.update(timestamp - window.start, joiner.rows);
   };
-  const bytes = readPages(source, joiner, { after: broken?.last, onPage });
+  const bytes = readPages(repository.createSource(scope, query), joiner, { after: broken?.last, onPage });
   const stop = new StopSignal();
-  const target =
-    file === undefined
-      ? process.stdout
-      : createWriteStream(file, broken ? { flags: 'r+', start: broken.wholeBytes } : { mode: 0o600 });
   try {
     await pipeline(
       Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
         objectMode: false,
         highWaterMark: 1,
       }),
-      target,
+      target?.stream ?? process.stdout,
       { end: file !== undefined, signal: stop.signal },
     );
   } catch (error) {
-    const hasRows = broken !== undefined || (target instanceof WriteStream && target.bytesWritten > 0);
-    const canContinue = hasRows && !isTyped(format);
+    const hasRows = broken !== undefined || (target !== undefined && target.stream.bytesWritten > 0);
+    const canContinue = hasRows && target?.isNoted === true;
     const how = canContinue ? `; --resume ${file} continues it` : '';
     if (stop.signal.aborted) throw stop.createError(`after ${joiner.rows} rows${how}`);
     if (canContinue) printMessage(`the export broke off${how}`);
@@ -99,35 +102,56 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
     stop.close();
     progress.stop();
   }
-  if (file !== undefined) printResult({ rows: joiner.rows, file });
+  if (file !== undefined) {
+    await forgetBegun(file);
+    printResult({ rows: joiner.rows, file });
+  }
   return { rows: joiner.rows };
 }
 
-/** Cuts what is not whole off a file. */
-async function openBroken(
-  path: string,
-  format: FileFormat,
-  fields: ExportQuery['fields'],
-): Promise<BrokenFile> {
+/** What of a file is whole, and the end of its window. @throws AdminError if it is no file of this export */
+async function findBroken(path: string, asked: AskedExport): Promise<BrokenFile & { end: number }> {
+  const { format } = asked;
   if (isTyped(format))
     throw new AdminError(`A broken file of ${format} cannot be continued: export it again`);
-  const file = await open(path, 'r+');
-  try {
-    const broken = await findBreak(file, format);
-    // Another file, or another format, would be overwritten.
-    if (!broken) throw new AdminError(`${path} is no export as ${format}: it cannot be continued`);
-    if (broken.last && !hasFields(broken, fields))
-      throw new AdminError(`${path} has other fields: it can be continued with the same --fields alone`);
-    await file.truncate(broken.wholeBytes);
-    return broken;
-  } finally {
-    await file.close();
-  }
+  const { end } = await requireBegun(path, asked);
+  const file = await open(path);
+  const broken = await findBreak(file, format).finally(() => file.close());
+  // Another file, or another format, would be overwritten.
+  if (!broken) throw new AdminError(`${path} is no export as ${format}: it cannot be continued`);
+  return { ...broken, end };
 }
 
-function hasFields({ names }: BrokenFile, fields: ExportQuery['fields']): boolean {
-  if (fields !== 'whole') return names.join() === fields.join();
-  return names.some((name) => !(EXPORT_FIELDS as readonly string[]).includes(name));
+/** @throws AdminError if the export does not have the request: the file is of another one, or the request is not kept any more */
+async function requireRow(
+  { timestamp, request_uuid }: RequestLogKey,
+  repository: ExportRepository,
+  scope: AppScope,
+  query: ExportQuery,
+): Promise<void> {
+  const row = repository.createSource(scope, {
+    ...query,
+    window: { start: timestamp, end: timestamp + 1 },
+    filters: [...query.filters, { field: 'request_uuid', op: 'eq', value: request_uuid }],
+  });
+  if ((await row.count({ after: undefined, last: undefined })) === 0)
+    throw new AdminError(
+      `The last request in the file, ${request_uuid}, is none of this export, or is not kept any more: export it again`,
+    );
+}
+
+/** Opens the file at the place from which it is written, with a note beside it of what it is an export of. */
+async function openTarget(
+  path: string,
+  broken: BrokenFile | undefined,
+  begun: BegunExport,
+): Promise<{ stream: WriteStream; isNoted: boolean }> {
+  if (!broken) await forgetBegun(path);
+  const file = await open(path, broken ? 'r+' : 'w', 0o600);
+  const isNoted = !isTyped(begun.format) && (await file.stat()).isFile();
+  if (broken) await file.truncate(broken.wholeBytes);
+  else if (isNoted) await noteBegun(path, begun);
+  return { stream: file.createWriteStream(broken && { start: broken.wholeBytes }), isNoted };
 }
 
 /** The header line is in a file already that is continued. */

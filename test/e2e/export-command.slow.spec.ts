@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -21,6 +22,7 @@ describeEmbedded('request-analytics export', () => {
   const directory = mkdtempSync(join(tmpdir(), 'export-'));
   const at = (name: string) => join(directory, name);
   let app = '';
+  let otherApp = '';
 
   beforeAll(async () => {
     const store = await openMigrated(new Config(data.env));
@@ -59,6 +61,15 @@ describeEmbedded('request-analytics export', () => {
       }),
     );
     await RequestsWriter.create(store).write(Number(app), records);
+    // Another team's, with the same times.
+    const { id: otherTeam } = await admin.teams.create('Beta', 'premium');
+    otherApp = String((await admin.apps.create(otherTeam, 'Other', 'express')).id);
+    const others = records.map((record) => ({
+      ...record,
+      request_uuid: randomUUID(),
+      url: 'https://other/',
+    }));
+    await RequestsWriter.create(store).write(Number(otherApp), others);
     await store.close();
   });
 
@@ -69,6 +80,32 @@ describeEmbedded('request-analytics export', () => {
 
   const run = (args: readonly string[], env = data.env) =>
     ProductProcess.run(['export', '--app', app, ...args], env);
+
+  /** Exports to a file that may have so many blocks of 512 bytes: the command has the limit, but not the engine of a service. */
+  const runLimited = (blocks: number, args: readonly string[]) =>
+    promisify(execFile)(
+      'sh',
+      [
+        '-c',
+        `ulimit -f ${blocks}; exec "$0" "$@"`,
+        process.execPath,
+        'dist/cli.js',
+        'export',
+        '--app',
+        app,
+        ...args,
+      ],
+      { env: { PATH: process.env.PATH, ...data.env } },
+    );
+
+  /** A file that broke off, and what is beside it. */
+  const breakOff = async (service: ProductProcess | undefined, name: string, args: readonly string[]) => {
+    const running = service ?? (await ProductProcess.start(['serve'], data.env));
+    const part = at(name);
+    await expect(runLimited(64, [...args, '--output', part])).rejects.toMatchObject({ code: 1 });
+    if (!service) await running.stop();
+    return { part, bytes: readFileSync(part), note: readFileSync(`${part}.resume`) };
+  };
 
   it('writes NDJSON that import takes, and that comes out of there byte for byte', async () => {
     const first = at('first.ndjson');
@@ -106,70 +143,148 @@ describeEmbedded('request-analytics export', () => {
     const whole = at(`whole.${format}`);
     const until = ['--until', new Date(Date.now() - 60_000).toISOString()];
     expect((await run(['--format', format, ...until, '--output', whole])).code).toBe(0);
+    expect(existsSync(`${whole}.resume`)).toBe(false);
     const bytes = readFileSync(whole);
-    const { size } = statSync(whole);
-    for (const cut of [0, 10, Math.floor(size * 0.37), size - 1]) {
-      const part = at(`part.${format}`);
+    const { part, note } = await breakOff(undefined, `part.${format}`, ['--format', format, ...until]);
+    expect((statSync(`${part}.resume`).mode & 0o777).toString(8)).toBe('600');
+    for (const cut of [0, 10, Math.floor(bytes.length * 0.37), bytes.length - 1]) {
       writeFileSync(part, bytes.subarray(0, cut));
+      writeFileSync(`${part}.resume`, note);
       const { code } = await run(['--format', format, ...until, '--resume', part]);
-      expect([cut, code, readFileSync(part).equals(bytes)]).toEqual([cut, 0, true]);
+      expect([cut, code, readFileSync(part).equals(bytes), existsSync(`${part}.resume`)]).toEqual([
+        cut,
+        0,
+        true,
+        false,
+      ]);
     }
   });
 
-  it.each([
-    ['ndjson', [], ['--fields', 'status_code']],
-    ['ndjson', ['--fields', 'status_code'], []],
-    ['ndjson', ['--fields', 'status_code,path'], ['--fields', 'status_code']],
-    ['csv', [], ['--fields', 'status_code']],
-    ['csv', ['--fields', 'status_code'], ['--fields', 'path']],
-  ])('does not continue %s %j with %j', async (format, before, after) => {
-    const part = at(`fields.${format}`);
-    expect((await run(['--format', format, ...before, '--output', part])).code).toBe(0);
-    const bytes = readFileSync(part);
-    const cut = bytes.subarray(0, bytes.length / 2);
-    writeFileSync(part, cut);
-    const { code, err } = await run(['--format', format, ...after, '--resume', part]);
-    expect([code, err.at(-1)]).toEqual([
-      1,
-      `error: ${part} has other fields: it can be continued with the same --fields alone`,
-    ]);
-    expect(readFileSync(part).equals(cut)).toBe(true);
-    expect((await run(['--format', format, ...before, '--resume', part])).code).toBe(0);
+  describe('of a file that broke off', () => {
+    let service: ProductProcess;
+
+    beforeAll(async () => {
+      service = await ProductProcess.start(['serve'], data.env);
+    });
+
+    afterAll(() => service.stop());
+
+    const resume = (args: readonly string[]) => ProductProcess.run(['export', ...args], data.env);
+
+    it('continues it with the same options alone, and otherwise leaves it as it is', async () => {
+      const options = {
+        '--app': app,
+        '--fields': 'status_code',
+        '--filter': 'status_code eq 200',
+        '--since': new Date(Date.now() - 7_200_000).toISOString(),
+        '--format': 'ndjson',
+      };
+      const asked = Object.entries(options).flat();
+      const { part, bytes, note } = await breakOff(service, 'asked.ndjson', asked.slice(2));
+      for (const other of [
+        { '--app': otherApp },
+        { '--app': '99' },
+        { '--fields': 'status_code,path' },
+        { '--fields': undefined },
+        { '--filter': 'status_code eq 500' },
+        { '--since': '2026-01-01' },
+        { '--until': '2036-01-01' },
+        { '--format': 'csv' },
+      ]) {
+        const [option = ''] = Object.keys(other);
+        const given = Object.entries<string | undefined>({ ...options, ...other }).flatMap(([name, value]) =>
+          value === undefined ? [] : [name, value],
+        );
+        const { code, err } = await resume([...given, '--resume', part]);
+        expect([code, err.at(-1)]).toEqual([
+          1,
+          `error: ${part} was begun with another ${option}: it can be continued with the same options alone`,
+        ]);
+        expect(readFileSync(part).equals(bytes)).toBe(true);
+        expect(readFileSync(`${part}.resume`).equals(note)).toBe(true);
+      }
+      expect((await resume([...asked, '--resume', part])).code).toBe(0);
+    });
+
+    it('continues it not with an app that was deleted, and leaves it as it is', async () => {
+      const { part, bytes, note } = await breakOff(service, 'deleted.ndjson', []);
+      writeFileSync(`${part}.resume`, note.toString().replace(`"app":${app},`, '"app":99,'));
+      const { code, err } = await resume(['--app', '99', '--resume', part]);
+      expect([code, err.at(-1)]).toEqual([1, 'error: There is no app 99']);
+      expect(readFileSync(part).equals(bytes)).toBe(true);
+    });
+
+    it('continues it not if the file is replaced by one of another app', async () => {
+      const { part } = await breakOff(service, 'replaced.ndjson', []);
+      await resume(['--app', otherApp, '--output', at('other.ndjson')]);
+      const others = readFileSync(at('other.ndjson')).subarray(0, 20_000);
+      writeFileSync(part, others);
+      const { code, err } = await run(['--resume', part]);
+      expect([code, err.at(-1)]).toEqual([
+        1,
+        expect.stringMatching(/^error: The last request in the file, \S+, is none of this export/),
+      ]);
+      expect(readFileSync(part).equals(others)).toBe(true);
+    });
+
+    it('continues it not without the file beside it', async () => {
+      const { part, bytes } = await breakOff(service, 'alone.ndjson', []);
+      for (const damage of [
+        () => {
+          writeFileSync(`${part}.resume`, '{"app":1,');
+        },
+        () => {
+          rmSync(`${part}.resume`);
+        },
+      ]) {
+        damage();
+        const { code, err } = await run(['--resume', part]);
+        expect([code, err.at(-1)]).toEqual([
+          1,
+          `error: ${part}.resume is missing or cut, which says what ${part} is an export of: it cannot be continued`,
+        ]);
+        expect(readFileSync(part).equals(bytes)).toBe(true);
+      }
+    });
+
+    it('ends it where it would have ended, without later requests', async () => {
+      const whole = at('window.ndjson');
+      const { part } = await breakOff(service, 'window-part.ndjson', []);
+      expect((await run(['--output', whole])).code).toBe(0);
+      const line = readFileSync(whole, 'utf8').split('\n', 1)[0]!;
+      const late = JSON.parse(line) as object;
+      const row = { ...late, timestamp: new Date().toISOString(), request_uuid: randomUUID() };
+      writeFileSync(at('late.ndjson'), `${JSON.stringify(row)}\n`);
+      expect((await ProductProcess.run(['import', at('late.ndjson'), '--app', app], data.env)).code).toBe(0);
+      expect((await run(['--resume', part])).code).toBe(0);
+      expect(readFileSync(part).equals(readFileSync(whole))).toBe(true);
+    });
+
+    it('says how it is continued', async () => {
+      const part = at('limited.ndjson');
+      // With the second limit nothing can be added.
+      for (const [blocks, option] of [
+        [64, '--output'],
+        [1, '--resume'],
+      ] as const)
+        await expect(runLimited(blocks, [option, part])).rejects.toMatchObject({
+          code: 1,
+          stderr: expect.stringMatching(
+            /^the export broke off; --resume \S+limited\.ndjson continues it\n([^]*\n)?error: EFBIG/m,
+          ) as string,
+        });
+      const { code, out } = await run(['--resume', part]);
+      expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: expect.any(Number) as number, file: part }]);
+      const missing = await run(['--output', at('no/such/directory')]);
+      expect(missing.code).toBe(1);
+      expect(missing.err.join()).not.toContain('--resume');
+    });
   });
 
-  it('says how a file is continued that could not be written to its end', async () => {
-    // The command has the limit of file sizes, but not the engine.
-    const service = await ProductProcess.start(['serve'], data.env);
-    const part = at('limited.ndjson');
-    const env = { PATH: process.env.PATH, ...data.env };
-    // With the second limit nothing can be added.
-    for (const [blocks, option] of [
-      [64, '--output'],
-      [1, '--resume'],
-    ] as const) {
-      const limited = [
-        '-c',
-        `ulimit -f ${blocks}; exec "$0" "$@"`,
-        process.execPath,
-        'dist/cli.js',
-        'export',
-      ];
-      await expect(
-        promisify(execFile)('sh', [...limited, '--app', app, option, part], { env }),
-      ).rejects.toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(
-          /^the export broke off; --resume \S+limited\.ndjson continues it\n([^]*\n)?error: EFBIG/m,
-        ) as string,
-      });
-    }
-    const { code, out } = await run(['--resume', part]);
-    expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: expect.any(Number) as number, file: part }]);
-    expect(readFileSync(part).toString().split('\n')).toHaveLength(ROWS + 1);
-    await service.stop();
-    const missing = await run(['--output', at('no/such/directory')]);
-    expect(missing.code).toBe(1);
-    expect(missing.err.join()).not.toContain('--resume');
+  it('writes to what is no file, with nothing beside it', async () => {
+    const { code, err } = await run(['--output', '/dev/null']);
+    expect([code, err.filter((line) => line.startsWith('error'))]).toEqual([0, []]);
+    expect(existsSync('/dev/null.resume')).toBe(false);
   });
 
   it('writes the other formats, and only what filters choose', async () => {
@@ -203,9 +318,11 @@ describeEmbedded('request-analytics export', () => {
       1,
       'error: A broken file of parquet cannot be continued: export it again',
     ]);
+    const { note } = await breakOff(undefined, 'note.ndjson', []);
     const ofCsv = `timestamp,request_uuid\r\n"2026-11-20T00:00:00.000Z","0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"\r\n`;
     for (const content of ['{"timestamp":"now"}\n', ofCsv]) {
       writeFileSync(at('other'), content);
+      writeFileSync(`${at('other')}.resume`, note);
       expect(await refused('--resume', at('other'))).toEqual([
         1,
         `error: ${at('other')} is no export as ndjson: it cannot be continued`,

@@ -6,16 +6,12 @@ export interface BrokenFile {
   /** Where its last whole row ends; 0 when none is whole. */
   readonly wholeBytes: number;
   readonly last: RequestLogKey | undefined;
-  /** The columns of CSV, or the members of the last whole row of NDJSON; empty when no row is whole. */
-  readonly names: readonly string[];
 }
 
 /** The end of the file that is looked at: rows are shorter. */
 const TAIL_BYTES = 64 * 1024 * 1024;
 /** How a file begins, whichever of its fields it has. */
 const BEGINNINGS = { ndjson: '{"timestamp":"', csv: 'timestamp,request_uuid' } as const;
-/** Enough for a header line with all columns. */
-const HEADER_BYTES = 4_096;
 const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
 
 /**
@@ -37,24 +33,9 @@ export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Pro
   const start = format === 'ndjson' ? before.lastIndexOf('\n') + 1 : findLastRow(before);
   const [, timestamp = '', request_uuid = ''] = KEY.exec(text.slice(start, Math.min(end, start + 200))) ?? [];
   const at = Date.parse(timestamp);
-  if (end <= 0 || start < 0) return { wholeBytes: 0, last: undefined, names: [] };
+  if (end <= 0 || start < 0) return { wholeBytes: 0, last: undefined };
   if (Number.isNaN(at)) return undefined;
-  const names = format === 'csv' ? await readHeader(file) : listMembers(text.slice(start, end));
-  return { wholeBytes: offset + end, last: { timestamp: at, request_uuid }, names };
-}
-
-async function readHeader(file: FileHandle): Promise<string[]> {
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(HEADER_BYTES), 0, HEADER_BYTES, 0);
-  const [header = ''] = buffer.toString('latin1', 0, bytesRead).split('\r\n', 1);
-  return header.split(',');
-}
-
-function listMembers(row: string): string[] {
-  try {
-    return Object.keys(JSON.parse(row) as object);
-  } catch {
-    return [];
-  }
+  return { wholeBytes: offset + end, last: { timestamp: at, request_uuid } };
 }
 
 /** Where the last row of CSV begins: behind a line end with a quote, which is doubled inside texts, and a time; or -1. */
