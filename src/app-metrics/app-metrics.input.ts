@@ -1,16 +1,23 @@
-import { type Filter, FiltersField } from '../common/filters/filter.js';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsTimeZone,
+  Max,
+  Min,
+} from 'class-validator';
+import { type Filter, FiltersMember } from '../common/filters/filter.js';
 import { NULLNESS, ORDER, integerFilter, textFilter } from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import type { Interval } from '../traffic/periods.js';
 import { AppInput } from '../validation/app-input.js';
-import {
-  IntegerField,
-  LiteralField,
-  LiteralListField,
-  TimestampField,
-  TimezoneField,
-} from '../validation/field-types.js';
+import { IsTimestamp } from '../validation/constraints.js';
+import { ToInteger, ToTimestamp, ToTimezone } from '../validation/conversions.js';
+import { BodyMember } from '../validation/parameters.js';
 import { sinceNotBeforeUntil } from '../validation/issues.js';
 import type { CrossFieldValidated, ValidationContext } from '../validation/validation-context.js';
 
@@ -58,81 +65,86 @@ const MAX_NAMES = 100;
 const HOUR_MS = 3_600_000;
 
 export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
-  @LiteralField(FILE_FORMATS, {
-    in: 'body',
+  @BodyMember({
     description:
       'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
     examples: ['ndjson'],
   })
+  @IsOptional()
+  @IsIn(FILE_FORMATS)
   format?: FileFormat;
 
-  @TimestampField({
-    in: 'body',
-    required: true,
+  @BodyMember({
     description:
       'Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period',
     examples: ['2026-11-01T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsTimestamp()
   since: Timestamp;
 
-  @TimestampField({
-    in: 'body',
+  @BodyMember({
     description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
     examples: ['2026-11-20T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   until?: Timestamp;
 
-  @LiteralListField(METRICS, {
-    in: 'body',
-    required: true,
-    minItems: 1,
-    maxItems: MAX_NAMES,
+  @BodyMember({
     description: 'Metrics of each row',
     examples: [['requests', 'error_rate', 'response_time_p95']],
   })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(METRICS, { each: true })
   metrics: readonly Metric[];
 
-  @LiteralField(INTERVALS, {
-    in: 'body',
+  @BodyMember({
     description: 'Calendar unit of the periods. Without one, the window is one period.',
     examples: ['day'],
   })
+  @IsOptional()
+  @IsIn(INTERVALS)
   interval?: Interval;
 
-  @LiteralListField(GROUP_FIELDS, {
-    in: 'body',
-    default: [],
-    maxItems: MAX_NAMES,
+  @BodyMember({
     description: 'Fields to group by, in addition to the period',
     examples: [['method', 'path']],
   })
-  group_by: readonly GroupField[];
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(GROUP_FIELDS, { each: true })
+  group_by: readonly GroupField[] = [];
 
-  @FiltersField(METRIC_FILTERS, {
-    in: 'body',
-    default: [],
+  @FiltersMember(METRIC_FILTERS, {
     description: 'Only requests that match all of these filters',
     examples: [[{ field: 'status_code', op: 'gte', value: 400 }]],
   })
-  filters: readonly MetricFilter[];
+  filters: readonly MetricFilter[] = [];
 
-  @TimezoneField({
-    in: 'body',
-    default: 'UTC',
+  @BodyMember({
     description: 'IANA timezone of the periods, and of `since` and `until` when given without an offset',
     examples: ['Europe/Berlin'],
   })
-  timezone: string;
+  @ToTimezone()
+  @IsOptional()
+  @IsTimeZone()
+  timezone = 'UTC';
 
-  @IntegerField({
-    in: 'body',
-    ge: 1,
-    le: HOUR_MS,
-    default: 500,
+  @BodyMember({
     description: 'Response time in milliseconds up to which `apdex` counts a request as satisfying',
     examples: [500],
   })
-  apdex_threshold_ms: number;
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(HOUR_MS)
+  apdex_threshold_ms = 500;
 
   /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
   window: { since: number; until: number; now: number };
@@ -142,6 +154,9 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
+    if (check.isValid('metrics')) this.metrics = METRICS.filter((name) => this.metrics.includes(name));
+    if (check.isValid('group_by'))
+      this.group_by = GROUP_FIELDS.filter((name) => this.group_by.includes(name));
     // Local times cannot be resolved without a valid timezone.
     const timezone = check.isValid('timezone') ? this.timezone : undefined;
     const now = Date.now();

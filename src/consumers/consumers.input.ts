@@ -1,20 +1,30 @@
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import type { PagedInput } from '../pagination/page-cursor.js';
+import { NextToken, PagedInput } from '../pagination/page-cursor.js';
 import type { InputFingerprint, TokenContent } from '../pagination/page-tokens.js';
-import { AppInput } from '../validation/app-input.js';
-import { IntegerField, TimestampField, TokenField } from '../validation/field-types.js';
+import { IsTimestamp } from '../validation/constraints.js';
+import { ToInteger, ToTimestamp } from '../validation/conversions.js';
+import { QueryParameter } from '../validation/parameters.js';
 
-export class ListConsumersInput extends AppInput implements PagedInput {
-  @TimestampField({
+export class ListConsumersInput extends PagedInput {
+  @QueryParameter({
     description: 'Only consumers that made requests since this time (ISO 8601; UTC without an offset)',
     examples: ['2026-11-01T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   requests_since?: Timestamp;
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Consumers per page', examples: [100] })
-  limit: number;
+  @QueryParameter({ description: 'Consumers per page', examples: [100] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
 
-  @TokenField()
+  @NextToken()
   next_token?: string;
 
   cursor?: TokenContent;

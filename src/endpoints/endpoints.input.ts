@@ -1,17 +1,29 @@
+import { IsInt, IsOptional, Min } from 'class-validator';
 import { AppInput } from '../validation/app-input.js';
-import { IntegerField, TextField } from '../validation/field-types.js';
+import { IsText } from '../validation/constraints.js';
+import { EmptyTo, ToInteger } from '../validation/conversions.js';
+import { QueryParameter } from '../validation/parameters.js';
 
 export class ListEndpointsInput extends AppInput {
-  @IntegerField({ ge: 1, description: 'Only endpoints seen in this environment', examples: [1] })
+  @QueryParameter({ description: 'Only endpoints seen in this environment', examples: [1] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
   app_env_id?: number;
 
-  @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  @QueryParameter({ description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  @EmptyTo()
+  @IsOptional()
+  @IsText(64)
   method?: string;
 
-  @TextField({
-    maxLength: 1024,
+  @QueryParameter({
     description: 'Path pattern; `*` is any run of characters',
     examples: ['/api/v1/*'],
   })
+  @EmptyTo()
+  @IsOptional()
+  @IsText(1024)
   path?: string;
 }

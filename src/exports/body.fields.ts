@@ -1,6 +1,8 @@
-import { parseExact } from '../common/json/exact-json.js';
-import { IntegerField, jsonInteger, notInUrl } from '../validation/field-types.js';
-import { type FieldDecorator, type FieldOptions, field } from '../validation/field.decorator.js';
+import { applyDecorators } from '@nestjs/common';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { isLosslessNumber } from 'lossless-json';
+import { IsConverted } from '../validation/constraints.js';
+import { Convert, ToInteger, clampInteger } from '../validation/conversions.js';
 import {
   ConstraintViolation,
   InvalidParts,
@@ -10,6 +12,7 @@ import {
   notAnObject,
 } from '../validation/issues.js';
 import { listInvalidParts } from '../validation/json-list.js';
+import { BodyMember } from '../validation/parameters.js';
 
 /** A share of the rows, or an approximate number of rows. */
 export type Sample = { readonly share: number } | { readonly rows: number };
@@ -21,38 +24,38 @@ const notAboveZero = new ConstraintViolation('greater_than', 'Input should be gr
 const INTEGER = /^-?\d+$/;
 
 /** An integer of at least 1, or a number above 0 and up to 0.5; `1.0` is the latter. */
-export function SampleField(): FieldDecorator<Sample | undefined> {
-  return field<Sample, FieldOptions<Sample>>(
-    {
+export const SampleMember = () =>
+  applyDecorators(
+    BodyMember({
       schema: { type: 'number' },
-      read: notInUrl,
-      readJson: (value, json) => {
-        if (typeof value !== 'number') return notANumber;
-        if (INTEGER.test(json)) {
-          const rows = jsonInteger(value);
-          if (rows instanceof ConstraintViolation) return rows;
-          return rows < 1 ? belowMinimum(1) : { rows };
-        }
-        if (value <= 0) return notAboveZero;
-        return value > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share: value };
-      },
-    },
-    {
-      in: 'body',
       description:
         'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
       examples: [0.1],
-    },
+    }),
+    Convert(readSample),
+    IsOptional(),
+    IsConverted(),
   );
+
+function readSample(value: unknown): Sample | ConstraintViolation {
+  if (typeof value !== 'number' && !isLosslessNumber(value)) return notANumber;
+  if (INTEGER.test(String(value))) {
+    const rows = clampInteger(value) as number;
+    return rows < 1 ? belowMinimum(1) : { rows };
+  }
+  const share = Number(String(value));
+  if (share <= 0) return notAboveZero;
+  return share > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share };
 }
 
-export const LimitField = () =>
-  IntegerField({
-    in: 'body',
-    ge: 1,
-    description: 'Maximum number of rows. Default: all rows.',
-    examples: [100_000],
-  });
+export const LimitMember = () =>
+  applyDecorators(
+    BodyMember({ description: 'Maximum number of rows. Default: all rows.', examples: [100_000] }),
+    ToInteger(),
+    IsOptional(),
+    IsInt(),
+    Min(1),
+  );
 
 /** The type of one member of a row's key. */
 export interface KeyMember<Value> {
@@ -63,34 +66,32 @@ export interface KeyMember<Value> {
 }
 
 /** The key of a row: an object with all of these members. */
-export function KeyField<Key extends object>(
+export function AfterMember<Key extends object>(
   members: { readonly [Name in keyof Key]: KeyMember<Key[Name]> },
   example: unknown,
-): FieldDecorator<Key | undefined> {
+): PropertyDecorator {
   const types = Object.entries(members as Readonly<Record<string, KeyMember<unknown>>>);
-  return field<Key, FieldOptions<Key>>(
-    {
+  return applyDecorators(
+    BodyMember({
       schema: {
         type: 'object',
         properties: Object.fromEntries(types.map(([name, { schema }]) => [name, schema])),
         required: types.map(([name]) => name),
       },
-      read: notInUrl,
-      readJson: (value, json) => {
-        if (typeof value !== 'object' || value === null || Array.isArray(value)) return notAnObject;
-        const sent = value as Readonly<Record<string, unknown>>;
-        const exact = parseExact(json) as typeof sent;
-        const key = types.map(
-          ([name, { read }]) => [name, (exact[name] ?? null) === null ? missing : read(exact[name])] as const,
-        );
-        const invalid = key.flatMap(([name, member]) => listInvalidParts(member, [name], sent[name] ?? sent));
-        return invalid.length > 0 ? new InvalidParts(invalid) : (Object.fromEntries(key) as Key);
-      },
-    },
-    {
-      in: 'body',
       description: 'Only rows after this one. The last complete row of a truncated response continues it.',
       examples: [example],
-    },
+    }),
+    Convert((value) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value) || isLosslessNumber(value))
+        return notAnObject;
+      const sent = value as Readonly<Record<string, unknown>>;
+      const key = types.map(
+        ([name, { read }]) => [name, (sent[name] ?? null) === null ? missing : read(sent[name])] as const,
+      );
+      const invalid = key.flatMap(([name, member]) => listInvalidParts(member, [name], sent[name] ?? sent));
+      return invalid.length > 0 ? new InvalidParts(invalid) : Object.fromEntries(key);
+    }),
+    IsOptional(),
+    IsConverted(),
   );
 }

@@ -1,29 +1,56 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { Test } from '@nestjs/testing';
+import { IsIn, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import {
-  IntegerField,
-  LiteralField,
-  PatternField,
-  TimestampField,
-  TokenField,
-  UuidField,
-} from '../validation/field-types.js';
+import { NextToken } from '../pagination/page-cursor.js';
+import { IsText, IsTimestamp } from '../validation/constraints.js';
+import { ToInteger, ToTimestamp, ToUuid } from '../validation/conversions.js';
+import { PathParameter, QueryParameter } from '../validation/parameters.js';
 import { apiInput } from './input.js';
 
 class AppInput {
-  @IntegerField({ in: 'path', description: 'The app', ge: 1 }) app_id: number;
+  @PathParameter({ description: 'The app' })
+  @ToInteger()
+  @IsInt()
+  @Min(1)
+  app_id: number;
 }
 
 class ThingInput extends AppInput {
-  @PatternField({ description: 'The status', maxLength: 8, pattern: /^\dxx$/ }) status_code?: string;
-  @TimestampField({ description: 'The start', examples: ['2025-05-14'] }) start?: Timestamp;
-  @LiteralField(['hour', 'day'], { description: 'The grouping', default: 'hour' }) interval: 'hour' | 'day';
-  @IntegerField({ description: 'The size', ge: 1, le: 1000, default: 100 }) limit: number;
-  @TokenField() next_token?: string;
-  @UuidField({ in: 'path', description: 'The request' }) request_uuid: string;
+  @QueryParameter({ description: 'The status' })
+  @IsOptional()
+  @IsText(8)
+  @Matches(/^\dxx$/)
+  status_code?: string;
+
+  @QueryParameter({ description: 'The start', examples: ['2025-05-14'] })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
+  start?: Timestamp;
+
+  @QueryParameter({ description: 'The grouping' })
+  @IsOptional()
+  @IsIn(['hour', 'day'])
+  interval: 'hour' | 'day' = 'hour';
+
+  @QueryParameter({ description: 'The size' })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
+
+  @NextToken()
+  next_token?: string;
+
+  @PathParameter({ description: 'The request' })
+  @ToUuid()
+  @IsUUID('loose')
+  request_uuid: string;
 }
 
 @Controller('apps/:app_id/things/:request_uuid')

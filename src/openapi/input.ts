@@ -1,30 +1,34 @@
 import { type Type, applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiParam, ApiQuery } from '@nestjs/swagger';
-import { type Field, getFields } from '../validation/field.decorator.js';
+import { buildSchema, isOptional } from '../validation/constraints.js';
+import { type Parameter, getParameters } from '../validation/parameters.js';
 
-/** Documents the parameters and the body of an operation from the fields of its input class. */
+/** Documents the parameters and the body of an operation from the properties of its input class. */
 export function apiInput(inputClass: Type): MethodDecorator {
-  const fields = getFields(inputClass);
-  const members = fields.filter((field) => field.in === 'body');
+  const parameters = getParameters(inputClass);
+  const members = parameters.filter((parameter) => parameter.in === 'body');
   return applyDecorators(
-    ...fields.filter((field) => field.in !== 'body').map(documented),
-    ...(members.length > 0 ? [documentedBody(members)] : []),
+    ...parameters
+      .filter((parameter) => parameter.in !== 'body')
+      .map((parameter) => documented(inputClass, parameter)),
+    ...(members.length > 0 ? [documentedBody(inputClass, members)] : []),
   );
 }
 
-function documented(field: Field): MethodDecorator {
-  const { name, description } = field;
-  return field.in === 'path'
-    ? ApiParam({ name, description, schema: buildSchema(field) })
-    : ApiQuery({ name, description, required: false, schema: buildSchema(field) });
+function documented(inputClass: Type, parameter: Parameter): MethodDecorator {
+  const { name, description } = parameter;
+  const schema = buildParameterSchema(inputClass, parameter);
+  return parameter.in === 'path'
+    ? ApiParam({ name, description, schema })
+    : ApiQuery({ name, description, required: false, schema });
 }
 
-function documentedBody(members: readonly Field[]): MethodDecorator {
+function documentedBody(inputClass: Type, members: readonly Parameter[]): MethodDecorator {
   const properties = members.map((member) => [
     member.name,
-    { ...buildMemberSchema(member), description: member.description },
+    { ...buildMemberSchema(inputClass, member), description: member.description },
   ]);
-  const required = members.filter((member) => member.required).map(({ name }) => name);
+  const required = members.map(({ name }) => name).filter((name) => !isOptional(inputClass, name));
   return ApiBody({
     required: true,
     description: 'The query. Unknown members are ignored; null is the same as an absent member.',
@@ -36,20 +40,22 @@ function documentedBody(members: readonly Field[]): MethodDecorator {
   });
 }
 
-function buildSchema({ schema, examples, ...field }: Field) {
+function buildParameterSchema(inputClass: Type, { name, schema, examples }: Parameter) {
+  const initial = (new inputClass() as Readonly<Record<string, unknown>>)[name];
   return {
+    ...buildSchema(inputClass, name),
     ...schema,
-    ...(field.default !== undefined && { default: field.default }),
+    ...(initial !== undefined && { default: initial }),
     ...(examples && { examples }),
   };
 }
 
 /** What may be absent may be null as well. */
-function buildMemberSchema(member: Field) {
-  const schema = buildSchema(member);
-  if (member.required) return schema;
+function buildMemberSchema(inputClass: Type, member: Parameter) {
+  const schema = buildParameterSchema(inputClass, member);
+  if (!isOptional(inputClass, member.name)) return schema;
   const nullableType = { type: [schema.type, 'null'] };
   return schema.enum
-    ? { ...schema, ...nullableType, enum: [...schema.enum, null] }
+    ? { ...schema, ...nullableType, enum: [...(schema.enum as string[]), null] }
     : { ...schema, ...nullableType };
 }

@@ -1,9 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, applyDecorators } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { EXAMPLES } from '../common/examples.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { type Window, resolveWindow, startsBeforeEnd } from '../common/time/window.js';
+import { AppInput } from '../validation/app-input.js';
+import { IsText } from '../validation/constraints.js';
+import { EmptyTo } from '../validation/conversions.js';
 import { invalidToken, startNotBeforeEnd } from '../validation/issues.js';
+import { QueryParameter } from '../validation/parameters.js';
 import { InputValidator, type ValidationContext } from '../validation/validation-context.js';
 import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
+
+/** Characters of the longest page token (docs/contract.md#limits). */
+const TOKEN_MAX_LENGTH = 1024;
 
 /** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
 export type RequestedWindow = readonly [start: number | null, end: number | null];
@@ -49,24 +58,35 @@ export function getTokenWindow(
   return token ? token.window : [start ?? resolved.start, end ?? resolved.end];
 }
 
+/** A page token. Only its form is checked here; `CursorResolver` verifies the signature and the query. */
+export const NextToken = () =>
+  applyDecorators(
+    QueryParameter({
+      description: 'Token for the next page, from a previous response',
+      examples: [EXAMPLES.next_token],
+    }),
+    EmptyTo(invalidToken),
+    IsOptional(),
+    IsText(TOKEN_MAX_LENGTH),
+  );
+
 /** An input whose response is paginated. */
-export interface PagedInput {
-  app_id: number;
-  limit: number;
-  next_token?: string;
-  readonly fingerprint: InputFingerprint;
+export abstract class PagedInput extends AppInput {
+  abstract limit: number;
+  abstract next_token?: string;
+  abstract readonly fingerprint: InputFingerprint;
   /** Where the read in pages stands: set by `CursorResolver`. */
-  cursor?: TokenContent | WindowCursor | undefined;
+  abstract cursor?: TokenContent | WindowCursor | undefined;
 }
 
 /** A paged input with a window; what was sent, not yet resolved. */
-export interface WindowedInput extends PagedInput {
-  start?: Timestamp;
-  end?: Timestamp;
+export abstract class WindowedInput extends PagedInput {
+  abstract start?: Timestamp;
+  abstract end?: Timestamp;
   /** Of a start and an end without an offset; UTC where the input has none. */
   timezone?: string;
   /** Without a start, the window begins this long before now. */
-  readonly defaultSpanMs: number;
+  abstract readonly defaultSpanMs: number;
 }
 
 /**
@@ -80,8 +100,8 @@ export class CursorResolver extends InputValidator {
   }
 
   override async validate(input: object, context: ValidationContext): Promise<void> {
-    if (isWindowed(input)) input.cursor = await this.resolveWindow(input, context);
-    else if (isPaged(input)) input.cursor = await this.open(input, context);
+    if (input instanceof WindowedInput) input.cursor = await this.resolveWindow(input, context);
+    else if (input instanceof PagedInput) input.cursor = await this.open(input, context);
   }
 
   private async open(input: PagedInput, context: ValidationContext): Promise<TokenContent | undefined> {
@@ -118,12 +138,4 @@ export class CursorResolver extends InputValidator {
 /** A later page may leave out the window or repeat it, but not change it. */
 function repeatsWindow(requestedWindow: RequestedWindow, first: TokenContent['requestedWindow']): boolean {
   return requestedWindow.every((value, index) => value === null || value === first?.[index]);
-}
-
-function isPaged(input: object): input is PagedInput {
-  return 'fingerprint' in input;
-}
-
-function isWindowed(input: object): input is WindowedInput {
-  return isPaged(input) && 'defaultSpanMs' in input;
 }

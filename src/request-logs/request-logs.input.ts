@@ -1,18 +1,13 @@
+import { IsBoolean, IsInt, IsOptional, IsUUID, Matches, Max, Min } from 'class-validator';
 import { parseMethods, parseStatuses } from '../clickhouse/predicates.js';
 import { EXAMPLES } from '../common/examples.js';
 import type { Timestamp } from '../common/time/timestamp.js';
-import type { WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import { NextToken, type WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
 import type { InputFingerprint } from '../pagination/page-tokens.js';
 import { AppInput } from '../validation/app-input.js';
-import {
-  BooleanField,
-  IntegerField,
-  PatternField,
-  TextField,
-  TimestampField,
-  TokenField,
-  UuidField,
-} from '../validation/field-types.js';
+import { IsText, IsTimestamp } from '../validation/constraints.js';
+import { EmptyTo, ToBoolean, ToInteger, ToTimestamp, ToUuid } from '../validation/conversions.js';
+import { PathParameter, QueryParameter } from '../validation/parameters.js';
 
 /** Without a start, the window begins this long before now: 24 hours (docs/contract.md#windows). */
 const DEFAULT_SPAN_MS = 24 * 3_600_000;
@@ -21,48 +16,73 @@ const DEFAULT_SPAN_MS = 24 * 3_600_000;
 export const STATUS_FILTER = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
 export const MAX_STATUS_FILTER = 128;
 
-export class ListRequestLogsInput extends AppInput implements WindowedInput {
-  @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
+export class ListRequestLogsInput extends WindowedInput {
+  @QueryParameter({ description: 'Only this environment', examples: [1] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
   app_env_id?: number;
 
-  @IntegerField({ ge: 1, description: 'Only this consumer ID', examples: [42] })
+  @QueryParameter({ description: 'Only this consumer ID', examples: [42] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
   consumer_id?: number;
 
-  @TextField({ maxLength: 64, description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  @QueryParameter({ description: 'HTTP methods, comma-separated', examples: ['GET,POST'] })
+  @EmptyTo()
+  @IsOptional()
+  @IsText(64)
   method?: string;
 
-  @TextField({
-    maxLength: 1024,
+  @QueryParameter({
     description: 'Path pattern; `*` matches any characters',
     examples: ['/api/v1/*'],
   })
+  @EmptyTo()
+  @IsOptional()
+  @IsText(1024)
   path?: string;
 
-  @PatternField({
-    pattern: STATUS_FILTER,
-    maxLength: MAX_STATUS_FILTER,
+  @QueryParameter({
     description: 'Status codes and classes, comma-separated',
     examples: ['2xx,404'],
   })
+  @IsOptional()
+  @IsText(MAX_STATUS_FILTER)
+  @Matches(STATUS_FILTER)
   status_code?: string;
 
-  @TimestampField({
+  @QueryParameter({
     description:
       'Start of the window, inclusive (ISO 8601; UTC without an offset). Default: 24 hours before now.',
     examples: ['2026-11-19T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   start?: Timestamp;
 
-  @TimestampField({
+  @QueryParameter({
     description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
     examples: ['2026-11-20T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   end?: Timestamp;
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page', examples: [100] })
-  limit: number;
+  @QueryParameter({ description: 'Records per page', examples: [100] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
 
-  @TokenField()
+  @NextToken()
   next_token?: string;
 
   cursor: WindowCursor;
@@ -84,17 +104,20 @@ export class ListRequestLogsInput extends AppInput implements WindowedInput {
 }
 
 export class GetRequestDetailsInput extends AppInput {
-  @UuidField({
-    in: 'path',
+  @PathParameter({
     description: 'Unique identifier of the request',
     examples: [EXAMPLES.request_uuid],
   })
+  @ToUuid()
+  @IsUUID('loose')
   request_uuid: string;
 
-  @BooleanField({
-    default: false,
+  @QueryParameter({
     description: "Whether the response includes the consumer's ID",
     examples: [true],
   })
-  include_consumer_id: boolean;
+  @ToBoolean()
+  @IsOptional()
+  @IsBoolean()
+  include_consumer_id = false;
 }

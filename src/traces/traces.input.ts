@@ -1,5 +1,6 @@
+import { ArrayMaxSize, IsArray, IsIn, IsOptional } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
-import { type Filter, FiltersField } from '../common/filters/filter.js';
+import { type Filter, FiltersMember } from '../common/filters/filter.js';
 import {
   EQUALITY,
   EXISTENCE,
@@ -15,10 +16,18 @@ import {
 } from '../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import { KeyField, type KeyMember, LimitField, type Sample, SampleField } from '../exports/body.fields.js';
+import {
+  AfterMember,
+  type KeyMember,
+  LimitMember,
+  type Sample,
+  SampleMember,
+} from '../exports/body.fields.js';
 import { SPAN_KINDS, SPAN_STATUSES } from '../ingestion/capture.js';
 import { AppInput } from '../validation/app-input.js';
-import { LiteralField, LiteralListField, TimestampField } from '../validation/field-types.js';
+import { IsTimestamp } from '../validation/constraints.js';
+import { ToTimestamp } from '../validation/conversions.js';
+import { BodyMember } from '../validation/parameters.js';
 import {
   ConstraintViolation,
   missing,
@@ -144,55 +153,57 @@ export type SpanFilter = Filter<SpanField>;
 const MAX_NAMES = 100;
 
 export class QueryTracesInput extends AppInput implements CrossFieldValidated {
-  @LiteralField(FILE_FORMATS, {
-    in: 'body',
+  @BodyMember({
     description: 'Format of the response. Default: what the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
   })
+  @IsOptional()
+  @IsIn(FILE_FORMATS)
   format?: FileFormat;
 
-  @TimestampField({
-    in: 'body',
+  @BodyMember({
     description:
       'Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on ' +
       '`trace_id` has the operator `eq` or `in`; then the window has no bounds.',
     examples: ['2026-11-19T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   since?: Timestamp;
 
-  @TimestampField({
-    in: 'body',
+  @BodyMember({
     description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
     examples: ['2026-11-20T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   until?: Timestamp;
 
-  @LiteralListField(SPAN_FIELDS, {
-    in: 'body',
-    default: DEFAULT_FIELDS,
-    maxItems: MAX_NAMES,
-    keepsOrder: true,
+  @BodyMember({
     description: 'Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has',
     examples: [['name', 'duration_ns', 'attributes']],
   })
-  fields: readonly SpanField[];
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(SPAN_FIELDS, { each: true })
+  fields: readonly SpanField[] = DEFAULT_FIELDS;
 
-  @FiltersField(SPAN_FILTERS, {
-    in: 'body',
-    default: [],
-    isExact: true,
+  @FiltersMember(SPAN_FILTERS, {
     description: 'Filters that a span must all match. They may use fields that are not returned.',
     examples: [[{ field: 'attributes', key: 'http.response.status_code', op: 'gte', value: 500 }]],
   })
-  filters: readonly SpanFilter[];
+  filters: readonly SpanFilter[] = [];
 
-  @SampleField()
+  @SampleMember()
   sample?: Sample;
 
-  @LimitField()
+  @LimitMember()
   limit?: number;
 
-  @KeyField<SpanKey>(SPAN_KEY, {
+  @AfterMember<SpanKey>(SPAN_KEY, {
     start_time_ns: 1_763_647_509_123_456_768,
     trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
     span_id: '00f067aa0ba902b7',
@@ -207,6 +218,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
+    if (check.isValid('fields')) this.fields = [...new Set(this.fields)];
     if (!check.isValid('since', 'until', 'filters')) return;
     const namesTraces = this.filters.some(
       ({ field: name, op, value }) =>

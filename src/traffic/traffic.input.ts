@@ -1,14 +1,10 @@
+import { IsIn, IsInt, IsOptional, IsTimeZone, Max, Min } from 'class-validator';
 import type { Timestamp } from '../common/time/timestamp.js';
-import type { WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
+import { NextToken, type WindowCursor, WindowedInput } from '../pagination/page-cursor.js';
 import type { InputFingerprint } from '../pagination/page-tokens.js';
-import { AppInput } from '../validation/app-input.js';
-import {
-  IntegerField,
-  LiteralField,
-  TimestampField,
-  TimezoneField,
-  TokenField,
-} from '../validation/field-types.js';
+import { IsTimestamp } from '../validation/constraints.js';
+import { ToInteger, ToTimestamp, ToTimezone } from '../validation/conversions.js';
+import { QueryParameter } from '../validation/parameters.js';
 import type { Interval } from './periods.js';
 
 const HOUR_MS = 3_600_000;
@@ -22,49 +18,71 @@ const DEFAULT_SPAN_MS: Readonly<Record<TrafficInterval, number>> = {
   day: 30 * 24 * HOUR_MS,
 };
 
-export class GetTrafficInput extends AppInput implements WindowedInput {
-  @IntegerField({ ge: 1, description: 'Only this environment', examples: [1] })
+export class GetTrafficInput extends WindowedInput {
+  @QueryParameter({ description: 'Only this environment', examples: [1] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
   app_env_id?: number;
 
-  @IntegerField({ ge: 1, description: 'Only this consumer ID', examples: [42] })
+  @QueryParameter({ description: 'Only this consumer ID', examples: [42] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
   consumer_id?: number;
 
-  @TimestampField({
+  @QueryParameter({
     description:
       'Start of the window, rounded down to the beginning of its period (ISO 8601; in `timezone` without an offset). ' +
       'Default: 24 hours before now for hours, 30 days before now for days.',
     examples: ['2026-11-01'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   start?: Timestamp;
 
-  @TimestampField({
+  @QueryParameter({
     description:
       'End of the window: periods that begin before it belong to the result (ISO 8601; in `timezone` without an ' +
       'offset). Default: now.',
     examples: ['2026-11-20T12:00:00+01:00'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   end?: Timestamp;
 
-  @LiteralField(['hour', 'day'], {
-    default: 'hour',
+  @QueryParameter({
     older: { name: 'intervals', words: { hours: 'hour', days: 'day' } },
     description:
       'Grouping of the records. If it is absent, the older parameter `intervals` (`hours`, `days`) is read.',
     examples: ['day'],
   })
-  interval: TrafficInterval;
+  @IsOptional()
+  @IsIn(['hour', 'day'])
+  interval: TrafficInterval = 'hour';
 
-  @TimezoneField({
-    default: 'UTC',
+  @QueryParameter({
     description: 'IANA timezone of the periods, and of `start` and `end` when given without an offset',
     examples: ['Europe/Berlin'],
   })
-  timezone: string;
+  @ToTimezone()
+  @IsOptional()
+  @IsTimeZone()
+  override timezone = 'UTC';
 
-  @IntegerField({ ge: 1, le: 1000, default: 100, description: 'Records per page', examples: [100] })
-  limit: number;
+  @QueryParameter({ description: 'Records per page', examples: [100] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
 
-  @TokenField()
+  @NextToken()
   next_token?: string;
 
   cursor: WindowCursor;

@@ -1,7 +1,12 @@
-import { IntegerField } from './field-types.js';
+import { IsInt, Min } from 'class-validator';
+import { ToInteger } from './conversions.js';
+import { PathParameter } from './parameters.js';
 
 /** The input of every operation on one app. */
 export class AppInput {
-  @IntegerField({ in: 'path', ge: 1, description: 'App ID', examples: [1] })
+  @PathParameter({ description: 'App ID', examples: [1] })
+  @ToInteger()
+  @IsInt()
+  @Min(1)
   app_id: number;
 }

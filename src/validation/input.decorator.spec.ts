@@ -4,21 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { Controller, Get, type INestApplication, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { IsInt, IsOptional, IsTimeZone, IsUUID, Max, Min } from 'class-validator';
 import type { NextFunction, Request, Response } from 'express';
 import request from 'supertest';
 import { ALL_SCOPES, type Account } from '../common/account.js';
 import { type Timestamp, resolveTimestamp } from '../common/time/timestamp.js';
 import { normalizeRequestTarget } from '../http/raw-query.js';
-import {
-  IntegerField,
-  TextField,
-  TimestampField,
-  TimezoneField,
-  TokenField,
-  UuidField,
-} from './field-types.js';
+import { IsText, IsTimestamp } from './constraints.js';
+import { EmptyTo, ToInteger, ToTimestamp, ToTimezone, ToUuid } from './conversions.js';
 import { Input } from './input.decorator.js';
 import { invalidToken, startNotBeforeEnd } from './issues.js';
+import { PathParameter, QueryParameter } from './parameters.js';
 import { type CrossFieldValidated, InputValidator, type ValidationContext } from './validation-context.js';
 
 const description = 'For the document';
@@ -32,16 +28,51 @@ const ACCOUNT: Account = {
 const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 
 class AppInput {
-  @IntegerField({ in: 'path', description, ge: 1 }) app_id: number;
+  @PathParameter({ description })
+  @ToInteger()
+  @IsInt()
+  @Min(1)
+  app_id: number;
 }
 
 class ListThingsInput extends AppInput implements CrossFieldValidated {
-  @TextField({ description, maxLength: 4 }) method?: string;
-  @TimestampField({ description }) start?: Timestamp;
-  @TimestampField({ description }) end?: Timestamp;
-  @TimezoneField({ description, default: 'UTC' }) timezone: string;
-  @IntegerField({ description, ge: 1, le: 1000, default: 100 }) limit: number;
-  @TokenField() next_token?: string;
+  @QueryParameter({ description })
+  @EmptyTo()
+  @IsOptional()
+  @IsText(4)
+  method?: string;
+
+  @QueryParameter({ description })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
+  start?: Timestamp;
+
+  @QueryParameter({ description })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
+  end?: Timestamp;
+
+  @QueryParameter({ description })
+  @ToTimezone()
+  @IsOptional()
+  @IsTimeZone()
+  timezone = 'UTC';
+
+  @QueryParameter({ description })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
+
+  @QueryParameter({ description })
+  @EmptyTo(invalidToken)
+  @IsOptional()
+  @IsText(1024)
+  next_token?: string;
 
   validate(context: ValidationContext<this>) {
     if (context.isValid('start', 'end', 'timezone') && !this.inOrder())
@@ -65,7 +96,10 @@ class TokenValidator extends InputValidator {
 }
 
 class ThingInput extends AppInput {
-  @UuidField({ in: 'path', description }) request_uuid: string;
+  @PathParameter({ description })
+  @ToUuid()
+  @IsUUID('loose')
+  request_uuid: string;
 }
 
 @Controller('v1/apps/:app_id')

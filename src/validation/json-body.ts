@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { parse, stringify } from 'lossless-json';
+import { LosslessNumber, isLosslessNumber, parse } from 'lossless-json';
 import { readBody } from '../http/request-body.js';
-import { parseJson } from '../common/json/parse-json.js';
 import {
   type ConstraintViolation,
   type JsonPath,
@@ -18,8 +17,8 @@ const MAX_DEPTH = 16;
 const POSITION = / at position (\d+)$/;
 
 export interface JsonBody {
-  /** By name, each as JSON text with its original digits. */
-  readonly members: ReadonlyMap<string, string>;
+  /** By name. A number that JavaScript would write differently, as `1.0` or one of 64 bits, is a `LosslessNumber`. */
+  readonly members: ReadonlyMap<string, unknown>;
   /** Why there are no members, if the body is not a JSON object. */
   readonly issue?: ValidationIssue;
 }
@@ -43,17 +42,28 @@ export function parseJsonBody(bytes: Buffer): JsonBody {
   const tooDeepAt = findTooDeep(text);
   if (tooDeepAt !== undefined) return notJson(tooDeepAt, `Nested more than ${MAX_DEPTH} deep`);
   try {
-    const body = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
-    if (typeof body !== 'object' || body === null || Array.isArray(body) || !text.trimStart().startsWith('{'))
-      return createInvalidBody([], parseJson(text), notAnObject);
-    return {
-      members: new Map(Object.entries(body).map(([name, value]) => [name, stringify(value) ?? 'null'])),
-    };
+    const body = parse(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue });
+    if (typeof body !== 'object' || body === null || Array.isArray(body) || isLosslessNumber(body))
+      return createInvalidBody([], toPlainJson(body), notAnObject);
+    return { members: new Map(Object.entries(body)) };
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     const [behind, position = '0'] = POSITION.exec(error.message) ?? [''];
     return notJson(Number(position), error.message.slice(0, error.message.length - behind.length));
   }
+}
+
+/** A value of a body with the numbers of JavaScript, as a response shows it. */
+export function toPlainJson(value: unknown): unknown {
+  if (isLosslessNumber(value)) return Number(value.value);
+  if (Array.isArray(value)) return value.map(toPlainJson);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, toPlainJson(member)]));
+}
+
+function parseNumber(digits: string): number | LosslessNumber {
+  const number = Number(digits);
+  return String(number) === digits ? number : new LosslessNumber(digits);
 }
 
 function notJson(offset: number, why: string): JsonBody {

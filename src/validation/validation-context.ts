@@ -1,17 +1,15 @@
 import type { Account } from '../common/account.js';
-import { parseJson } from '../common/json/parse-json.js';
-import { type Field, decodeFor, findSent } from './field.decorator.js';
-import {
-  type ConstraintViolation,
-  type InvalidParts,
-  type Place,
-  type ValidationIssue,
-  createIssue,
-} from './issues.js';
+import { type ConstraintViolation, type InvalidParts, type ValidationIssue, createIssue } from './issues.js';
+import { toPlainJson } from './json-body.js';
 import { listInvalidParts } from './json-list.js';
+import { type Parameter, decodeFor, findSent } from './parameters.js';
 
-/** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON text. */
-export type RawValues = Readonly<Record<Place, ReadonlyMap<string, string>>>;
+/** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON. */
+export interface RawValues {
+  readonly path: ReadonlyMap<string, string>;
+  readonly query: ReadonlyMap<string, string>;
+  readonly body: ReadonlyMap<string, unknown>;
+}
 
 /** An input class whose fields must also fit together. */
 export interface CrossFieldValidated {
@@ -33,7 +31,7 @@ export class ValidationContext<Input = Record<string, unknown>> {
   private readonly violations = new Map<string, ConstraintViolation | InvalidParts>();
 
   constructor(
-    private readonly fields: readonly Field[],
+    private readonly parameters: readonly Parameter[],
     private readonly raw: RawValues,
     readonly account: Account,
   ) {}
@@ -50,21 +48,28 @@ export class ValidationContext<Input = Record<string, unknown>> {
 
   /** All issues so far in the contract's order (docs/contract.md#order). */
   issues(): ValidationIssue[] {
-    return this.fields.flatMap((field) => {
-      const { name, raw } = findSent(field, this.raw[field.in]);
-      const parts = listInvalidParts(this.violations.get(field.name), [name], this.decode(field.in, raw));
-      return parts.map(({ path, input, violation }) => createIssue(field.in, path, input, violation));
+    return this.parameters.flatMap((parameter) => {
+      const { path, input } = this.findInput(parameter);
+      const parts = listInvalidParts(this.violations.get(parameter.name), path, input);
+      return parts.map(({ path, input, violation }) =>
+        createIssue(parameter.in, path, toPlainJson(input), violation),
+      );
     });
   }
 
   /** The decoded value if possible, because clients recognize it; the whole body for a missing member. */
-  private decode(place: Place, raw: string | undefined): unknown {
-    if (place !== 'body') return raw === undefined ? null : (decodeFor(place, raw) ?? raw);
-    return raw === undefined ? this.body() : parseJson(raw);
+  private findInput(parameter: Parameter): { path: [string]; input: unknown } {
+    if (parameter.in === 'body') {
+      const { body } = this.raw;
+      const input = body.has(parameter.name) ? body.get(parameter.name) : this.body();
+      return { path: [parameter.name], input };
+    }
+    const { name, raw = null } = findSent(parameter, this.raw[parameter.in]);
+    return { path: [name], input: raw === null ? null : (decodeFor(parameter.in, raw) ?? raw) };
   }
 
   /** The members of the body, as they were sent. */
   body(): object {
-    return Object.fromEntries(Array.from(this.raw.body, ([name, json]) => [name, parseJson(json)]));
+    return toPlainJson(Object.fromEntries(this.raw.body)) as object;
   }
 }

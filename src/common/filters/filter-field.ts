@@ -1,5 +1,5 @@
 import type { SchemaObject } from '@nestjs/swagger';
-import { jsonInteger } from '../../validation/field-types.js';
+import { clampInteger } from '../../validation/conversions.js';
 import { ConstraintViolation, notAString, notOneOf, valueError } from '../../validation/issues.js';
 import { validateText } from '../../validation/text.js';
 import { parseTimestamp, resolveTimestamp } from '../time/timestamp.js';
@@ -125,8 +125,8 @@ export function integerFilter(operators: readonly FilterOperator[]): FilterField
     type: 'Int64',
     schema: { type: 'integer' },
     readValue: (value) => {
-      const integer = jsonInteger(value);
-      return integer instanceof ConstraintViolation ? valueError('value must be an integer') : integer;
+      const integer = clampInteger(value);
+      return Number.isInteger(integer) ? (integer as number) : valueError('value must be an integer');
     },
   };
 }

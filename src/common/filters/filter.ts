@@ -1,11 +1,7 @@
+import { applyDecorators } from '@nestjs/common';
+import { ArrayMaxSize, IsArray, IsOptional } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
-import { notInUrl } from '../../validation/field-types.js';
-import {
-  type FieldDecorator,
-  type FieldOptions,
-  type FieldValue,
-  field,
-} from '../../validation/field.decorator.js';
+import { Convert } from '../../validation/conversions.js';
 import {
   ConstraintViolation,
   InvalidParts,
@@ -17,9 +13,8 @@ import {
   valueError,
 } from '../../validation/issues.js';
 import { readList, listInvalidParts } from '../../validation/json-list.js';
+import { BodyMember } from '../../validation/parameters.js';
 import { validateText } from '../../validation/text.js';
-import { parseExact, stringifyExact } from '../json/exact-json.js';
-import { parseJson } from '../json/parse-json.js';
 import {
   EXISTENCE,
   type FilterField,
@@ -58,38 +53,29 @@ export interface Filter<Name extends string = string> {
   readonly event_name?: string;
 }
 
-/** A list of conditions on `fields`, joined with AND. */
-export function FiltersField<
-  const Name extends string,
-  const Options extends FieldOptions<readonly Filter<NoInfer<Name>>[]> & {
-    readonly in: 'body';
-    /** Other names of fields. */
-    readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
-    /** Whether numbers keep all their digits, as `LosslessNumber` if necessary. */
-    readonly isExact?: boolean;
-  },
->(
+/** A list of conditions on `fields`, joined with AND. @param aliases other names of fields */
+export function FiltersMember<const Name extends string>(
   fields: FilterFields<Name>,
-  options: Options,
-): FieldDecorator<FieldValue<readonly Filter<Name>[], Options>> {
-  return field<readonly Filter<Name>[], Options>(
-    {
-      schema: { type: 'array', items: filterSchema(fields), maxItems: MAX_FILTERS },
-      read: notInUrl,
-      readJson: (value, json) => {
-        const read = readList(options.isExact ? parseExact(json) : value, { maxItems: MAX_FILTERS }, (item) =>
-          readFilter(fields, item, options.aliases),
-        );
-        return read instanceof InvalidParts ? new InvalidParts(read.parts.map(toPlainInput)) : read;
-      },
-    },
-    options,
+  {
+    aliases,
+    ...options
+  }: {
+    readonly description: string;
+    readonly examples: unknown[];
+    readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
+  },
+): PropertyDecorator {
+  return applyDecorators(
+    BodyMember({ ...options, schema: { items: filterSchema(fields) } }),
+    Convert((value) =>
+      Array.isArray(value) && value.length <= MAX_FILTERS
+        ? readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item, aliases))
+        : value,
+    ),
+    IsOptional(),
+    IsArray(),
+    ArrayMaxSize(MAX_FILTERS),
   );
-}
-
-/** With numbers instead of each `LosslessNumber`, which is an object in a response. */
-function toPlainInput(part: InvalidPart): InvalidPart {
-  return { ...part, input: parseJson(stringifyExact(part.input)) };
 }
 
 /** One condition as a client sent it, or why it is invalid. */

@@ -1,5 +1,6 @@
+import { ArrayMaxSize, IsArray, IsIn, IsOptional } from 'class-validator';
 import { EXAMPLES } from '../../common/examples.js';
-import { type Filter, FiltersField } from '../../common/filters/filter.js';
+import { type Filter, FiltersMember } from '../../common/filters/filter.js';
 import {
   EQUALITY,
   EXISTENCE,
@@ -15,9 +16,11 @@ import {
 } from '../../common/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../../common/formats/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../common/time/timestamp.js';
-import { KeyField, LimitField, type Sample, SampleField } from '../../exports/body.fields.js';
+import { AfterMember, LimitMember, type Sample, SampleMember } from '../../exports/body.fields.js';
 import { AppInput } from '../../validation/app-input.js';
-import { LiteralField, LiteralListField, TimestampField } from '../../validation/field-types.js';
+import { IsTimestamp } from '../../validation/constraints.js';
+import { Convert, ToTimestamp } from '../../validation/conversions.js';
+import { BodyMember } from '../../validation/parameters.js';
 import { sinceNotBeforeUntil } from '../../validation/issues.js';
 import { parseUuid } from '../../validation/uuid.js';
 import type { CrossFieldValidated, ValidationContext } from '../../validation/validation-context.js';
@@ -106,60 +109,69 @@ export const EXPORT_FILTERS = {
   sentry_event_id: textFilter(IDENTIFIER),
 } as const satisfies Record<ExportField, unknown>;
 
+const toCurrentNames = (value: unknown) =>
+  Array.isArray(value)
+    ? value.map((name: unknown) =>
+        name === 'request_body' || name === 'response_body' ? ALIASES[name] : name,
+      )
+    : value;
+
 export type ExportFilter = Filter<ExportField>;
 
 const MAX_NAMES = 100;
 
 export class ExportRequestLogsInput extends AppInput implements CrossFieldValidated {
-  @LiteralField(FILE_FORMATS, {
-    in: 'body',
+  @BodyMember({
     description: 'Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
   })
+  @IsOptional()
+  @IsIn(FILE_FORMATS)
   format?: FileFormat;
 
-  @TimestampField({
-    in: 'body',
-    required: true,
+  @BodyMember({
     description: 'Start of the window, inclusive (ISO 8601; UTC without an offset)',
     examples: ['2026-11-19T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsTimestamp()
   since: Timestamp;
 
-  @TimestampField({
-    in: 'body',
+  @BodyMember({
     description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
     examples: ['2026-11-20T00:00:00Z'],
   })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
   until?: Timestamp;
 
-  @LiteralListField(EXPORT_FIELDS, {
-    in: 'body',
-    default: DEFAULT_FIELDS,
-    maxItems: MAX_NAMES,
-    aliases: ALIASES,
+  @BodyMember({
     description:
       'Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has',
     examples: [['path', 'status_code', 'response_time_ms']],
   })
-  fields: readonly ExportField[];
+  @Convert(toCurrentNames)
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(EXPORT_FIELDS, { each: true })
+  fields: readonly ExportField[] = DEFAULT_FIELDS;
 
-  @FiltersField(EXPORT_FILTERS, {
-    in: 'body',
-    default: [],
+  @FiltersMember(EXPORT_FILTERS, {
     aliases: ALIASES,
     description: 'Filters that a request must all match. They may use fields that are not returned.',
     examples: [[{ field: 'status_code', op: 'gte', value: 500 }]],
   })
-  filters: readonly ExportFilter[];
+  filters: readonly ExportFilter[] = [];
 
-  @SampleField()
+  @SampleMember()
   sample?: Sample;
 
-  @LimitField()
+  @LimitMember()
   limit?: number;
 
-  @KeyField<RequestLogKey>(REQUEST_LOG_KEY, {
+  @AfterMember<RequestLogKey>(REQUEST_LOG_KEY, {
     timestamp: EXAMPLES.timestamp,
     request_uuid: EXAMPLES.request_uuid,
   })
@@ -173,6 +185,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
+    if (check.isValid('fields')) this.fields = EXPORT_FIELDS.filter((name) => this.fields.includes(name));
     if (!check.isValid('since', 'until')) return;
     const now = Date.now();
     this.window = {
