@@ -3,6 +3,8 @@ export class RejectedEntries {
   count = 0;
   /** Why the first one was rejected. */
   reason?: string;
+  /** The first warning: of a member that was left out. */
+  warning?: string;
   /** Counts by invalid field, named as in the protocol. */
   readonly byField = new Map<string, number>();
   /** How many optional members were left out, by name: they do not count as entries. */
@@ -17,6 +19,12 @@ export class RejectedEntries {
 
   addMembers(names: readonly string[]): void {
     for (const name of names) this.members.set(name, (this.members.get(name) ?? 0) + 1);
+  }
+
+  /** An optional member that was left out, of which the sender is told. */
+  warn(reason: string): void {
+    this.warning ??= reason;
+    this.addMembers([rejectedField(reason)]);
   }
 }
 

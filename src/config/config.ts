@@ -57,6 +57,7 @@ const SPECS = {
   COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
   COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
+  COLLECTOR_MAX_SPAN_WEIGHT: whole(1, 1_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
   MAX_ENDPOINTS_PER_APP: whole(1, 1_000_000)({ default: DEFAULT_LIMITS.endpoints }),
   MAX_CONSUMERS_PER_APP: whole(1, 10_000_000)({ default: DEFAULT_LIMITS.consumers }),
@@ -170,6 +171,8 @@ export class Config extends Variables {
     maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
     /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
     spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
+    /** Most requests that a span counts as, by its `tracestate`, which visitors can write. */
+    maxSpanWeight: this.env.COLLECTOR_MAX_SPAN_WEIGHT,
     /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
     maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
   };

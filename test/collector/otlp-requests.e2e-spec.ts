@@ -8,7 +8,7 @@ import {
 } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
-import { OtlpSender, attributes, logs, nanosecondsAgo, resource, serverSpan, traces } from './setup/otlp.js';
+import { OtlpSender, attributes, logs, nanosecondsAgo, readResponse, resource, serverSpan, traces } from './setup/otlp.js';
 
 let service: TestService;
 
@@ -352,6 +352,20 @@ describe('requests of SERVER spans', () => {
     const names = ['requests', 'bytes_received', 'bytes_sent'];
     const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: names });
     expect(rows).toMatchObject([{ requests: 1 + 8, bytes_received: 900, bytes_sent: 9_000 }]);
+    expect((await client.tenant.logs()).data).toHaveLength(2);
+  });
+
+  it('counts a span as one request, with a warning, if its tracestate claims a weight beyond the limit', async () => {
+    const { client, sender } = await start();
+    const forged = serverSpan({}, { traceState: 'ot=th:ffffffffffffff' });
+    const sampled = serverSpan({}, { traceState: 'ot=th:fff' });
+    const { status, bytes } = await sender.send('traces', traces([forged, sampled]));
+    expect([status, readResponse('traces', bytes).partialSuccess]).toMatchObject([
+      200,
+      { rejectedSpans: 0n, errorMessage: 'spans[].trace_state: stands for more than 10000 requests, counted as one' },
+    ]);
+    const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: ['requests'] });
+    expect(rows).toEqual([expect.objectContaining({ requests: 1 + 4096 })]);
     expect((await client.tenant.logs()).data).toHaveLength(2);
   });
 });

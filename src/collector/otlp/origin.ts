@@ -20,6 +20,8 @@ export interface BodyContext {
   env: string | undefined;
   /** Milliseconds since the Unix epoch. */
   now: number;
+  /** Most requests that a span counts as. */
+  maxSpanWeight: number;
   /** Characters that the body may become beyond its own, by packed texts and texts of several records; less with each. */
   expansion: { left: number };
 }

@@ -48,6 +48,7 @@ const PARSERS: Readonly<
 @Injectable()
 export class OtlpService {
   private readonly maxBytes: number;
+  private readonly maxSpanWeight: number;
 
   constructor(
     private readonly authentication: TokenAuthentication,
@@ -55,6 +56,7 @@ export class OtlpService {
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxOtlpBytes;
+    this.maxSpanWeight = collector.maxSpanWeight;
   }
 
   export(signal: Signal, request: Request): Promise<Outcome> {
@@ -75,15 +77,22 @@ export class OtlpService {
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(2 * bytes.length);
           const digest = `${signal}\n${hash('sha256', bytes)}`;
-          const context = { digest, env, now: Date.now(), expansion: { left: this.maxBytes } };
+          const context = {
+            digest,
+            env,
+            now: Date.now(),
+            maxSpanWeight: this.maxSpanWeight,
+            expansion: { left: this.maxBytes },
+          };
           const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, context));
           // Before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;
         },
       });
-      const reason = messages.find((message) => message.rejected.reason !== undefined)?.rejected.reason;
-      return { encoding, rejected, message: reason ?? '' };
+      const find = (which: 'reason' | 'warning') =>
+        messages.find((message) => message.rejected[which] !== undefined)?.rejected[which];
+      return { encoding, rejected, message: find('reason') ?? find('warning') ?? '' };
     });
   }
 }

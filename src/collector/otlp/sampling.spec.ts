@@ -13,8 +13,9 @@ describe('findWeight', () => {
     ['ot=th:', 1],
     ['ot=th:x', 1],
     ['ot=th:888888888888888', 1],
-    ['ot=th:ffffffffffffff', 1_000_000_000],
-  ])('returns of %j the weight %i', (traceState, weight) => {
+    ['ot=th:fff', 4_096],
+    ['ot=th:ffffffffffffff', Infinity],
+  ])('returns of %j the weight %d', (traceState, weight) => {
     expect(findWeight(traceState, SPAN)).toBe(weight);
   });
 

@@ -4,11 +4,8 @@ import { hash } from 'node:crypto';
 const DIGITS = 14;
 const THRESHOLD = /^[0-9a-f]{1,14}$/;
 
-/** One span in a billion: a smaller probability could make sums of one message overflow. */
-const MAX_WEIGHT = 1e9;
-
 /**
- * The weight of a sampled span: the inverse of the sampling probability in its `tracestate` (`ot=th:…`, in OpenTelemetry's
+ * The weight of a sampled span, which may be infinite: the inverse of the sampling probability in its `tracestate` (`ot=th:…`, in OpenTelemetry's
  * "TraceState: Probability Sampling"), 1 if there is none.
  *
  * A fraction is rounded up for that share of the spans and down for the others, by a hash of the span's ID. So sums are right,
@@ -18,10 +15,11 @@ export function findWeight(traceState: string, spanId: string): number {
   const threshold = findThreshold(traceState);
   if (threshold === undefined || !THRESHOLD.test(threshold)) return 1;
   const rejected = Number.parseInt(threshold.padEnd(DIGITS, '0'), 16) / 16 ** DIGITS;
-  const weight = Math.min(1 / (1 - rejected), MAX_WEIGHT);
+  const weight = 1 / (1 - rejected);
   const whole = Math.floor(weight);
   const fraction = weight - whole;
-  if (fraction === 0) return whole;
+  // Also of infinity.
+  if (!(fraction > 0)) return whole;
   const share = Number.parseInt(hash('sha256', spanId).slice(0, 12), 16) / 16 ** 12;
   return share < fraction ? whole + 1 : whole;
 }

@@ -88,17 +88,17 @@ function addSpan(
   span: Span,
   scopeName: string,
   scopeVersion: string,
-  { now, expansion }: BodyContext,
+  context: BodyContext,
 ): void {
   if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
-  const why = findFault(span, now);
+  const why = findFault(span, context.now);
   if (why !== undefined) {
     message.rejected.add(why);
     return;
   }
   const record = toSpanRecord(span, scopeName, scopeVersion);
   message.spans.push(record);
-  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, expansion);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
 }
 
 /** Why a span is rejected; undefined if it is accepted. */
@@ -141,13 +141,25 @@ function formatNanoseconds(epochNs: bigint): string {
 }
 
 /** Logs and counts the request of a SERVER span. */
-function addRequest(message: Message, span: Span, record: SpanRecord, expansion: Expansion): void {
+function addRequest(
+  message: Message,
+  span: Span,
+  record: SpanRecord,
+  { expansion, maxSpanWeight }: BodyContext,
+): void {
   const reader = new LenientReader();
   const request = readRequest(span, record, { env: message.env, expansion, reader });
   if (request === undefined) return;
   message.rejected.addMembers(reader.ignored);
   if (!request.excluded_from_logs) message.logs.push(request);
-  message.spanCounts.push(countRequest(request, span, record));
+  let weight = findWeight(span.traceState, record.span_id);
+  if (weight > maxSpanWeight) {
+    weight = 1;
+    message.rejected.warn(
+      `spans[].trace_state: stands for more than ${maxSpanWeight} requests, counted as one`,
+    );
+  }
+  message.spanCounts.push(countRequest(request, record, weight));
 }
 
 /** The request of a span; undefined without a method: it is not an HTTP request. */
@@ -201,9 +213,8 @@ function readRequest(
 }
 
 /** What a request adds to counts: as many requests as its span stands for. */
-function countRequest(request: RequestRecord, { traceState }: Span, record: SpanRecord): SpanCount {
+function countRequest(request: RequestRecord, record: SpanRecord, weight: number): SpanCount {
   const { request_size_bytes, response_size_bytes } = request;
-  const weight = findWeight(traceState, record.span_id);
   const bins: Bin[] = [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]];
   if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
   if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);

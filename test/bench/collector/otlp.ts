@@ -62,6 +62,7 @@ function parsedRate(count: number): Promise<number> {
         digest: String(at),
         env: 'prod',
         now: Date.now(),
+        maxSpanWeight: 1,
         expansion: { left: Infinity },
       })) {
         const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));
