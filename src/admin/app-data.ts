@@ -2,33 +2,13 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import type { Parameters } from '../clickhouse/query-parameters.js';
 import { chunkForLookup } from '../common/chunk.js';
 import type { BatchLog } from '../ingestion/batch-log.js';
+import { type StoredTable, buildDelete, findTables } from './stored-tables.js';
 
-interface StoredTable {
-  name: string;
-  /** Of a sharded table, whose rows are in a local table of each shard; empty on a single server. */
-  cluster: string;
-}
-
-/** Names of tables and clusters come from the catalog of the store, never from outside. */
-const TABLES = `
-SELECT name, if(engine = 'Distributed', splitByChar('''', engine_full)[2], '') AS cluster
-FROM system.tables
-WHERE database = currentDatabase() AND (engine = 'Distributed' OR endsWith(engine, 'MergeTree'))
-  AND name NOT IN (
-    SELECT concat(name, '_local') FROM system.tables WHERE database = currentDatabase() AND engine = 'Distributed'
-  )
-  AND (
-    name = 'ingest_batches_v1'
-    OR name IN (SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'app_id')
-  )
-ORDER BY name`;
 const LOG = 'ingest_batches_v1';
 
 const HAS_ROWS = (table: string) => `SELECT 1 AS found FROM ${table} WHERE app_id = {app_id:UInt32} LIMIT 1`;
-/** Rewrites the parts with such rows on every replica, so that the rows are no longer in its files. */
-const DELETE = ({ name, cluster }: StoredTable, condition: string) => `
-ALTER TABLE ${cluster === '' ? name : `${name}_local ON CLUSTER ${cluster}`} DELETE WHERE ${condition}
-SETTINGS mutations_sync = 2`;
+const DELETE = (table: StoredTable, condition: string) =>
+  `${buildDelete(table, condition)}\nSETTINGS mutations_sync = 2`;
 
 /** Highest IDs stay claimed, because clients may have stored them. */
 const CLAIM_HIGHEST = (table: string) => `
@@ -68,7 +48,7 @@ export async function deleteAppData(
 ): Promise<void> {
   const run = (name: string, sql: string, params: Parameters) =>
     store.command(sql, params, { name, timeoutMs: TIMEOUT_MS });
-  const tables = await store.rows<StoredTable>('tables.of_apps', TABLES);
+  const tables = await findTables(store, 'app_id', 'batch_id');
   // What a process that died has not applied would come back later.
   await batches.recover(isOpenElsewhere ? APPLIED_WITHIN_SECONDS : 0);
   const applied = await store.rows<{ batch_id: string }>('batches.of_app', APPLIED_BATCHES, { app_id });

@@ -1,11 +1,26 @@
 import type { Command } from 'commander';
 import { createAdmin } from '../admin/admin.js';
+import { CountsDeletion } from '../admin/counts-deletion.js';
+import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { LocalCoordinator } from '../common/writer-coordinator.js';
 import { BatchLog } from '../ingestion/batch-log.js';
 import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
-import { count, examples, id } from './options.js';
+import { count, examples, id, time } from './options.js';
 import { printMessage, printResult, printResults } from './output.js';
 import { withAdmin, withStore } from './with-store.js';
+
+const NOT_PAUSED =
+  'Without REDIS_URL the collector is not paused: what it writes meanwhile may be in some of the tables only. Stop it before.';
+
+interface CountsOptions {
+  app: number;
+  since: number;
+  until: number;
+  logs: boolean;
+  dryRun: boolean;
+  yes: boolean;
+}
 
 interface LimitOptions {
   app: number;
@@ -28,6 +43,7 @@ export function appCommand(program: Command): void {
   addSetLimits(app);
   addRename(app);
   addDelete(app);
+  addDeleteCounts(app);
 }
 
 function addCreate(app: Command): void {
@@ -146,4 +162,49 @@ function addDelete(app: Command): void {
         printResult(deleted);
       }),
     );
+}
+
+function addDeleteCounts(app: Command): void {
+  app
+    .command('delete-counts')
+    .description('delete the counts of an app in a window of time, because they are wrong')
+    .requiredOption('--app <id>', 'app ID', id)
+    .requiredOption('--since <time>', 'start of the window, a whole hour in UTC', time)
+    .requiredOption('--until <time>', 'its end, exclusive, a whole hour in UTC', time)
+    .option('--logs', 'also delete request logs, spans and log records of the window', false)
+    .option('--dry-run', 'only say what would be deleted', false)
+    .option('--yes', 'do not ask', false)
+    .addHelpText(
+      'after',
+      examples(
+        'app delete-counts --app 1 --since 2026-11-20T10:00Z --until 2026-11-20T12:00Z --dry-run',
+        'app delete-counts --app 1 --since 2026-11-20 --until 2026-11-21 --yes',
+      ),
+    )
+    .action(({ app: appId, since, until, logs: withLogs, dryRun: isDryRun, yes }: CountsOptions) => {
+      const [from, to] = [since, until].map((at) => new Date(at).toISOString());
+      const target = { app_id: appId, since: from, until: to, logs: withLogs, dry_run: isDryRun };
+      return runAudited('app.delete-counts', target, async () => {
+        const prepare = async (store: ClickHouse) => {
+          await createAdmin(store).apps.require(appId);
+          return new CountsDeletion(store, { appId, since, until, withLogs });
+        };
+        const describe = () => withStore(async (store) => (await prepare(store)).describe());
+        if (isDryRun) {
+          printResult(await describe());
+          return;
+        }
+        await confirm(async () => {
+          const { requests } = await describe();
+          return `Delete the counts of ${requests} requests of app ${appId} from ${from} to ${to}?`;
+        }, yes);
+        const deleted = await withStore(async (store, { coordinator, isShared }) => {
+          const deletion = await prepare(store);
+          if (isShared && coordinator instanceof LocalCoordinator) printMessage(NOT_PAUSED);
+          return deletion.run(coordinator);
+        });
+        printResult(deleted);
+        return { requests: deleted.requests };
+      });
+    });
 }

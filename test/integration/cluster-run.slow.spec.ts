@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAdmin } from '../../src/admin/admin.js';
+import { CountsDeletion } from '../../src/admin/counts-deletion.js';
 import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
 import { fillCluster } from '../../src/clickhouse/migrations/cluster-ddl.js';
 import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
+import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
 import { BatchLog } from '../../src/ingestion/batch-log.js';
 import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
@@ -168,5 +170,35 @@ describe('the product on Distributed tables', () => {
     const scanned = await rowsWith(`endpoint_id IN (SELECT id FROM endpoints_v1 WHERE path = '/users/{id}')`);
     expect(scanned).toBeGreaterThan(0);
     expect(await rowsWith(`hasAnyTokens(filter_terms, (${endpoints}))`)).toBe(scanned);
+  });
+
+  it('deletes the counts of a window from the tables of each shard', async () => {
+    const { id } = await createAdmin(store).teams.create('Other', 'premium');
+    const other = await createAdmin(store).apps.create(id, 'Shop', 'express');
+    const hour = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 2 * 86_400_000;
+    const at = [0, 1, 2].map((n) => hour + n * 3_600_000);
+    await RequestsWriter.create(store).write(
+      other.id,
+      at.map((timestamp) => buildRequest({ timestamp })),
+    );
+    const run = store.command.bind(store);
+    const statements: string[] = [];
+    const command = jest.spyOn(store, 'command').mockImplementation((sql, ...rest) => {
+      statements.push(sql);
+      return run(withoutKeeper(sql), ...rest);
+    });
+    const window = { appId: other.id, since: at[1]!, until: at[2]!, withLogs: true };
+    const deleted = await new CountsDeletion(store, window).run(new LocalCoordinator());
+    command.mockRestore();
+    expect(deleted).toMatchObject({ requests: 1 });
+    const altered = statements.filter((sql) => sql.startsWith('ALTER'));
+    expect(altered.filter((sql) => !/^ALTER TABLE \w+_local ON CLUSTER two DELETE/.test(sql))).toEqual([]);
+    const sums = await Promise.all(
+      ['minute', '15m', 'hour', 'day'].map(async (grain) => {
+        const sql = `SELECT sum(requests) AS requests FROM counts_per_${grain}_v1_local WHERE app_id = ${other.id}`;
+        return (await store.rows<{ requests: number }>('test.sums', sql))[0]?.requests;
+      }),
+    );
+    expect(sums).toEqual([2, 2, 2, 2]);
   });
 });
