@@ -8,7 +8,16 @@ import {
 } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
-import { OtlpSender, attributes, logs, nanosecondsAgo, readResponse, resource, serverSpan, traces } from './setup/otlp.js';
+import {
+  OtlpSender,
+  attributes,
+  logs,
+  nanosecondsAgo,
+  readResponse,
+  resource,
+  serverSpan,
+  traces,
+} from './setup/otlp.js';
 
 let service: TestService;
 
@@ -362,7 +371,10 @@ describe('requests of SERVER spans', () => {
     const { status, bytes } = await sender.send('traces', traces([forged, sampled]));
     expect([status, readResponse('traces', bytes).partialSuccess]).toMatchObject([
       200,
-      { rejectedSpans: 0n, errorMessage: 'spans[].trace_state: stands for more than 10000 requests, counted as one' },
+      {
+        rejectedSpans: 0n,
+        errorMessage: 'spans[].trace_state: stands for more than 10000 requests, counted as one',
+      },
     ]);
     const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: ['requests'] });
     expect(rows).toEqual([expect.objectContaining({ requests: 1 + 4096 })]);
