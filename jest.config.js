@@ -14,7 +14,7 @@ export default {
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
   // Nest 12 is ESM only and Jest's own require() cannot load ESM before Node 24, so it is transformed too.
   transformIgnorePatterns: [
-    '/node_modules/(?!(@nestjs|@hpcc-js|temporal-polyfill|temporal-utils|file-type|strtok3|token-types|uint8array-extras|@tokenizer|@borewit|es-toolkit|hyparquet|hyparquet-writer)/)',
+    '/node_modules/(?!(@nestjs|temporal-polyfill|temporal-utils|file-type|strtok3|token-types|uint8array-extras|@tokenizer|@borewit|es-toolkit|hyparquet|hyparquet-writer)/)',
   ],
   transform: {
     '^.+\\.[cm]?[jt]s$': [

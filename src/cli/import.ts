@@ -27,7 +27,7 @@ export function importCommand(program: Command): void {
     .description('import requests from files; can be repeated, requests already in the store are skipped')
     .argument(
       '<files...>',
-      'NDJSON or access logs, plain or compressed with gzip, zstd or bzip2, or directories of them; - for standard input',
+      'NDJSON or access logs, plain or compressed with gzip or zstd, or directories of them; - for standard input',
     )
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 
-const PROGRAMS = ['zstd', 'bzip2'] as const;
+const PROGRAMS = ['zstd'] as const;
 export type Program = (typeof PROGRAMS)[number];
 
 const MISSING: readonly Program[] = PROGRAMS.filter(

@@ -1,6 +1,5 @@
-import { isBzip2 } from './bzip2.js';
 import { isGzip } from './gunzip.js';
-import { isZstd } from './zstd.js';
+import { READS_ZSTD, isZstd } from './zstd.js';
 
 /** Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
 export const SIGNATURE_BYTES = 512;
@@ -20,13 +19,13 @@ const MAX_CONTROL_SHARE = 0.05;
 
 /** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
 const SIGNATURES: readonly Signature[] = [
-  packed('gzip, twice', 'gunzip', isGzip),
-  packed('zstd, twice', 'zstd -d', isZstd),
-  packed('xz', 'xz -d', startsWith('fd377a585a00')),
-  packed('bzip2, twice', 'bzip2 -d', isBzip2),
-  packed('lz4', 'lz4 -d', startsWith('04224d18', '02214c18')),
-  packed('compress', 'uncompress', startsWith('1f9d')),
-  packed('lzip', 'lzip -d', startsWith('4c5a4950')),
+  packed('gzip, twice', 'gunzip -c', isGzip),
+  packed(READS_ZSTD ? 'zstd, twice' : 'zstd, which Node.js reads from 22.15 on', 'zstd -dc', isZstd),
+  packed('xz', 'xz -dc', startsWith('fd377a585a00')),
+  packed('bzip2', 'bzip2 -dc', isBzip2),
+  packed('lz4', 'lz4 -dc', startsWith('04224d18', '02214c18')),
+  packed('compress', 'uncompress -c', startsWith('1f9d')),
+  packed('lzip', 'lzip -dc', startsWith('4c5a4950')),
   archive('a ZIP archive', 'unzip', startsWith('504b0304', '504b0506', '504b0708')),
   archive('a 7z archive', '7z x', startsWith('377abcaf271c')),
   archive('a RAR archive', 'unrar x', startsWith('526172211a07')),
@@ -49,7 +48,7 @@ const SIGNATURES: readonly Signature[] = [
 
 /**
  * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head` is its
- * beginning, decompressed if it is gzip, zstd or bzip2: at least `SIGNATURE_BYTES`, or the whole file.
+ * beginning, decompressed if it is gzip or zstd: at least `SIGNATURE_BYTES`, or the whole file.
  */
 export function explainUnreadable(head: Buffer): string | undefined {
   const bytes = head.subarray(0, MAX_HEAD);
@@ -58,7 +57,16 @@ export function explainUnreadable(head: Buffer): string | undefined {
 }
 
 function packed(name: string, command: string, matches: Signature['matches']): Signature {
-  return { is: `it is compressed with ${name}`, cure: `decompress it first, with ${command}`, matches };
+  return {
+    is: `it is compressed with ${name}`,
+    cure: `decompress it first: ${command} FILE | request-analytics import - …`,
+    matches,
+  };
+}
+
+/** The level, and the mark of the first block or of the end. */
+function isBzip2(head: Buffer): boolean {
+  return /^425a683[1-9](?:314159265359|177245385090)/.test(head.toString('hex', 0, 10));
 }
 
 function archive(is: string, command: string, matches: Signature['matches']): Signature {

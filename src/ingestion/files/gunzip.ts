@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream';
-import { type Gunzip, createGunzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 
 /** A header and a trailer. */
 const MIN_GZIP_BYTES = 18;
@@ -58,7 +58,8 @@ export function step(stream: Transform, start: (done: () => void) => void): Prom
   });
 }
 
-function finish(stream: Gunzip, done: () => void) {
+/** Ends a stream of zlib, and calls `done` once its last data was emitted. */
+export function finish(stream: Transform, done: () => void) {
   // Padding after the last member ends the stream early, and it ends only once.
   if (stream.readableEnded) done();
   else stream.once('end', done).end();

@@ -1,10 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { bunzip2, isBzip2 } from './bzip2.js';
 import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
-import { isZstd, unzstd } from './zstd.js';
+import { READS_ZSTD, isZstd, unzstd } from './zstd.js';
 
 /** Longest line in bytes; a longer one is reported and skipped. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -13,7 +12,7 @@ export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 const STANDARD_INPUT = '-';
 const BATCH = 1_000;
 /** Enough to identify each compression. */
-const HEAD_BYTES = 10;
+const HEAD_BYTES = 4;
 /**
  * A read costs the thread 0.1 ms at any size. The size is small because gzip can expand it a thousand times;
  * four times the size raised the peak memory of an import by 18 MB.
@@ -36,7 +35,7 @@ interface LineSourceOptions {
 }
 
 /**
- * The lines of a file or of standard input, plain or compressed with gzip, zstd or bzip2, in batches and in bounded memory.
+ * The lines of a file or of standard input, plain or compressed with gzip or zstd, in batches and in bounded memory.
  * Read it once.
  *
  * Of a plain file the last line is left out if it has no line end and is no JSON: it may be half-written, and half of a
@@ -170,8 +169,7 @@ async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Head> {
 
 function unpack(head: Buffer, whole: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   if (isGzip(head)) return gunzip(whole);
-  if (isZstd(head)) return unzstd(whole);
-  return isBzip2(head) ? bunzip2(whole) : whole;
+  return READS_ZSTD && isZstd(head) ? unzstd(whole) : whole;
 }
 
 async function* prepend({ bytes, failure }: Head, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

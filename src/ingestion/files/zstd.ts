@@ -1,168 +1,75 @@
 import type { Transform } from 'node:stream';
 import * as zlib from 'node:zlib';
-import { ByteQueue } from './byte-queue.js';
-import { step } from './gunzip.js';
+import { finish, step } from './gunzip.js';
+
+type ZstdDecompress = Transform & { readonly bytesWritten: number };
 
 /** Absent before Node.js 22.15. */
-const { createZstdDecompress } = zlib as typeof zlib & { createZstdDecompress?: () => Transform };
+const { createZstdDecompress } = zlib as typeof zlib & { createZstdDecompress?: () => ZstdDecompress };
+
+/** Whether this Node.js decompresses zstd. */
+export const READS_ZSTD = createZstdDecompress !== undefined;
 
 const FRAME = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
-/** Magic number, descriptor, window, dictionary ID and content size at most. */
-const MAX_HEADER = 18;
-/** The content size's bytes by its two bits, and the dictionary ID's. */
-const SIZE_BYTES = [0, 2, 4, 8];
-const DICTIONARY_BYTES = [0, 1, 2, 4];
-/** As `zstd` without `--long=31`: 128 MiB. */
-const MAX_WINDOW = 2 ** 27;
-const MAX_BLOCK = 128 * 1024;
-const RLE = 1;
-const PROBE_CONTENT = Buffer.from('zstd');
-/** A whole frame of one raw block. */
-const PROBE = Buffer.concat([Buffer.from('28b52ffd2004210000', 'hex'), PROBE_CONTENT]);
-const SKIP_BYTES = 64 * 1024;
+/** Four bytes can become a block of 128 KiB: what a slice becomes is in memory at once, 128 MiB at most. */
+const SLICE_BYTES = 4_096;
 
-const CUT_OFF = 'the zstd data is cut off';
-const DAMAGED = 'the zstd data is damaged';
-
-/** Decompresses one frame. */
-interface FrameDecoder {
-  /** The content of one block; none of the header. @throws Error if it is damaged */
-  decode(block: Buffer): Buffer[] | Promise<Buffer[]>;
-  /** Call after the last block. @throws Error if the frame is damaged */
-  check(): void;
-  close(): void;
-}
-
-type DecoderFactory = () => FrameDecoder | Promise<FrameDecoder>;
+const REASONS: Readonly<Record<string, string>> = {
+  Z_BUF_ERROR: 'the zstd data is cut off',
+  ZSTD_error_frameParameter_windowTooLarge: 'the zstd data needs more than 128 MiB of memory (zstd --long)',
+  ZSTD_error_dictionary_wrong: 'the zstd data needs a dictionary',
+};
 
 /** Whether bytes begin as a zstd file does: with a frame of data, or with one to skip (RFC 8878, section 3.1). */
 export function isZstd(bytes: Buffer): boolean {
-  return bytes.length >= 4 && (bytes.readUInt32LE() === FRAME || isSkippable(bytes));
+  if (bytes.length < 4) return false;
+  const magic = bytes.readUInt32LE();
+  return magic === FRAME || (magic & 0xfffffff0) === SKIPPABLE;
 }
 
 /**
- * Decompresses zstd, also with several frames. The decoder gets one block at a time, which has at most 128 KiB, so that
- * memory is bounded. What follows the last frame and is none is ignored, as with gzip. Of truncated or damaged input, the
- * blocks before are yielded before the error is thrown.
- *
- * @param createDecoder that of Node.js, or a library where Node.js has none
+ * Decompresses zstd, also with several frames. Bytes after the last frame are ignored, as with gzip. Of truncated or
+ * damaged input, the readable part is yielded before the error is thrown.
  */
-export async function* unzstd(
-  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
-  createDecoder: DecoderFactory = createZstdDecompress
-    ? () => createNodeDecoder(createZstdDecompress())
-    : createLibraryDecoder,
-): AsyncGenerator<Buffer> {
-  const queue = new ByteQueue(chunks);
-  for (let head = await queue.peek(MAX_HEADER); isZstd(head); head = await queue.peek(MAX_HEADER))
-    if (isSkippable(head)) await skipFrame(queue);
-    else yield* readFrame(queue, head, createDecoder);
-}
-
-function createNodeDecoder(stream: Transform): FrameDecoder {
+export async function* unzstd(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
   const unpacked: Buffer[] = [];
-  stream.on('data', (data: Buffer) => unpacked.push(data));
-  return {
-    decode: async (block) => {
-      const error = await step(stream, (done) => stream.write(block, done));
-      if (error) throw new Error(DAMAGED, { cause: error });
-      return unpacked.splice(0);
-    },
-    check: () => undefined,
-    close: () => stream.destroy(),
+  const open = () => {
+    if (!createZstdDecompress) throw new TypeError('this Node.js has no zstd');
+    return createZstdDecompress().on('data', (data: Buffer) => unpacked.push(data));
   };
-}
-
-/** The frame that the library reads: it has one state. */
-let current: symbol | undefined;
-
-/** The library reports no error, but after one it returns nothing, also for a frame that is valid. */
-export async function createLibraryDecoder(): Promise<FrameDecoder> {
-  const { Zstd } = await import('@hpcc-js/wasm-zstd');
-  const zstd = await Zstd.load();
-  const own = (current = Symbol());
-  zstd.reset();
-  const decode = (block: Buffer) => {
-    if (current !== own) throw new Error('two zstd sources are read at the same time');
-    const { buffer, byteOffset, length } = zstd.decompressChunk(block, MAX_BLOCK);
-    return length === 0 ? [] : [Buffer.from(buffer, byteOffset, length)];
-  };
-  return {
-    decode,
-    check: () => {
-      if (!Buffer.concat(decode(PROBE)).equals(PROBE_CONTENT)) throw new Error(DAMAGED);
-    },
-    close: () => undefined,
-  };
-}
-
-function isSkippable(bytes: Buffer): boolean {
-  return (bytes.readUInt32LE() & 0xfffffff0) === SKIPPABLE;
-}
-
-async function skipFrame(queue: ByteQueue) {
-  const header = await queue.take(8);
-  if (!header) throw new Error(CUT_OFF);
-  for (let left = header.readUInt32LE(4); left > 0; left -= SKIP_BYTES)
-    if (!(await queue.take(Math.min(left, SKIP_BYTES)))) throw new Error(CUT_OFF);
-}
-
-async function* readFrame(
-  queue: ByteQueue,
-  head: Buffer,
-  createDecoder: DecoderFactory,
-): AsyncGenerator<Buffer> {
-  const { headerBytes, hasChecksum } = readHeader(head);
-  const header = await queue.take(headerBytes);
-  if (!header) throw new Error(CUT_OFF);
-  const decoder = await createDecoder();
+  let stream = open();
   try {
-    await decoder.decode(header);
-    for (let isLast = false; !isLast;) {
-      const blockHeader = (await queue.peek(3)).subarray(0, 3);
-      if (blockHeader.length < 3) throw new Error(CUT_OFF);
-      const bits = blockHeader.readUIntLE(0, 3);
-      isLast = (bits & 1) === 1;
-      const contentBytes = ((bits >> 1) & 3) === RLE ? 1 : bits >> 3;
-      if (contentBytes > MAX_BLOCK) throw new Error(DAMAGED);
-      const block = await queue.take(3 + contentBytes + (isLast && hasChecksum ? 4 : 0));
-      if (!block) throw new Error(CUT_OFF);
-      const content = await decoder.decode(block);
-      if (content.length === 0 && bits >> 3 > 0) throw new Error(DAMAGED);
-      yield* content;
-    }
-    decoder.check();
+    for await (const chunk of chunks)
+      for (let at = 0; at < chunk.length;) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        const before = stream.bytesWritten;
+        const error = await step(stream, (done) => stream.write(slice, done));
+        yield* unpacked.splice(0);
+        if (error && isNoFrame(error)) return;
+        if (error) throw explain(error);
+        const read = stream.bytesWritten - before;
+        at += read;
+        // A stream ends with its frame, unless the next frame begins in another slice.
+        if (read < slice.length) {
+          stream.destroy();
+          stream = open();
+        }
+      }
+    const error = await step(stream, (done) => {
+      finish(stream, done);
+    });
+    yield* unpacked.splice(0);
+    if (error) throw explain(error);
   } finally {
-    decoder.close();
+    stream.destroy();
   }
 }
 
-/** RFC 8878, section 3.1.1.1. */
-function readHeader(head: Buffer): { headerBytes: number; hasChecksum: boolean } {
-  if (head.length < 6) throw new Error(CUT_OFF);
-  const descriptor = head.readUInt8(4);
-  const isSingleSegment = (descriptor & 0x20) !== 0;
-  const dictionaryBytes = DICTIONARY_BYTES[descriptor & 3] ?? 0;
-  const sizeBytes = (SIZE_BYTES[descriptor >> 6] ?? 0) || (isSingleSegment ? 1 : 0);
-  const headerBytes = 5 + (isSingleSegment ? 0 : 1) + dictionaryBytes + sizeBytes;
-  if (head.length < headerBytes) throw new Error(CUT_OFF);
-  const window = isSingleSegment
-    ? readSize(head, headerBytes - sizeBytes, sizeBytes)
-    : readWindow(head.readUInt8(5));
-  if (window > MAX_WINDOW) throw new Error('the zstd data needs more than 128 MiB of memory (zstd --long)');
-  const id =
-    dictionaryBytes === 0 ? 0 : head.readUIntLE(headerBytes - sizeBytes - dictionaryBytes, dictionaryBytes);
-  if (id !== 0) throw new Error('the zstd data needs a dictionary');
-  return { headerBytes, hasChecksum: (descriptor & 4) !== 0 };
+function isNoFrame(error: NodeJS.ErrnoException): boolean {
+  return error.code === 'ZSTD_error_prefix_unknown';
 }
 
-function readSize(head: Buffer, at: number, bytes: number): number {
-  if (bytes === 8) return Number(head.readBigUInt64LE(at));
-  return head.readUIntLE(at, bytes) + (bytes === 2 ? 256 : 0);
-}
-
-function readWindow(descriptor: number): number {
-  const base = 2 ** (10 + (descriptor >> 3));
-  return base + (base / 8) * (descriptor & 7);
+function explain(error: NodeJS.ErrnoException): Error {
+  return new Error(REASONS[error.code ?? ''] ?? 'the zstd data is damaged', { cause: error });
 }
