@@ -48,22 +48,24 @@ SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_dedup
 CREATE TABLE IF NOT EXISTS {database}.pending_counts_v1 ON CLUSTER {cluster} AS {database}.pending_counts_v1_local
 ENGINE = Distributed('{cluster}', '{database}', 'pending_counts_v1_local', sipHash64(app_id));
 -- statement
--- The last point of each cumulative stream of a metric; the next point counts by its difference from it.
+-- The last point of each cumulative stream of a metric; the next point counts by its difference from it. It is kept for as long as the
+-- counts of a stream are, from its receipt on: points may be old, and streams may pause.
 CREATE TABLE IF NOT EXISTS metric_streams_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.metric_streams_v1_local ON CLUSTER {cluster}
 (
-    app_id    UInt32,
-    stream    UUID COMMENT 'of the instance, the metric, its attributes and the start of the stream' CODEC(NONE),
-    time_ns   Int64,
-    count     UInt64,
-    sum       Float64,
-    bins      Array(Tuple(Int16, UInt64)) COMMENT 'k, n' CODEC(ZSTD(1))
+    app_id      UInt32,
+    stream      UUID COMMENT 'of the instance, the metric, its attributes and the start of the stream' CODEC(NONE),
+    time_ns     Int64,
+    count       UInt64,
+    sum         Float64,
+    bins        Array(Tuple(Int16, UInt64)) COMMENT 'k, n' CODEC(ZSTD(1)),
+    received_at DateTime('UTC') DEFAULT now() CODEC(Delta(4), ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(time_ns)
 -- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/metric_streams_v1', '{replica}', time_ns)
 PARTITION BY app_id % 16
 ORDER BY (app_id, stream)
-TTL toDateTime(intDiv(time_ns, 1000000000), 'UTC') + INTERVAL 40 DAY
+TTL received_at + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS non_replicated_deduplication_window = 10000;
 -- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
 -- cluster statement

@@ -158,6 +158,24 @@ describe('requests counted by the metric of their durations', () => {
     expect(await counted({ interval: 'minute' })).toMatchObject([{ requests: 5 }, { requests: 4 }]);
   });
 
+  it('counts a cumulative stream by its differences however old its points are, and however long it pauses', async () => {
+    const DAY_MS = 86_400_000;
+    const startTimeUnixNano = nanosecondsAgo(51 * DAY_MS);
+    for (const [count, daysAgo] of [
+      [33n, 50.2],
+      [50n, 50.1],
+      [100n, 50],
+      [101n, 5],
+    ] as const) {
+      const metric = duration([count, 0n, 0n, 0n], { temporality: CUMULATIVE, end: daysAgo * DAY_MS });
+      Object.assign(metric.data.value.dataPoints[0]!, { startTimeUnixNano });
+      await sender.deliver('metrics', metrics([metric]));
+      // Drops what the table keeps no longer.
+      await service.api.store.command('OPTIMIZE TABLE metric_streams_v1 FINAL');
+      expect(await total()).toBe(Number(count));
+    }
+  });
+
   it('counts nothing for the first point of a cumulative stream that begins at an unknown time', async () => {
     const startTimeUnixNano = nanosecondsAgo(50_000);
     const send = (counts: bigint[], timeUnixNano: bigint) => {
