@@ -4,14 +4,14 @@ import { AppModule } from '../app.module.js';
 import { warnOfSharedDirectory } from '../clickhouse/embedded/data-directory.js';
 import { ApiKeyRepository } from '../auth/api-key.repository.js';
 import { Config } from '../config/config.js';
-import { formatBaseUrl, listen } from '../http/listen.js';
+import { listen, requireFreePort } from '../http/listen.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
+import { LocalCoordinator } from '../common/writer-coordinator.js';
+import { createAdmin } from '../admin/admin.js';
+import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { setUp } from './api-setup.js';
 import { createApp } from './create-app.js';
-
-const NO_KEY =
-  'There is no API key yet: npm run -s cli -- team create --name Acme, then npm run -s cli -- key create --team 1. ' +
-  'npm run demo has sample data and a key.';
+import { createFirstApp, describeFirstSteps, getAddresses, writeEnvFile } from './first-steps.js';
 
 /** A listening server. */
 export interface RunningServer {
@@ -33,6 +33,7 @@ export async function startServer(
   hasCollector = false,
 ): Promise<RunningServer> {
   const config = new Config();
+  await requireFreePort('PORT', config.port, config.host);
   const logger = createServerLogger(config.logLevel, logs);
   const app = await createApp(AppModule, logger);
   const drain = setUp(app, config, logger, hasCollector);
@@ -44,14 +45,14 @@ export async function startServer(
     await app.close();
     throw error;
   }
-  const url = formatBaseUrl(config.host, config.port) + config.publicPath;
+  const url = getAddresses(config).api;
   logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
   if (logs === 'stdout')
     printForPeople(
       `The API is at ${url}/v1${config.docs ? `, its reference at ${url}/docs` : ''}` +
         `${config.dashboard ? `, the dashboard at ${url}` : ''}. Ctrl+C stops it.`,
     );
-  void reportMissingKey(app, logger);
+  if (logs === 'stdout') void prepareFirstUse(app, config, logger);
   return {
     app,
     drain: drain.begin,
@@ -68,15 +69,27 @@ export function warnOfConfiguration(config: Config, logger: Logger): void {
   for (const warning of config.warnings) logger.warn(warning);
 }
 
-/** Not awaited: the store may be slow, or not reachable yet, which the log says elsewhere. */
-async function reportMissingKey(app: NestExpressApplication, logger: Logger): Promise<void> {
-  const hasKey = await app
-    .get(ApiKeyRepository)
-    .hasAny()
-    .catch(() => true);
-  if (hasKey) return;
-  logger.info(NO_KEY);
-  printForPeople(NO_KEY);
+/**
+ * Without any key, nobody can read. On a terminal the first start makes what a first application needs; elsewhere the log says
+ * how. Not awaited: the store may be slow, or not reachable yet, which the log says elsewhere.
+ */
+async function prepareFirstUse(app: NestExpressApplication, config: Config, logger: Logger): Promise<void> {
+  try {
+    if (await app.get(ApiKeyRepository).hasAny()) return;
+    const admin = createAdmin(app.get(ClickHouse), app.get(LocalCoordinator));
+    if (process.stdin.isTTY && process.stderr.isTTY && (await admin.teams.list()).length === 0) {
+      printForPeople(describeFirstSteps(config, await createFirstApp(admin, config)));
+      const written = writeEnvFile(config);
+      if (written !== undefined) printForPeople(written);
+      return;
+    }
+  } catch (error) {
+    logger.debug(error, 'no preparation for a first use');
+    return;
+  }
+  const cure = `There is no API key yet: ${config.program} init makes one, with a team, an app and a write token.`;
+  logger.info(cure);
+  printForPeople(cure);
 }
 
 /** On a terminal: the log has the same, as JSON. */

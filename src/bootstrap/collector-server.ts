@@ -10,7 +10,7 @@ import { runEvery } from '../common/async/run-every.js';
 import { LocalCoordinator } from '../common/writer-coordinator.js';
 import { Config, ConfigError } from '../config/config.js';
 import { HttpAdapter } from '../http/http.adapter.js';
-import { listen } from '../http/listen.js';
+import { listen, requireFreePort } from '../http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { openCountryDatabase } from '../ingestion/client-country.js';
 import { type LogDestination, createServerLogger } from '../observability/logger.js';
@@ -87,6 +87,7 @@ export async function startCollectorOn(
 /** Runs the collector alone, as a process beside the read API with the same ClickHouse server. */
 export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
+  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
   useCountryDatabase(config);
   const telemetry = await openTelemetry(config);
   const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
@@ -112,6 +113,7 @@ export async function startAll(logs: LogDestination = 'stdout'): Promise<Running
   // Elsewhere they may be equal: processes of their own may have addresses of their own.
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
+  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
   useCountryDatabase(config);
   const server = await startServer(logs, true);
   try {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { Config, ConfigError } from '../config/config.js';
 import type { LogDestination } from '../observability/logger.js';
@@ -9,6 +10,9 @@ import type { RunningServer } from './api-server.js';
 const EXIT_CONFIG = 78;
 /** Longest stop, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
+
+/** Variables of the working directory. */
+export const ENV_FILE = '.env';
 
 /** The code of the thread that kills the process. */
 const KILL_LATER = `
@@ -22,11 +26,10 @@ setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
  * @throws ConfigError if it cannot be read
  */
 export function loadEnvFile() {
-  if (!existsSync('.env')) return;
+  if (!existsSync(ENV_FILE)) return;
   try {
-    // `loadEnvFile` says that a file is missing which may not be read.
-    readFileSync('.env');
-    process.loadEnvFile('.env');
+    const variables = parseEnv(readFileSync(ENV_FILE, 'utf8').replace(/^\uFEFF/, ''));
+    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
   } catch (error) {
     throw new ConfigError(
       `Invalid configuration. .env cannot be read (${(error as NodeJS.ErrnoException).code})`,

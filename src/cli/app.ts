@@ -8,7 +8,7 @@ import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { count, examples, id, time } from './options.js';
 import { printMessage, printResult, printResults } from './output.js';
-import { withAdmin, withStore } from './with-store.js';
+import { printPlace, withAdmin, withStore } from './with-store.js';
 
 const NOT_PAUSED =
   'Without REDIS_URL the collector is not paused: what it writes meanwhile may be in some of the tables only. Stop it before.';
@@ -62,7 +62,11 @@ function addCreate(app: Command): void {
     )
     .action(({ team, name, framework }: { team: number; name: string; framework: string }) =>
       runAudited('app.create', { team_id: team }, async () => {
-        const created = await withAdmin((admin) => admin.apps.create(team, name, framework));
+        const created = await withAdmin(async (admin) => {
+          const app = await admin.apps.create(team, name, framework);
+          await printPlace(admin, team, app.id);
+          return app;
+        });
         printResult(created);
         return { app_id: created.id };
       }),

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { Config } from '../config/config.js';
 import { examples } from './options.js';
 
 export function demoCommand(program: Command): void {
@@ -9,6 +8,6 @@ export function demoCommand(program: Command): void {
     .addHelpText('after', examples('demo'))
     .action(async () => {
       const { demo } = await import('./demo.js');
-      await demo(new Config());
+      await demo();
     });
 }

@@ -1,23 +1,55 @@
-import type { AddressInfo } from 'node:net';
+import { getAddresses, otelVariables } from '../bootstrap/first-steps.js';
 import { runAll } from '../bootstrap/run.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { migrate } from '../clickhouse/migrations/migrate.js';
-import type { Config } from '../config/config.js';
+import { Config, ConfigError } from '../config/config.js';
 import { seedDemo } from '../demo/seed.js';
-import { formatBaseUrl } from '../http/listen.js';
+import { requireFreePort } from '../http/listen.js';
 import { createDatabase } from './migrate.js';
 import { printMessage } from './output.js';
 
+/** Ports that are tried behind a port that is taken. */
+const MAX_PORTS = 100;
+
 /** Loads the sample data up to now, serves the API and the collector, and prints what to try on standard output. */
-export async function demo(config: Config): Promise<void> {
+export async function demo(): Promise<void> {
+  await chooseFreePorts();
+  const config = new Config();
   const sample = await loadSample(config);
   const server = await runAll('stderr');
-  if (!server) return;
-  const { port } = server.app.getHttpServer().address() as AddressInfo;
-  const collector = formatBaseUrl(config.host, config.collector.port);
-  process.stdout.write(
-    welcome(sample, config, formatBaseUrl(config.host, port) + config.publicPath, collector),
-  );
+  if (server) process.stdout.write(welcome(sample, config));
+}
+
+/** Takes the next free ports: people who try the demo often have another program on port 3000. */
+async function chooseFreePorts(): Promise<void> {
+  const { host, port, collector } = new Config();
+  const taken = new Set<number>();
+  for (const [variable, first] of [
+    ['PORT', port],
+    ['COLLECTOR_PORT', collector.port],
+  ] as const) {
+    const free = await findFreePort(variable, first, host, taken);
+    taken.add(free);
+    if (free === first) continue;
+    printMessage(`demo: port ${first} is taken, so ${variable} is ${free}`);
+    process.env[variable] = String(free);
+  }
+}
+
+/** @throws as `listen` does, for the first port if none of those behind it is free */
+async function findFreePort(variable: string, first: number, host: string, taken: ReadonlySet<number>) {
+  let failure: unknown;
+  for (let port = first; port < first + MAX_PORTS; port++) {
+    try {
+      if (taken.has(port)) continue;
+      await requireFreePort(variable, port, host);
+      return port;
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      failure ??= error;
+    }
+  }
+  throw failure;
 }
 
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
@@ -38,12 +70,8 @@ async function loadSample(config: Config): Promise<Sample> {
 }
 
 /** The command lines can be pasted into a shell. */
-function welcome(
-  { key, appId, clientId, writeToken }: Sample,
-  config: Config,
-  url: string,
-  collector: string,
-): string {
+function welcome({ key, appId, clientId, writeToken }: Sample, config: Config): string {
+  const { api: url, collector } = getAddresses(config);
   const curl = (path: string) => `curl -s -H 'Api-Key: ${key}' '${url}/v1/${path}'`;
   return [
     '',
@@ -63,9 +91,7 @@ function welcome(
     '',
     'To monitor your own application with an OpenTelemetry SDK, set these in the shell that starts it:',
     '',
-    `export OTEL_EXPORTER_OTLP_ENDPOINT='${collector}'`,
-    `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer ${writeToken}'`,
-    `export OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=dev'`,
+    ...otelVariables(config, writeToken),
     '',
     'To monitor an Express application with a client library (npm install apitally), set this:',
     '',

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { AdminError } from '../admin/admin.error.js';
+import { getAddresses } from '../bootstrap/first-steps.js';
+import { Config } from '../config/config.js';
 import { keyIdentifier, runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import {
@@ -11,8 +13,8 @@ import {
   warnOfUnknownConsumer,
 } from './key-scopes.js';
 import { examples, futureTime, id } from './options.js';
-import { printResult, printResults } from './output.js';
-import { withAdmin } from './with-store.js';
+import { printForPeople, printResult, printResults } from './output.js';
+import { printPlace, withAdmin } from './with-store.js';
 
 interface CreateOptions extends ScopeOptions {
   team: number;
@@ -61,13 +63,21 @@ function addCreate(key: Command): void {
       const scopes = readScopes(options);
       const created = await withAdmin(async (admin) => {
         await warnOfUnknownConsumer(admin, scopes);
-        return admin.keys.create(team, {
+        const made = await admin.keys.create(team, {
           name,
           scopes,
           ...(expires !== undefined && { expiresAt: expires }),
         });
+        await printPlace(admin, team);
+        return made;
       });
       printResult(created);
+      const config = new Config();
+      if (config.dashboard)
+        printForPeople(
+          'The key is shown this once. It opens the dashboard, read-only, with this link:\n' +
+            `${getAddresses(config).api}/#key=${created.key}`,
+        );
       return { key: created.identifier };
     });
   });

@@ -45,10 +45,16 @@ export function forceJson(): void {
 /**
  * One result on standard output: a table of its members on a terminal, and one of each list of objects; otherwise a line of
  * JSON, for programs.
+ *
+ * @param text for people instead of the table
  */
-export function printResult(result: object): void {
+export function printResult(result: object, text?: string): void {
   if (!isForPeople) {
     printJson(result);
+    return;
+  }
+  if (text !== undefined) {
+    write(`${text}\n`);
     return;
   }
   const members = Object.entries(result);
@@ -64,6 +70,11 @@ function isTable(value: unknown): value is object[] {
   return (
     Array.isArray(value) && value.length > 0 && value.every((row) => typeof row === 'object' && row !== null)
   );
+}
+
+/** Text on standard output, on a terminal alone: for programs it would be no JSON. */
+export function printForPeople(text: string): void {
+  if (isForPeople) write(`${text}\n`);
 }
 
 /** Results of one kind: a table on a terminal, otherwise a line of JSON each, as soon as it is known. */

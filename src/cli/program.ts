@@ -10,6 +10,7 @@ import { doctorCommand } from './doctor.js';
 import { endpointCommand } from './endpoint.js';
 import { exportCommand } from './export.command.js';
 import { importCommand } from './import.js';
+import { initCommand } from './init.js';
 import { keyCommand } from './key.js';
 import { mcpCommand } from './mcp.js';
 import { migrateCommand } from './migrate.js';
@@ -28,6 +29,7 @@ const EXIT_CODES =
   '130 or 143 an import, export or restore was stopped; 141 the reader of the output is gone.';
 
 const COMMANDS = [
+  initCommand,
   migrateCommand,
   teamCommand,
   appCommand,

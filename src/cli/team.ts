@@ -4,7 +4,7 @@ import { runAudited } from './audit.js';
 import { confirm } from './confirm.js';
 import { examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
-import { withAdmin } from './with-store.js';
+import { printPlace, withAdmin } from './with-store.js';
 
 export function teamCommand(program: Command): void {
   const team = program
@@ -27,7 +27,11 @@ function addCreate(team: Command): void {
     .addHelpText('after', examples('team create --name Acme', 'team create --name Trial --plan free'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
       runAudited('team.create', { plan }, async () => {
-        const created = await withAdmin((admin) => admin.teams.create(name, plan));
+        const created = await withAdmin(async (admin) => {
+          const team = await admin.teams.create(name, plan);
+          await printPlace(admin, team.id);
+          return team;
+        });
         printResult(created);
         return { team_id: created.id };
       }),

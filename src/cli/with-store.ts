@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { AdminError } from '../admin/admin.error.js';
 import { type Admin, createAdmin } from '../admin/admin.js';
+import { describePlace } from '../bootstrap/first-steps.js';
 import { prepareStore } from '../bootstrap/prepare-store.js';
 import { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { DataDirectoryInUse } from '../clickhouse/clickhouse.errors.js';
@@ -49,6 +50,11 @@ export async function withStore<Result>(
 /** Runs a command that needs nothing of the store but its administration. */
 export function withAdmin<Result>(command: (admin: Admin) => Promise<Result>): Promise<Result> {
   return withStore((store, { coordinator }) => command(createAdmin(store, coordinator)));
+}
+
+/** Says where something was created. */
+export async function printPlace(admin: Admin, teamId: number, appId?: number): Promise<void> {
+  printMessage(`Created in ${await describePlace(admin, new Config(), teamId, appId)}.`);
 }
 
 /** For commands that only read: the engine would make the directory that is missing. */

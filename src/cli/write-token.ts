@@ -4,7 +4,7 @@ import { describeTokenIdentifier } from '../auth/write-token.js';
 import { runAudited } from './audit.js';
 import { examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
-import { withAdmin } from './with-store.js';
+import { printPlace, withAdmin } from './with-store.js';
 
 export function writeTokenCommand(program: Command): void {
   const token = program
@@ -25,7 +25,11 @@ function addCreate(token: Command): void {
     .addHelpText('after', examples('write-token create --app 1 --name web'))
     .action(({ app, name }: { app: number; name: string }) =>
       runAudited('write-token.create', { app_id: app }, async () => {
-        const created = await withAdmin((admin) => admin.writeTokens.create(app, { name }));
+        const created = await withAdmin(async (admin) => {
+          const token = await admin.writeTokens.create(app, { name });
+          await printPlace(admin, (await admin.apps.require(app)).team_id, app);
+          return token;
+        });
         printResult(created);
         return { token: created.identifier };
       }),

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { cleanEnv, host, port, str } from 'envalid';
 import { distance } from 'fastest-levenshtein';
 import { DEFAULT_LIMITS, type NameLimits } from './name-limits.js';
@@ -108,10 +109,13 @@ class Variables {
   protected readonly env: ReturnType<typeof parse>;
   /** A line for each variable that has no effect, because its name is not quite one of these. */
   readonly warnings: readonly string[];
+  /** How this program is called in a shell: in a clone by npm. */
+  readonly program: string;
 
   constructor(env: NodeJS.ProcessEnv = process.env) {
     this.env = parse(env);
     this.warnings = findMisspelled(env);
+    this.program = env.npm_lifecycle_event === undefined ? 'request-analytics' : 'npm run -s cli --';
   }
 }
 
@@ -126,8 +130,8 @@ export class Config extends Variables {
   readonly publicPath = this.env.PUBLIC_PATH;
   /** Origins whose pages may read responses; `*`: all. */
   readonly corsOrigins = this.env.CORS_ORIGINS;
-  /** Directory of the embedded engine; unused when `clickhouse.url` is set. */
-  readonly dataDir = this.env.DATA_DIR;
+  /** Absolute path of the directory of the embedded engine; unused when `clickhouse.url` is set. */
+  readonly dataDir = resolve(this.env.DATA_DIR);
   readonly clickhouse = {
     /** Set: a server over HTTP. Not set: the engine inside this process. */
     url: this.env.CLICKHOUSE_URL,

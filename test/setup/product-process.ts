@@ -204,7 +204,9 @@ export class ProductProcess {
   /** Keeps the output for the search for secrets. A command may show a new key on standard output, and nowhere else. */
   private capture(): void {
     const { child, args } = this;
-    if (['main', 'serve', 'collector'].includes(args[0] ?? 'main')) {
+    const isServing = ['main', 'serve', 'collector'].includes(args[0] ?? 'main');
+    // The first start on a terminal shows a new key there.
+    if (isServing && !this.options.terminal) {
       captureProcess('product', child);
       return;
     }
