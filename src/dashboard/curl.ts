@@ -1,4 +1,5 @@
 import type { components } from './generated/schema.js';
+import { toSentBody } from './json.js';
 
 /** A command line for a shell; the key comes from its variable `API_KEY`. */
 export function toApiCurl(url: string, body?: object): string {
@@ -33,7 +34,9 @@ export function toRequestCurl({
     // Without -g, curl expands braces and brackets in the URL.
     `curl -g ${method === 'GET' ? '' : method === 'HEAD' ? '-I ' : `-X ${method} `}${quote(url)}`,
     ...headers.map(([name = '', value = '']) => `-H ${quote(`${name}: ${value}`)}`),
-    ...(request_body_json === null ? [] : [`--data-raw ${quote(request_body_json)}`]),
+    ...(request_body_json === null
+      ? []
+      : [`--data-raw ${quote(toSentBody(request_body_json, request_headers))}`]),
   ].join(' \\\n  ');
 }
 

@@ -4,7 +4,7 @@ import { AppLogs } from './app-logs.js';
 import { Code, LongText, Masked, Pairs } from './captured-text.js';
 import { toRequestCurl } from './curl.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
-import { isMasked } from './json.js';
+import { isMasked, toSentBody } from './json.js';
 import { ApiRequest, CopyButton, Fact, Method, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
@@ -213,7 +213,11 @@ function Message({ headers, body }: { headers: string[][]; body: string | null }
         />
       )}
       <h3>Body</h3>
-      {body === null ? <p class="muted">No body was captured.</p> : <Code text={body} name="Body" isJson />}
+      {body === null ? (
+        <p class="muted">No body was captured.</p>
+      ) : (
+        <Code text={toSentBody(body, headers)} name="Body" isJson />
+      )}
     </>
   );
 }

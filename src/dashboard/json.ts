@@ -12,6 +12,12 @@ export function isMasked(text: string): boolean {
   return MASKED.test(text);
 }
 
+/** A body as it was sent: a text that is no JSON comes as a JSON string. */
+export function toSentBody(json: string, headers: readonly (readonly string[])[]): string {
+  const type = headers.find(([name = '']) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  return json.startsWith('"') && !/json/i.test(type) ? (JSON.parse(json) as string) : json;
+}
+
 /** Lays out a JSON text, with its numbers as they are written; null: it is no JSON. */
 export function formatJson(text: string): Token[] | null {
   try {

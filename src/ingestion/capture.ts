@@ -36,6 +36,7 @@ export interface CapturedSpan {
 export interface Capture {
   request_headers: readonly Header[];
   response_headers: readonly Header[];
+  /** Any text; see `toBodyJson`. */
   request_body_json: string | null;
   response_body_json: string | null;
   /** 32 lower-case hex digits. */
@@ -69,6 +70,8 @@ const NORMAL_KINDS = new Set(SPAN_KINDS.slice(1));
 const NORMAL_STATUSES = new Set(SPAN_STATUSES);
 /** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
 const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
+/** Pairs of surrogates as JSON writes them, and those without their other half. */
+const SURROGATES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F])..|.)/g;
 
 /**
  * The `captured_json` of a request record: one JSON object in the contract's shape, members in the specification's
@@ -94,6 +97,29 @@ export function toRequestHeadersJson(pairs: readonly string[]): string {
 /** The attributes of a span as the JSON text of an object, without NUL and lone surrogates. */
 export function toAttributesJson({ attributes }: CapturedSpan): string {
   return replaceUnwantedEscapes(stringifyExact(attributes));
+}
+
+/**
+ * The JSON text of a body: public clients store it in a column of that type (docs/contract.md#bodies). JSON stays as it is, any other text
+ * becomes a JSON string.
+ */
+export function toBodyJson<T extends string | null>(body: T): string | T {
+  return body === null || isJson(body) ? body : replaceUnwantedEscapes(JSON.stringify(body));
+}
+
+/** Parsers of public clients reject lone surrogates, which `JSON.parse` accepts. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+  } catch {
+    return false;
+  }
+  return !text.includes('\\u') || !hasLoneSurrogate(text);
+}
+
+function hasLoneSurrogate(json: string): boolean {
+  for (const [, lone] of json.matchAll(SURROGATES)) if (lone !== undefined) return true;
+  return false;
 }
 
 /** The first header of that name (in lower case), or null. */
@@ -137,8 +163,8 @@ function toJson(capture: Capture): string {
   const members = [
     `"request_headers":${JSON.stringify(capture.request_headers)}`,
     `"response_headers":${JSON.stringify(capture.response_headers)}`,
-    `"request_body_json":${JSON.stringify(capture.request_body_json)}`,
-    `"response_body_json":${JSON.stringify(capture.response_body_json)}`,
+    `"request_body_json":${JSON.stringify(toBodyJson(capture.request_body_json))}`,
+    `"response_body_json":${JSON.stringify(toBodyJson(capture.response_body_json))}`,
     `"trace_id":${JSON.stringify(capture.trace_id)}`,
     `"exception":${capture.exception ? toExceptionJson(capture.exception) : 'null'}`,
     `"logs":[${capture.logs.map(toLogJson).join(',')}]`,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
@@ -169,4 +170,10 @@ export class DashboardPage {
   async close(): Promise<void> {
     await this.page.context().close();
   }
+}
+
+/** The arguments that a shell gives to curl. */
+export function shellWords(command: string): string[] {
+  const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${command}`;
+  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }

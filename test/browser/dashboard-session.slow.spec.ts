@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { Temporal } from 'temporal-polyfill';
-import { EMPTY_CAPTURE } from '../../src/ingestion/capture.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';
-import { DashboardPage, startProxy } from './dashboard-page.js';
+import { DashboardPage, shellWords, startProxy } from './dashboard-page.js';
 
 const unknownKey = () => `${randomBytes(4).toString('hex').slice(0, 7)}.${randomBytes(16).toString('hex')}`;
 /** Browsers write each response other than 2xx to the console. */
@@ -512,6 +512,33 @@ describeWithChromium('a session of the dashboard', () => {
     const link = `?view=requests&status=500&request=${unknown!.request_uuid}`;
     await dashboard.visit(link, shop.key);
     expect(await page.locator('.facts').innerText()).not.toContain('0 B');
+  });
+
+  it('shows and copies a body as it was sent, also one that is no JSON', async () => {
+    const form = `a=1&b="2"\n`;
+    const build = (type: string, body: string) => ({
+      method: 'POST',
+      url: 'https://shop.example/form',
+      captured_json: toCaptureJson({
+        ...EMPTY_CAPTURE,
+        request_headers: [['Content-Type', type]],
+        request_body_json: body,
+      }),
+    });
+    const tenant = await Tenant.create(app);
+    const records = await tenant.write(build('text/plain', form), build('application/json', '"a"'));
+    for (const [record, body] of [
+      [records[0]!, form],
+      [records[1]!, '"a"'],
+    ] as const) {
+      await dashboard.visit(`?view=requests&request=${record.request_uuid}&tab=request`, tenant.key);
+      const shown = dashboard.page.getByRole('region', { name: 'Body' });
+      await shown.waitFor();
+      expect(await shown.evaluate((element) => element.textContent)).toBe(body);
+      await dashboard.page.getByRole('button', { name: 'Copy as curl' }).click();
+      await dashboard.page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+      expect(shellWords(await dashboard.evaluate<string>('window.copied')).at(-1)).toBe(body);
+    }
   });
 
   it('says of an identifier that is no UUID that there is no such request, and nothing of the service', async () => {

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
@@ -8,7 +7,7 @@ import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { DashboardPage } from './dashboard-page.js';
+import { DashboardPage, shellWords } from './dashboard-page.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -602,10 +601,4 @@ function lastMonth(): string {
   const date = new Date();
   date.setUTCMonth(date.getUTCMonth() - 2, 1);
   return date.toISOString().slice(0, 7);
-}
-
-/** The arguments that a shell gives to curl. */
-function shellWords(command: string): string[] {
-  const script = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\n${command}`;
-  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }

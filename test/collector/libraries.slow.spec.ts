@@ -234,6 +234,6 @@ describe.each([
 
   it('has a body over the limit replaced by what the library says of it', async () => {
     const { request_body_json } = await details({ path: '/v1/files' });
-    expect(request_body_json).toBe('<body too large>');
+    expect(request_body_json).toBe('"<body too large>"');
   });
 });

@@ -486,7 +486,7 @@ describe('a server', () => {
         read += String(result.structured.untrusted.response_body_json);
         ({ next } = result.structured);
       }
-      expect(read).toBe(body);
+      expect(read).toBe(JSON.stringify(body));
     });
 
     it('explain_change names what moved and its share of the whole', async () => {

@@ -119,18 +119,18 @@ describe('parseLogItem', () => {
 
   it.each([
     ['{"a":1}', '{"a":1}'],
-    ['no JSON', 'no JSON'],
+    ['no JSON', '"no JSON"'],
     ['', null],
-  ])('reads the body %p as text', (body, expected) => {
+  ])('reads the body %p as JSON', (body, expected) => {
     const given = { request: { body: base64(body) }, item: { traceId: 'a'.repeat(32) } };
     expect(parseCapture(given).request_body_json).toBe(expected);
   });
 
   it('replaces what is not UTF-8 in a body, and leaves out a body over the limit', () => {
     const body = Buffer.from([0x61, 0xff, 0x62]).toString('base64');
-    expect(parseCapture({ request: { body } }).request_body_json).toBe('a\uFFFDb');
+    expect(parseCapture({ request: { body } }).request_body_json).toBe('"a\uFFFDb"');
     const long = base64('x'.repeat(100_001));
-    expect(parseCapture({ response: { body: long } }).response_body_json).toBe('<body too large>');
+    expect(parseCapture({ response: { body: long } }).response_body_json).toBe('"<body too large>"');
   });
 
   it('cuts texts where the libraries do', () => {

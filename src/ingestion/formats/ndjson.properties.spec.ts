@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { toBodyJson } from '../capture.js';
 import { parseNdjsonLine } from './ndjson.parser.js';
 import type { ParsedRequest } from './parsed-request.js';
 import { MAX_PATH, inferPathPattern } from './path-pattern.js';
@@ -52,11 +53,12 @@ describe('a line as the API gives it', () => {
       const state = `"status":${JSON.stringify(status)},"attributes":${free}`;
       return `${JSON.stringify(head).slice(0, -1)},${times},${state}}`;
     });
+  const body = fc.oneof(textOrNull, fc.json()).map(toBodyJson);
   const capture = fc.record({
     request_headers: headers,
     response_headers: headers,
-    request_body_json: textOrNull,
-    response_body_json: textOrNull,
+    request_body_json: body,
+    response_body_json: body,
     trace_id: fc.option(hex(32).filter((id) => /[^0]/.test(id))),
     exception: fc.option(
       fc

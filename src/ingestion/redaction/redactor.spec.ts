@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { EMPTY_CAPTURE, toCaptureJson } from '../capture.js';
+import { EMPTY_CAPTURE, toBodyJson, toCaptureJson } from '../capture.js';
 import { parseJsonPath } from './json-path.js';
 import { DEFAULT_REDACTION, type RedactionOptions } from '../../config/redaction.js';
 import { Redactor } from './redactor.js';
@@ -13,10 +13,12 @@ function createRedactor(options: Partial<RedactionOptions>): Redactor {
   return new Redactor({ ...DEFAULT_REDACTION, ...options });
 }
 
+/** The text of a redacted body; one that is no JSON is stored as a JSON string. */
 function redactBody(body: string, own = redactor): string | null {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_body_json: body });
   const redacted = own.redactRequest({ url: '/', path: '/', captured_json });
-  return (JSON.parse(redacted.captured_json) as { request_body_json: string | null }).request_body_json;
+  const { request_body_json } = JSON.parse(redacted.captured_json) as { request_body_json: string };
+  return toBodyJson(body) === body ? request_body_json : (JSON.parse(request_body_json) as string);
 }
 
 function redactHeader(name: string, value: string, own = redactor): string | undefined {
@@ -224,6 +226,13 @@ describe('Redactor', () => {
     ['"login failed": password=s3cr', '"login failed": password=******'],
   ])('masks the secrets of the damaged or other body %s', (body, expected) => {
     expect(redactBody(body)).toBe(expected);
+  });
+
+  it('leaves a body JSON, and has the paths of one that is none', () => {
+    expect([redactBody(CARD), redactBody(`"${CARD}"`)]).toEqual(['"******"', '"******"']);
+    const own = createRedactor({ jsonPaths: [parseJsonPath('$.size')!] });
+    expect(redactBody('{"size":1}\n{"size":2}', own)).toBe('{"size":"******"}\n{"size":"******"}');
+    expect(redactBody('{"size":1,"b":[', own)).toBe('{"size":"******","b":[');
   });
 
   it('masks what is configured, in addition', () => {

@@ -1,4 +1,5 @@
 import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
+import { toBodyJson } from '../capture.js';
 import type { RequestRecord } from '../request-record.js';
 import { type JsonPathStep, advancePaths } from './json-path.js';
 import { type ScalarRewriter, rewriteScalars } from './json-scalars.js';
@@ -147,6 +148,14 @@ export class Redactor {
     return rewritten ?? this.redactPlain(text);
   }
 
+  /** A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have several documents. */
+  private redactStoredBody(json: string): string {
+    if (!json.startsWith('"')) return toBodyJson(this.redactBody(json, this.bodyRoot, 0));
+    const text = JSON.parse(json) as string;
+    const redacted = this.redactBody(text, this.bodyRoot, 0);
+    return redacted === text ? json : JSON.stringify(redacted);
+  }
+
   private redactPlain(text: string): string {
     return redactForms(redactNamedValues(text, this.names, this.parameters), this.forms);
   }
@@ -187,7 +196,7 @@ export class Redactor {
         state.name = text;
         return text;
       }
-      if (state.kind === 'body') return this.redactBody(text, this.bodyRoot, 0);
+      if (state.kind === 'body') return this.redactStoredBody(text);
       if (state.kind === 'text') return this.redactText(text);
       if (state.kind !== 'attributes') return text;
       return isSecret(text, state.state) ? MASK : this.redactText(text);
