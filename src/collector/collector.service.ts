@@ -3,17 +3,18 @@ import type { Request } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError, serviceUnavailable } from '../http/api-error.js';
 import { parseRawQuery } from '../http/raw-query.js';
-import { payloadTooLarge } from '../http/request-body.js';
 import { InvalidRecordError } from '../ingestion/formats/decoders.js';
 import { decodeEnv, decodeUuid, envDecoder } from '../ingestion/formats/request-decoders.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
 import { parseUuid } from '../validation/uuid.js';
+import type { BodyWork } from './body-work.js';
 import { type ClientApp, ClientApps } from './client-apps.js';
 import { MessageIntake } from './message-intake.js';
 import type { Message, MessageContext } from './message.js';
-import { LogFileTooLarge, parseLogFile } from './protocol/log-file.js';
+import { parseLogFile } from './protocol/log-file.js';
 import { parseStartup } from './protocol/startup.parser.js';
 import { parseSync } from './protocol/sync.parser.js';
+import { UnpackLimit } from './unpack-limit.js';
 
 /** The origin of a message, from its path. */
 export interface MessageOrigin {
@@ -31,13 +32,14 @@ export interface AckResponse {
 /** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
-type Parse = (body: Buffer, context: MessageContext) => Message | Promise<Message>;
+type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Message | Promise<Message>;
 
 /** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
-  private readonly limits: Config['collector'];
+  private readonly maxBytes: number;
+  private readonly unpackLimit: UnpackLimit;
   private uncertainLoggedAt = -Infinity;
 
   constructor(
@@ -46,7 +48,8 @@ export class CollectorService {
     private readonly failedAuth: FailedAuthLimiter,
     { collector }: Config,
   ) {
-    this.limits = collector;
+    this.maxBytes = collector.maxBodyBytes;
+    this.unpackLimit = new UnpackLimit(collector.maxLogFileBytes, collector.maxUnpackRatio);
   }
 
   startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
@@ -58,9 +61,9 @@ export class CollectorService {
   }
 
   logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('log', origin, request, (body, context) => {
+    return this.withMetrics('log', origin, request, (body, context, work) => {
       const uuid = decodeUuid(parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
-      return parseLogFile(body, uuid, context, this.limits.maxLogFileBytes);
+      return parseLogFile(body, uuid, context, this.unpackLimit, work);
     });
   }
 
@@ -76,13 +79,12 @@ export class CollectorService {
         kind,
         // Before it is decoded, it may be any text, which the log must not contain.
         env: envDecoder.decode(origin.env) ?? '-',
-        maxBytes: this.limits.maxBodyBytes,
-        maxUnpackedBytes: this.limits.maxLogFileBytes,
-        parse: async (body) => {
+        maxBytes: this.maxBytes,
+        unpackLimit: this.unpackLimit,
+        parse: async (body, work) => {
           try {
-            return [await parse(body, { env: decodeEnv(origin.env, 'env'), now: Date.now() })];
+            return [await parse(body, { env: decodeEnv(origin.env, 'env'), now: Date.now() }, work)];
           } catch (error) {
-            if (error instanceof LogFileTooLarge) throw payloadTooLarge();
             throw error instanceof InvalidRecordError ? new ApiError(422, error.message) : error;
           }
         },

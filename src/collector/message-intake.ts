@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../clickhouse/query-limiter.js';
 import { RequestContext } from '../common/request-context.js';
 import { Config } from '../config/config.js';
+import { ClientDisconnected, onDisconnect } from '../http/abort-signal.middleware.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../http/api-error.js';
 import { readBody } from '../http/request-body.js';
 import { isGzip, readUnpackedSize } from '../ingestion/files/gunzip.js';
@@ -11,19 +12,21 @@ import type { MessageOutcome } from '../observability/metrics/metrics.js';
 import { Telemetry } from '../observability/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../rate-limit/window.counter.js';
 import { BatchCommitter } from './batches/batch-committer.js';
+import { BodyWork } from './body-work.js';
 import type { ClientApp } from './client-apps.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from './message.js';
-import { RejectionReporter } from './rejection-reporter.js';
+import { type RejectionOrigin, RejectionReporter } from './rejection-reporter.js';
+import type { UnpackLimit } from './unpack-limit.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** After a body that blocked the event loop for longer, its app pauses for a multiple of that time. */
+/** After a body that held the event loop for longer in all, its app pauses for as long: it has half of the time at most. */
 const EXPENSIVE_PARSE_MS = 20;
-const PAUSE_FACTOR = 2;
+const MINUTE_MS = 60_000;
 /** Statuses of bodies that must not be sent again. */
 const REJECTED = new Set([400, 413, 422]);
 const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {
@@ -38,9 +41,9 @@ export interface BodyKind {
   kind: string;
   /** The environment, if it is known before the body is read. */
   env: string;
-  /** Largest body, compressed and decompressed, in bytes. */
+  /** Largest body as it arrives, in bytes, and decompressed. */
   maxBytes: number;
-  maxUnpackedBytes: number;
+  unpackLimit: UnpackLimit;
   /**
    * Decompresses a body in another thread.
    *
@@ -50,9 +53,9 @@ export interface BodyKind {
   /**
    * Parses the messages of a body; `reserve` sets the memory that it holds, in bytes.
    *
-   * @throws ApiError when the body is invalid
+   * @throws ApiError when the body is invalid, or takes too long
    */
-  parse: (body: Buffer, reserve: (bytes: number) => void) => readonly Message[] | Promise<readonly Message[]>;
+  parse: (body: Buffer, work: BodyWork, reserve: (bytes: number) => void) => Promise<readonly Message[]>;
 }
 
 interface WeighedMessage {
@@ -70,6 +73,11 @@ export class MessageIntake {
   private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
   private readonly rejections: RejectionReporter;
   private readonly rateLimitPerMinute: number;
+  private readonly maxBodyMs: number;
+  private readonly maxAppMs: number;
+  /** Milliseconds for which the bodies of each app held the event loop, since the minute began. */
+  private readonly spentMs = new Map<number, number>();
+  private minute = 0;
 
   constructor(
     private readonly committer: BatchCommitter,
@@ -79,6 +87,8 @@ export class MessageIntake {
     private readonly telemetry: Telemetry,
   ) {
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
+    this.maxBodyMs = collector.maxBodyMs;
+    this.maxAppMs = collector.maxAppMs;
     this.budget = new MemoryBudget(collector.maxInFlightBytes);
     this.rejections = new RejectionReporter(telemetry.metrics);
     telemetry.metrics?.gauge(
@@ -106,9 +116,9 @@ export class MessageIntake {
    * @throws ApiError if it is rejected, or cannot be stored now
    */
   receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
-    return this.accept(app, body, async (reservation) => {
-      const weighed = await this.readMessages(app, request, body, reservation);
-      await this.commitAll(app, weighed);
+    return this.accept(app, request, body, async (reservation, work) => {
+      const weighed = await this.readMessages(app, request, body, reservation, work);
+      await work.wait(this.commitAll(app, weighed));
       const messages = weighed.map(({ message }) => message);
       for (const { env, rejected } of messages)
         this.rejections.reportRejected({ app_id: app.id, env, kind: body.kind }, rejected);
@@ -119,26 +129,36 @@ export class MessageIntake {
   /**
    * Does the work for a body within the limits of its app, and reports why it was rejected.
    *
-   * @throws ApiError if the app is disabled or sends too many, or what `work` throws
+   * @throws ApiError if the app is disabled or sends too many, ClientDisconnected, or what `read` throws
    */
   async accept<T>(
     app: ClientApp,
+    request: Request,
     { kind, env }: Pick<BodyKind, 'kind' | 'env'>,
-    work: (reservation: Reservation) => Promise<T>,
+    read: (reservation: Reservation, work: BodyWork) => Promise<T>,
   ): Promise<T> {
+    const origin = { app_id: app.id, env, kind };
     if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
     if (app.disabled) throw new ApiError(403, 'App is disabled');
     await this.admit(app);
+    this.admitWork(origin);
+    const disconnection = new AbortController();
+    if (request.res)
+      onDisconnect(request.res, (why) => {
+        disconnection.abort(why);
+      });
+    const work = new BodyWork(this.maxBodyMs, disconnection.signal);
     const reservation = this.budget.open(app);
     try {
-      return await work(reservation);
+      return await read(reservation, work);
     } catch (error) {
       if (error instanceof ApiError && REJECTED.has(error.getStatus()))
-        this.rejections.reportMessage({ app_id: app.id, env, kind }, error.detail);
+        this.rejections.reportMessage(origin, error.detail);
       throw error;
     } finally {
       reservation.release();
+      this.spentMs.set(app.id, (this.spentMs.get(app.id) ?? 0) + work.spentMs);
     }
   }
 
@@ -153,6 +173,21 @@ export class MessageIntake {
     }
   }
 
+  /** @throws ApiError 429 if the app's bodies took too much time of this minute */
+  private admitWork(origin: RejectionOrigin): void {
+    const now = performance.now();
+    const minute = Math.floor(now / MINUTE_MS);
+    if (minute !== this.minute) this.spentMs.clear();
+    this.minute = minute;
+    if ((this.spentMs.get(origin.app_id) ?? 0) <= this.maxAppMs) return;
+    const seconds = this.maxAppMs / 1000;
+    this.rejections.reportMessage(
+      origin,
+      `takes more than ${seconds} seconds of a minute (COLLECTOR_MAX_APP_SECONDS)`,
+    );
+    throw rateLimitExceeded(Math.ceil(((minute + 1) * MINUTE_MS - now) / 1000));
+  }
+
   private async admit({ id }: ClientApp): Promise<void> {
     const window = await this.counter.hit(`app:${id}`);
     const isAllowed = window.hits <= this.rateLimitPerMinute;
@@ -164,23 +199,25 @@ export class MessageIntake {
   private async readMessages(
     app: ClientApp,
     request: Request,
-    { maxBytes, maxUnpackedBytes, unpack, parse }: BodyKind,
+    { maxBytes, unpackLimit, unpack, parse }: BodyKind,
     reservation: Reservation,
+    work: BodyWork,
   ): Promise<readonly WeighedMessage[]> {
     const body = await readBody(request, maxBytes, (bytes) => {
       reservation.admit(bytes);
     });
     // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
-    const unpackedBytes = isGzip(body) ? Math.min(readUnpackedSize(body), maxUnpackedBytes) : 0;
+    const unpackedBytes = isGzip(body) ? Math.min(readUnpackedSize(body), unpackLimit.find(body.length)) : 0;
     const bytes = Math.max(body.length, unpackedBytes);
     reservation.admit(bytes);
-    const messages = await this.parseInTurn(app, async (measure) => {
+    const messages = await this.parseInTurn(app, work, async () => {
       reservation.admit(bytes);
       const unpacked = unpack ? await unpack(body) : body;
+      work.begin();
       const reserve = (more: number) => {
         reservation.resize(more);
       };
-      return redactMessages(await measure(() => parse(unpacked, reserve)), this.redactor);
+      return redactMessages(await parse(unpacked, work, reserve), this.redactor, work);
     });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
     reservation.resize(weighed.reduce((sum, { weight }) => sum + weight, 0));
@@ -188,31 +225,16 @@ export class MessageIntake {
   }
 
   /**
-   * Parses a body when the turn of its app has come. A body that blocked the thread delays the next one of its app, so
+   * Parses a body when the turn of its app has come. A body that took long delays the next one of its app, so
    * that an app whose bodies are expensive takes a part of the thread's time, however many it sends.
    *
-   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do
+   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do; ClientDisconnected
    */
-  private async parseInTurn<T>(
-    app: ClientApp,
-    work: (measure: <R>(parse: () => R) => R) => Promise<T>,
-  ): Promise<T> {
-    let blockedMs = 0;
-    const measure = <R>(parse: () => R): R => {
-      const startedAt = performance.now();
-      try {
-        // Log files give the thread back while they are parsed.
-        return parse();
-      } finally {
-        blockedMs = performance.now() - startedAt;
-      }
-    };
-    const groupPauseMs = () => (blockedMs > EXPENSIVE_PARSE_MS ? PAUSE_FACTOR * blockedMs : 0);
+  private async parseInTurn<T>(app: ClientApp, work: BodyWork, parse: () => Promise<T>): Promise<T> {
+    const groupPauseMs = () => (work.spentMs > EXPENSIVE_PARSE_MS ? work.spentMs : 0);
     try {
-      return await this.parsing.run(new AbortController().signal, () => work(measure), {
-        group: app.id,
-        groupPauseMs,
-      });
+      // A sender that left leaves the queue at once, and its bytes are free.
+      return await this.parsing.run(work.signal, parse, { group: app.id, groupPauseMs });
     } catch (error) {
       throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
     }
@@ -230,6 +252,7 @@ export class MessageIntake {
 
 /** The `outcome` label of a message that was not accepted. */
 function classifyOutcome(error: unknown): MessageOutcome {
+  if (error instanceof ClientDisconnected) return 'disconnected';
   if (!(error instanceof ApiError)) return 'failed';
   const status = error.getStatus();
   return OUTCOMES[status] ?? (status < 500 ? 'invalid' : 'failed');

@@ -1,43 +1,22 @@
-import { setImmediate as giveWay } from 'node:timers/promises';
-import { weighRequest } from '../ingestion/row-encoder.js';
+import type { Slices } from '../common/async/slices.js';
 import type { Redactor } from '../ingestion/redaction/redactor.js';
-import {
-  type ErrorRecord,
-  type LogMessage,
-  type Message,
-  type SpanRecord,
-  weighError,
-  weighLogMessage,
-  weighSpan,
-} from './message.js';
-
-/** Characters that are redacted before other work has its turn: a body can have tens of millions. */
-const CHARACTERS_AT_ONCE = 512 * 1024;
+import type { ErrorRecord, LogMessage, Message, SpanRecord } from './message.js';
 
 /** The messages of a body with their texts redacted; names of environments and consumers are no secrets. */
 export async function redactMessages(
   messages: readonly Message[],
   redactor: Redactor,
+  work: Slices,
 ): Promise<readonly Message[]> {
   const redactPath = <R extends { path: string | null }>(record: R): R => {
     const path = redactor.redactPath(record.path);
     return path === record.path ? record : { ...record, path };
   };
-  // Of all messages: a body can have thousands of small ones.
-  let characters = 0;
-  const redactEach = async <R>(
-    records: readonly R[],
-    weigh: (record: R) => number,
-    redact: (record: R) => R,
-  ) => {
+  const redactEach = async <R>(records: readonly R[], redact: (record: R) => R) => {
     const redacted: R[] = [];
     for (const record of records) {
-      characters += weigh(record);
-      if (characters > CHARACTERS_AT_ONCE) {
-        characters = 0;
-        await giveWay();
-      }
       redacted.push(redact(record));
+      if (work.isOver) await work.giveWay();
     }
     return redacted;
   };
@@ -45,18 +24,14 @@ export async function redactMessages(
   for (const message of messages)
     redacted.push({
       ...message,
-      names: message.names.map(redactPath),
-      counts: message.counts.map(redactPath),
-      spanCounts: message.spanCounts.map(redactPath),
-      points: message.points.map(redactPath),
-      logs: await redactEach(message.logs, weighRequest, (request) => redactor.redactRequest(request)),
-      spans: await redactEach(message.spans, weighSpan, (span) => redactSpan(span, redactor)),
-      logMessages: await redactEach(message.logMessages, weighLogMessage, (log) =>
-        redactLogMessage(log, redactor),
-      ),
-      errors: await redactEach(message.errors, weighError, (error) =>
-        redactError(redactPath(error), redactor),
-      ),
+      names: await redactEach(message.names, redactPath),
+      counts: await redactEach(message.counts, redactPath),
+      spanCounts: await redactEach(message.spanCounts, redactPath),
+      points: await redactEach(message.points, redactPath),
+      logs: await redactEach(message.logs, (request) => redactor.redactRequest(request)),
+      spans: await redactEach(message.spans, (span) => redactSpan(span, redactor)),
+      logMessages: await redactEach(message.logMessages, (log) => redactLogMessage(log, redactor)),
+      errors: await redactEach(message.errors, (error) => redactError(redactPath(error), redactor)),
     });
   return redacted;
 }

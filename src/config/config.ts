@@ -57,6 +57,9 @@ const SPECS = {
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
   COLLECTOR_MAX_OTLP_MB: whole(1, 256)({ default: 64 }),
   COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
+  COLLECTOR_MAX_UNPACK_RATIO: whole(2, 10_000)({ default: 100 }),
+  COLLECTOR_MAX_BODY_SECONDS: whole(1, 3_600)({ default: 60 }),
+  COLLECTOR_MAX_APP_SECONDS: whole(1, 60)({ default: 45 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_SPAN_WEIGHT: whole(1, 1_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_IN_FLIGHT_MB: whole(1, 16_384)({ default: 128 }),
@@ -173,6 +176,11 @@ export class Config extends Variables {
     maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
     /** Largest body of `/v1/requests`, compressed or decompressed. */
     maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
+    /** How many times its size a body may unpack to. */
+    maxUnpackRatio: this.env.COLLECTOR_MAX_UNPACK_RATIO,
+    /** Milliseconds for which one body may hold the event loop in all, and all bodies of an app in a minute. */
+    maxBodyMs: this.env.COLLECTOR_MAX_BODY_SECONDS * 1000,
+    maxAppMs: this.env.COLLECTOR_MAX_APP_SECONDS * 1000,
     /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
     spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
     /** Most requests that a span counts as, by its `tracestate`, which visitors can write. */

@@ -7,6 +7,13 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
+/** Calls back if the client disconnects before it has the response. */
+export function onDisconnect(response: Response, callBack: (why: ClientDisconnected) => void): void {
+  response.once('close', () => {
+    if (!response.writableFinished) callBack(new ClientDisconnected('the client closed the connection'));
+  });
+}
+
 /** Added to the time limit of a query to get that of a request, which may have several queries. */
 const SLACK_MS = 1_000;
 
@@ -21,8 +28,9 @@ export function abortSignal(queryTimeoutSeconds: number) {
     }, timeoutMs);
     response.once('close', () => {
       clearTimeout(timer);
-      if (!response.writableFinished)
-        controller.abort(new ClientDisconnected('the client closed the connection'));
+    });
+    onDisconnect(response, (why) => {
+      controller.abort(why);
     });
     if (RequestContext.current) RequestContext.current.signal = controller.signal;
     next();

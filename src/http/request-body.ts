@@ -3,7 +3,9 @@ import { raceAbort } from '../common/async/race-abort.js';
 import { ApiError } from './api-error.js';
 import { findTruncation } from './client-error.js';
 
-export const payloadTooLarge = () => new ApiError(413, 'Payload too large', { Connection: 'close' });
+/** @param why what the body does beyond a limit */
+export const payloadTooLarge = (why?: string) =>
+  new ApiError(413, `Payload too large${why === undefined ? '' : `: ${why}`}`, { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
 /** The error of a body that breaks off. */
 const truncated = (request: IncomingMessage) =>
@@ -97,14 +99,14 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
  * The bytes of a body as they arrive. Only time in which the caller waits for them counts as the sender's.
  *
  * @param signal ends the body; its reason is thrown
- * @param onWaited called with the milliseconds of each wait for the sender
+ * @param onWaited called with the milliseconds of each wait for the sender, and the bytes that came
  * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body breaks off
  */
 export async function* streamBody(
   request: IncomingMessage,
   max: number,
   signal?: AbortSignal,
-  onWaited: (ms: number) => void = () => undefined,
+  onWaited: (ms: number, bytes: number) => void = () => undefined,
 ): AsyncGenerator<Buffer, void, undefined> {
   if (Number(request.headers['content-length'] ?? 0) > max) throw payloadTooLarge();
   const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer, undefined>;
@@ -125,7 +127,7 @@ export async function* streamBody(
       const next = await raceTimeout(raceAbort(end, chunks.next()), limitMs);
       const ms = performance.now() - startedAt;
       waitedMs += ms;
-      onWaited(ms);
+      onWaited(ms, next.value?.length ?? 0);
       if (next.done === true) return;
       received += next.value.length;
       if (received > max) throw payloadTooLarge();

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
+import { Slices } from '../common/async/slices.js';
 import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
 import { BatchLog, type Recovery, type UnfinishedBatch, formatBatchTime } from './batch-log.js';
@@ -71,9 +72,12 @@ export class RequestsWriter {
     const keys = requests.map(requestKey);
     return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
       const unfinished = await this.log.finish(keys);
-      const unknown = (await this.known.filterUnknown(requests)).map(({ record }) =>
-        this.redactor.redactRequest(record),
-      );
+      const unknown: RequestRecord[] = [];
+      const work = new Slices();
+      for (const { record } of await this.known.filterUnknown(requests)) {
+        unknown.push(this.redactor.redactRequest(record));
+        if (work.isOver) await work.giveWay();
+      }
       return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn) : [];
     });
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { BODY_TOO_LARGE } from '../../src/collector/limits.js';
+import { BODY_TOO_LARGE } from '../../src/ingestion/limits.js';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
 import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import {

@@ -46,11 +46,18 @@ export class TestBed {
     private readonly neighbours: Child<NeighbourHandlers>,
   ) {}
 
-  /** @param headers what the neighbours send with each request */
+  /**
+   * @param headers what the neighbours send with each request
+   * @param intervalMs how often each of them sends and reads
+   */
   static async start(
     { directory: source, teams }: Template,
     neighbours: Child<NeighbourHandlers>,
-    { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
+    {
+      env = {},
+      headers = {},
+      intervalMs,
+    }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>>; intervalMs?: number } = {},
   ): Promise<TestBed> {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
     copyStore(source, directory);
@@ -61,7 +68,7 @@ export class TestBed {
     );
     const [attacking, ...others] = teams;
     if (!attacking) throw new Error('the template has no teams');
-    await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers);
+    await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers, intervalMs);
     return new TestBed(directory, service, new Attacker(attacking, service), neighbours);
   }
 

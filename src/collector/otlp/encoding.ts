@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { isLosslessNumber } from 'lossless-json';
 import { parseExact } from '../../common/json/exact-json.js';
 import { InvalidRecordError, explainFailure } from '../../ingestion/formats/decoders.js';
-import { MAX_VALUES, hasMoreValues, tooManyValues } from '../limits.js';
+import { MAX_VALUES, hasMoreValues, tooManyValues } from '../../ingestion/limits.js';
 
 /** The two encodings of OTLP/HTTP. */
 export const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;

@@ -15,7 +15,7 @@ import {
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { decodeMethod, methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
-import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../limits.js';
+import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../ingestion/limits.js';
 import type { ErrorKind, Message } from '../message.js';
 import { parseList } from '../protocol/lists.js';
 import { createEnvName } from '../create-message.js';

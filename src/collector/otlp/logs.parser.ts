@@ -1,6 +1,6 @@
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
-import { MAX_MESSAGE } from '../limits.js';
+import { MAX_MESSAGE } from '../../ingestion/limits.js';
 import type { Message } from '../message.js';
 import { Attributes, valueText } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';

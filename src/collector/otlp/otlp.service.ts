@@ -5,12 +5,13 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../http/api-error.js';
-import { payloadTooLarge, usesGzip } from '../../http/request-body.js';
+import { usesGzip } from '../../http/request-body.js';
 import { isTooLarge } from '../../ingestion/files/gunzip.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { MessageIntake } from '../message-intake.js';
 import type { Message } from '../message.js';
 import { TokenAuthentication } from '../token-authentication.js';
+import { UnpackLimit } from '../unpack-limit.js';
 import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
 import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
@@ -49,6 +50,7 @@ const PARSERS: Readonly<
 export class OtlpService {
   private readonly maxBytes: number;
   private readonly maxSpanWeight: number;
+  private readonly unpackLimit: UnpackLimit;
 
   constructor(
     private readonly authentication: TokenAuthentication,
@@ -57,6 +59,7 @@ export class OtlpService {
   ) {
     this.maxBytes = collector.maxOtlpBytes;
     this.maxSpanWeight = collector.maxSpanWeight;
+    this.unpackLimit = new UnpackLimit(this.maxBytes, collector.maxUnpackRatio);
   }
 
   export(signal: Signal, request: Request): Promise<Outcome> {
@@ -71,9 +74,10 @@ export class OtlpService {
         kind: signal,
         env: env ?? '-',
         maxBytes: this.maxBytes,
-        maxUnpackedBytes: this.maxBytes,
-        unpack: usesGzip(request) ? (body) => decompress(body, this.maxBytes) : undefined,
-        parse: (bytes, reserve) => {
+        unpackLimit: this.unpackLimit,
+        unpack: usesGzip(request) ? (body) => decompress(body, this.unpackLimit) : undefined,
+        // eslint-disable-next-line @typescript-eslint/require-await -- TMP
+        parse: async (bytes, _work, reserve) => {
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(2 * bytes.length);
           const digest = `${signal}\n${hash('sha256', bytes)}`;
@@ -97,12 +101,12 @@ export class OtlpService {
   }
 }
 
-async function decompress(body: Buffer, maxBytes: number): Promise<Buffer> {
+async function decompress(body: Buffer, limit: UnpackLimit): Promise<Buffer> {
   if (body.length === 0) return body;
   try {
-    return await gunzipAsync(body, { maxOutputLength: maxBytes });
+    return await gunzipAsync(body, { maxOutputLength: limit.find(body.length) });
   } catch (error) {
-    if (isTooLarge(error)) throw payloadTooLarge();
+    if (isTooLarge(error)) throw limit.explain(body.length);
     throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
   }
 }

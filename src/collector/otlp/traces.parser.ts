@@ -24,7 +24,7 @@ import { checkRetention, getLogsRetention } from '../../ingestion/formats/timest
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
-import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../limits.js';
+import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../ingestion/limits.js';
 import type { Message, SpanCount, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { findBin } from '../../ingestion/bins.js';
+import { BodyWork } from '../body-work.js';
+import { UnpackLimit } from '../unpack-limit.js';
 import { parseLogFile } from './log-file.js';
 import { parseStartup } from './startup.parser.js';
 import { parseSync } from './sync.parser.js';
@@ -22,7 +24,8 @@ const [SYNC, STARTUP, IDLE_SYNC, LOG] = readFileSync(
 /** A minute after they were sent. */
 const NOW = 1_795_220_221_000;
 const CONTEXT = { env: 'prod', now: NOW };
-const MAX_BYTES = 1024 * 1024;
+const LIMIT = new UnpackLimit(1024 * 1024, 100);
+const WORK = new BodyWork(Infinity, new AbortController().signal);
 
 const LESS_THAN_10_MS = ['time', findBin(0.005), 1];
 const SENT_LESS_THAN_1_KB = ['sent', findBin(500), 1];
@@ -111,7 +114,7 @@ describe('the messages of a real library', () => {
   it('are read: log', async () => {
     const lines = (LOG.body as object[]).map((item) => `${JSON.stringify(item)}\n`).join('');
     const uuid = 'e1b1ccce-f4b7-412b-8240-8a934c086462';
-    const { logs, rejected } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, MAX_BYTES);
+    const { logs, rejected } = await parseLogFile(gzipSync(lines), uuid, CONTEXT, LIMIT, WORK);
     expect(rejected.count).toBe(0);
     expect(logs.map(({ path, status_code }) => [path, status_code])).toEqual([
       ['/users/{id}', 200],

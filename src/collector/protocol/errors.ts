@@ -10,7 +10,7 @@ import {
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
 import { truncate } from '../../ingestion/formats/text.js';
-import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../limits.js';
+import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../ingestion/limits.js';
 import type { ErrorKind, ErrorRecord } from '../message.js';
 import { getField } from './hub-fields.js';
 import { MAX_ENTRIES } from './lists.js';

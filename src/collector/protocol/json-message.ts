@@ -7,8 +7,8 @@ import {
   explainFailure,
 } from '../../ingestion/formats/decoders.js';
 import { decodeUuid, uuidDecoder } from '../../ingestion/formats/request-decoders.js';
+import { MAX_VALUES, hasMoreValues, tooManyValues } from '../../ingestion/limits.js';
 import { createMessage } from '../create-message.js';
-import { MAX_VALUES, hasMoreValues, tooManyValues } from '../limits.js';
 import type { Message, MessageContext } from '../message.js';
 import { getField } from './hub-fields.js';
 

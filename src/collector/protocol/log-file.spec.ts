@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { LogFileTooLarge, parseLogFile } from './log-file.js';
+import { BodyWork } from '../body-work.js';
+import { UnpackLimit } from '../unpack-limit.js';
+import { parseLogFile } from './log-file.js';
 
 const NOW = Date.now();
 const UUID = randomUUID();
@@ -12,8 +14,14 @@ const item = (members: object = {}) =>
     response: { statusCode: 200, responseTime: 0.01 },
     ...members,
   });
-const parse = (bytes: Buffer, maxBytes = 64 * 1024 * 1024) =>
-  parseLogFile(bytes, UUID, { env: 'prod', now: NOW }, maxBytes);
+const MIB = 1024 * 1024;
+function createWork(maxMs = Infinity): BodyWork {
+  const work = new BodyWork(maxMs, new AbortController().signal);
+  work.begin();
+  return work;
+}
+const parse = (bytes: Buffer, limit = new UnpackLimit(64 * MIB, 1_000), work = createWork()) =>
+  parseLogFile(bytes, UUID, { env: 'prod', now: NOW }, limit, work);
 const gzip = (...lines: string[]) => gzipSync(lines.map((line) => `${line}\n`).join(''));
 
 describe('parseLogFile', () => {
@@ -74,9 +82,32 @@ describe('parseLogFile', () => {
   });
 
   it('stops unpacking as soon as it is too much', async () => {
-    const bomb = gzipSync(Buffer.alloc(256 * 1024 * 1024));
+    const bomb = gzipSync(Buffer.alloc(256 * MIB));
     const before = process.memoryUsage().arrayBuffers;
-    await expect(parse(bomb, 1024 * 1024)).rejects.toThrow(LogFileTooLarge);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 1024 * 1024);
+    await expect(parse(bomb, new UnpackLimit(MIB, 10_000))).rejects.toMatchObject({
+      detail: 'Payload too large',
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * MIB);
+  });
+
+  it('stops unpacking where it becomes too many times as much, but for little', async () => {
+    const [small, large] = [MIB - 20, 2 * MIB].map((bytes) => gzipSync(Buffer.alloc(bytes, 'x')));
+    const limit = new UnpackLimit(64 * MIB, 100);
+    await expect(parse(small!, limit)).rejects.toThrow('body: line 1: item: must be valid JSON');
+    await expect(parse(large!, limit)).rejects.toMatchObject({
+      detail: 'Payload too large: unpacks to more than 100 times its size (COLLECTOR_MAX_UNPACK_RATIO)',
+    });
+  });
+
+  it('gives the event loop back, and ends when its time is over', async () => {
+    const lines = gzip(...Array.from({ length: 10_000 }, () => item()));
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1), 1);
+    await parse(lines);
+    clearInterval(counting);
+    expect(turns).toBeGreaterThan(2);
+    await expect(parse(lines, undefined, createWork(10))).rejects.toMatchObject({
+      detail: 'Payload too large: takes longer than 0.01 seconds (COLLECTOR_MAX_BODY_SECONDS)',
+    });
   });
 });

@@ -15,7 +15,7 @@ import {
 import { headerDecoder, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
-import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../limits.js';
+import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../ingestion/limits.js';
 import type { SpanRecord } from '../message.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 

@@ -22,7 +22,7 @@ import {
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
-import { hasMoreValues } from '../limits.js';
+import { hasMoreValues } from '../../ingestion/limits.js';
 import type { MessageContext, SpanRecord } from '../message.js';
 import { findClientAddress } from './client-address.js';
 import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';

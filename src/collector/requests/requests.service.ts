@@ -7,15 +7,17 @@ import { payloadTooLarge, streamBody, usesGzip } from '../../http/request-body.j
 import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
 import { type ImportOptions, type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
-import { MAX_LINE_BYTES } from '../../ingestion/files/line-source.js';
-import { LineSplitter, type SourceLine } from '../../ingestion/files/line-splitter.js';
+import { LineSplitter } from '../../ingestion/files/line-splitter.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
 import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
+import { MAX_RECORD_BYTES } from '../../ingestion/limits.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
+import type { BodyWork } from '../body-work.js';
 import type { ClientApp } from '../client-apps.js';
 import { MessageIntake } from '../message-intake.js';
 import { liftReceiveLimit } from '../receive-timeout.middleware.js';
 import { TokenAuthentication } from '../token-authentication.js';
+import { UnpackLimit } from '../unpack-limit.js';
 
 const KIND = 'requests';
 const DEFAULT_ENV = 'prod';
@@ -25,6 +27,8 @@ const MAX_BODIES = 2;
 /** A body that has waited for its sender for longer makes room for one of another app. */
 const MAX_SENDER_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
+/** Blank and rejected ones included; the shortest requests of an access log fill the largest body with as many. */
+const MAX_LINES = 2_000_000;
 /** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
@@ -47,6 +51,7 @@ interface OpenBody {
 @Injectable()
 export class RequestsService {
   private readonly maxBytes: number;
+  private readonly unpackLimit: UnpackLimit;
   /** In the order in which they began. */
   private readonly open = new Set<OpenBody>();
 
@@ -57,6 +62,7 @@ export class RequestsService {
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxRequestsBytes;
+    this.unpackLimit = new UnpackLimit(this.maxBytes, collector.maxUnpackRatio);
   }
 
   /**
@@ -70,13 +76,13 @@ export class RequestsService {
       const app = await this.authentication.requireApp(request);
       const { env, source, format } = readQuery(request.originalUrl);
       const isCompressed = usesGzip(request);
-      return this.intake.accept(app, { kind: KIND, env }, async (reservation) => {
+      return this.intake.accept(app, request, { kind: KIND, env }, async (reservation, work) => {
         reservation.admit(RESERVED_BYTES);
         const body = this.openBody(app);
         liftReceiveLimit(request);
         try {
-          const options = { appId: app.id, env, source, format, now: Date.now() };
-          return await this.importLines(this.readLines(request, isCompressed, body), options);
+          const options = { appId: app.id, env, source, format, now: Date.now(), work };
+          return await this.importLines(this.readBytes(request, isCompressed, body), options, work);
         } finally {
           this.open.delete(body);
         }
@@ -113,15 +119,23 @@ export class RequestsService {
   }
 
   private async importLines(
-    batches: AsyncIterable<readonly SourceLine[]>,
+    chunks: AsyncGenerator<Buffer>,
     options: ImportOptions,
+    work: BodyWork,
   ): Promise<ImportResult> {
     const importer = new Importer(this.writer, options);
+    const splitter = new LineSplitter(MAX_RECORD_BYTES, MAX_LINES);
+    const nextChunk = () => work.wait(chunks.next());
     try {
-      for await (const lines of batches) await this.intake.asUnavailable(importer.add(lines));
+      for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {
+        await this.intake.asUnavailable(importer.add(splitter.push(next.value)));
+        if (splitter.isExceeded) throw payloadTooLarge(`has more than ${MAX_LINES} lines`);
+      }
+      await this.intake.asUnavailable(importer.add(splitter.end()));
     } finally {
       // Also after an error of the body: what was read is stored, and the next attempt is the shorter for it.
-      await this.intake.asUnavailable(importer.end());
+      await work.wait(this.intake.asUnavailable(importer.end()));
+      await chunks.return(undefined);
     }
     const groups = importer.rejectedLines.list().slice(0, REASONS_SHOWN);
     const reasons = groups.map(({ reason, count, first }) => ({ reason, count, lines: first }));
@@ -132,14 +146,12 @@ export class RequestsService {
     return { ...importer.summary, reasons };
   }
 
-  private async *readLines(
-    request: Request,
-    isCompressed: boolean,
-    body: OpenBody,
-  ): AsyncGenerator<SourceLine[]> {
-    const splitter = new LineSplitter(MAX_LINE_BYTES);
-    const chunks = streamBody(request, this.maxBytes, body.abort.signal, (ms) => {
+  /** The bytes of a body, unpacked. */
+  private async *readBytes(request: Request, isCompressed: boolean, body: OpenBody): AsyncGenerator<Buffer> {
+    let received = 0;
+    const chunks = streamBody(request, this.maxBytes, body.abort.signal, (ms, bytes) => {
       body.waitedMs += ms;
+      received += bytes;
     });
     let length = 0;
     for await (const bytes of isCompressed ? unpack(chunks) : chunks) {
@@ -149,10 +161,9 @@ export class RequestsService {
           `body: is gzip${isCompressed ? ', twice' : ' without Content-Encoding: gzip'}`,
         );
       length += bytes.length;
-      if (length > this.maxBytes) throw payloadTooLarge();
-      yield [...splitter.push(bytes)];
+      if (length > this.unpackLimit.find(received)) throw this.unpackLimit.explain(received);
+      yield bytes;
     }
-    yield [...splitter.end()];
   }
 }
 

@@ -1,6 +1,8 @@
 import type { Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 
+/** What is unpacked before its size is looked at: gzip can expand it a thousand times. */
+const SLICE_BYTES = 8 * 1024;
 /** A header and a trailer. */
 const MIN_GZIP_BYTES = 18;
 
@@ -32,11 +34,13 @@ export async function* gunzip(chunks: AsyncIterable<Buffer> | Iterable<Buffer>):
   const unpacked: Buffer[] = [];
   stream.on('data', (data: Buffer) => unpacked.push(data));
   try {
-    for await (const chunk of chunks) {
-      const error = await step(stream, (done) => stream.write(chunk, done));
-      yield* unpacked.splice(0);
-      if (error) throw error;
-    }
+    for await (const chunk of chunks)
+      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+        const slice = chunk.subarray(at, at + SLICE_BYTES);
+        const error = await step(stream, (done) => stream.write(slice, done));
+        yield* unpacked.splice(0);
+        if (error) throw error;
+      }
     const error = await step(stream, (done) => {
       finish(stream, done);
     });

@@ -1,4 +1,5 @@
 import { BackgroundTasks } from '../../common/async/background-tasks.js';
+import { Slices } from '../../common/async/slices.js';
 import { withResolvers } from '../../common/async/with-resolvers.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import type { ParseOptions } from '../formats/parsed-request.js';
@@ -22,6 +23,8 @@ export interface ImportOptions extends ParseOptions {
   /** By default, `SERVICE_BATCH`. */
   batch?: BatchSize;
   now: number;
+  /** The work of which the import is a part; by default it is a work of its own. */
+  work?: Slices;
   /** Called for each rejected line, in the order of the source. */
   onRejected?: ((line: SourceLine) => void) | undefined;
 }
@@ -89,6 +92,7 @@ export class Importer {
   private fieldsLine: SourceLine | undefined;
   private readonly logsFrom: number;
   private readonly retention: Retention;
+  private readonly work: Slices;
   private batch: RequestRecord[] = [];
   /** The file of each record of the batch. */
   private batchFiles: FileSummary[] = [];
@@ -105,6 +109,7 @@ export class Importer {
     private readonly options: ImportOptions,
   ) {
     this.startFile();
+    this.work = options.work ?? new Slices();
     this.logsFrom = logsRetainedFrom(options.now);
     this.retention = getTrafficRetention(options.now);
   }
@@ -127,9 +132,10 @@ export class Importer {
     return this.file;
   }
 
-  /** Adds lines; a full batch is written while the next lines are read. */
-  async add(lines: readonly SourceLine[]): Promise<void> {
+  /** Adds lines; a full batch is written while the next lines are read. It gives the event loop back every few milliseconds. */
+  async add(lines: Iterable<SourceLine>): Promise<void> {
     for (const line of lines) {
+      if (this.work.isOver) await this.work.giveWay();
       const outcome = this.parseLine(line);
       if (outcome === null) {
         if (FIELDS_LINE.test(line.text ?? '')) this.fieldsLine = line;
@@ -186,7 +192,7 @@ export class Importer {
     const { length } = this.batch;
     const { rows, characters } = this.options.batch ?? SERVICE_BATCH;
     const most = length < FEW_ROWS ? LONG_ROWS_CHARACTERS : characters;
-    if (length === rows || this.batchCharacters >= most) await this.flush();
+    if (length === rows || this.batchCharacters >= most) await this.work.wait(this.flush());
   }
 
   private async flush() {

@@ -1,12 +1,10 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { MAX_RECORD_BYTES } from '../limits.js';
 import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
 import { READS_ZSTD, isZstd, unzstd } from './zstd.js';
-
-/** Longest line in bytes; a longer one is reported and skipped. */
-export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** The file name that stands for standard input. */
 const STANDARD_INPUT = '-';
@@ -100,7 +98,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
 
   /** Yields every complete line; then throws LineSourceError if the source is truncated. */
   async *[Symbol.asyncIterator](): AsyncGenerator<SourceLine[]> {
-    const splitter = new LineSplitter(MAX_LINE_BYTES, Infinity, this.options.onTooLong);
+    const splitter = new LineSplitter(MAX_RECORD_BYTES, Infinity, this.options.onTooLong);
     try {
       for await (const bytes of this.bytes()) yield* toBatches(splitter.push(bytes));
     } catch (error) {

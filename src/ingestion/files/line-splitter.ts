@@ -38,12 +38,12 @@ export class LineSplitter {
 
   /** The lines that end in these bytes. */
   *push(bytes: Buffer): Generator<SourceLine> {
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+    let start = this.length === 0 ? this.skipLineFeeds(bytes, 0) : 0;
+    for (let end = bytes.indexOf(NEWLINE, start); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
       if (this.isExceeded) return;
       this.keep(bytes.subarray(start, end));
-      start = end + 1;
       yield* this.takeLine();
+      start = this.skipLineFeeds(bytes, end + 1);
     }
     if (!this.isExceeded) this.keep(bytes.subarray(start));
   }
@@ -51,6 +51,16 @@ export class LineSplitter {
   /** The last line, when no line end closed it. */
   *end(): Generator<SourceLine> {
     if (this.length > 0 && !this.isExceeded) yield* this.takeLine();
+  }
+
+  /** Counts the empty lines that begin here, and resolves to what follows them: a file can have millions. */
+  private skipLineFeeds(bytes: Buffer, start: number): number {
+    let at = start;
+    while (bytes[at] === NEWLINE && !this.isExceeded) {
+      this.number++;
+      at++;
+    }
+    return at;
   }
 
   private keep(piece: Buffer) {

@@ -25,7 +25,7 @@ export type Limit = 'api_key' | 'client_id' | 'auth_failure' | 'traces';
 
 /** Outcome of a message of a client library. */
 export type MessageOutcome =
-  'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'unavailable' | 'failed';
+  'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'disconnected' | 'unavailable' | 'failed';
 
 /** Outcome of an export: completed, or why it broke off. */
 export type ExportOutcome = 'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'failed';

@@ -1,7 +1,7 @@
-import { InvalidRecordError } from '../ingestion/formats/decoders.js';
+import { InvalidRecordError } from './formats/decoders.js';
 
 /*
- * Limits of every protocol of the collector.
+ * Limits of every way in: the protocols of the collector and the import.
  */
 
 /** Longest texts of errors, exceptions and log records in characters, as the client libraries send them; longer ones are truncated. */
@@ -9,6 +9,9 @@ export const MAX_TYPE = 256;
 export const MAX_MESSAGE = 2_048;
 export const MAX_STACKTRACE = 65_536;
 export const MAX_EVENT_ID = 64;
+
+/** Longest line of requests and largest span, log record or data point in bytes: two bodies, 1,000 log messages and a stack at their limits, and spans. */
+export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
 
 /** In bytes. The client libraries leave out bodies over 50,000 before they mask them, which can make them longer. */
 export const MAX_BODY = 100_000;
