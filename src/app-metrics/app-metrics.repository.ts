@@ -7,8 +7,8 @@ import { compare, not, splitNegation } from '../common/filters/comparison.js';
 import { isTyped } from '../common/formats/file-format.js';
 import { formatSeconds } from '../common/time/timestamp.js';
 import { Config } from '../config/config.js';
-import { METRICS, METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
-import { DEFINITIONS, type PeriodSums, isFromBins } from './metric-definitions.js';
+import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
+import { COLUMNS, DEFINITIONS, type PeriodSums, isFromBins } from './metric-definitions.js';
 import {
   type MetricsQuery,
   type MetricsStatement,
@@ -144,7 +144,7 @@ function writeRows(
   findSums: (start: string) => PeriodSums | undefined,
 ): Buffer {
   const isJson = format === 'ndjson';
-  const ordered = METRICS.filter((metric) => metrics.includes(metric));
+  const ordered = COLUMNS.filter((metric) => metrics.includes(metric));
   const columns = ['period_start', 'period_end', ...ordered];
   const times = bounds.map((bound) => formatSeconds(bound * 1000));
   const lines = bounds.slice(1).flatMap((end, index) => {

@@ -20,12 +20,15 @@ export class AppMetricsService {
     private readonly repository: AppMetricsRepository,
   ) {}
 
-  /** @param maxRows a result with more is a 422 */
+  /**
+   * @param maxRows a result with more is a 422
+   * @param countsTimed whether rows end with `timed_requests`, those with a response time
+   */
   async query(
     account: Account,
     input: QueryMetricsInput,
     acceptedFormat: FileFormat,
-    maxRows = MAX_ROWS,
+    { maxRows = MAX_ROWS, countsTimed = false }: { maxRows?: number; countsTimed?: boolean } = {},
   ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
@@ -36,7 +39,7 @@ export class AppMetricsService {
     const query = {
       ...planPeriods({ ...window, interval, timezone, byConsumer }),
       format: input.format ?? acceptedFormat,
-      metrics,
+      metrics: countsTimed ? [...metrics, 'timed_requests' as const] : metrics,
       groupBy: group_by,
       apdexThresholdMs: apdex_threshold_ms,
       expectedErrors: scope.expectedErrors,

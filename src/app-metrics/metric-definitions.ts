@@ -1,6 +1,6 @@
 import { sumBytes } from '../clickhouse/predicates.js';
 import { BINS_PER_OCTAVE } from '../ingestion/bins.js';
-import type { Metric } from './app-metrics.input.js';
+import { METRICS, type Metric } from './app-metrics.input.js';
 
 /** Leaves out expected errors (docs/contract.md#expected-errors). */
 const NOT_EXPECTED =
@@ -38,8 +38,12 @@ export const APDEX_SUMS = {
 /** Times up to 4 times the threshold are tolerable: two octaves above its bin. */
 export const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
 
+/** The metrics in their order. The last one is for the tools of agents: no request can name it. */
+export const COLUMNS = [...METRICS, 'timed_requests'] as const;
+export type Column = (typeof COLUMNS)[number];
+
 /** Ranks of the percentiles. */
-export const RANKS: Partial<Readonly<Record<Metric, number>>> = {
+export const RANKS: Partial<Readonly<Record<Column, number>>> = {
   response_time_p50: 0.5,
   response_time_p75: 0.75,
   response_time_p90: 0.9,
@@ -48,7 +52,8 @@ export const RANKS: Partial<Readonly<Record<Metric, number>>> = {
 };
 
 /** The metrics that are computed from bins; they stand behind the others in a row. */
-export const isFromBins = (metric: Metric) => metric in RANKS || metric === 'apdex';
+export const isFromBins = (metric: Column) => metric in RANKS || isFromApdexSums(metric);
+export const isFromApdexSums = (metric: Column) => metric === 'apdex' || metric === 'timed_requests';
 
 const MAX_INT32 = 2_147_483_647;
 
@@ -99,7 +104,7 @@ const definePercentile = (metric: Metric): Definition => ({
   compute: ({ [metric]: k }) => (k === undefined ? null : toMilliseconds(Number(k))),
 });
 
-export const DEFINITIONS: Readonly<Record<Metric, Definition>> = {
+export const DEFINITIONS: Readonly<Record<Column, Definition>> = {
   requests: { sums: [], sql: 'sum_requests', compute: (sums) => sums.sum_requests },
   requests_per_minute: {
     sums: [],
@@ -134,5 +139,10 @@ export const DEFINITIONS: Readonly<Record<Metric, Definition>> = {
     sql: '(satisfied + tolerated / 2) / nullIf(timed_requests, 0)',
     compute: ({ satisfied = 0, tolerated = 0, timed_requests = 0 }) =>
       divide(Number(satisfied) + Number(tolerated) / 2, Number(timed_requests)),
+  },
+  timed_requests: {
+    sums: [],
+    sql: 'timed_requests',
+    compute: ({ timed_requests = '0' }) => timed_requests,
   },
 };

@@ -4,14 +4,17 @@ import type { Parameters } from '../clickhouse/query-parameters.js';
 import { type FileFormat, isTyped } from '../common/formats/file-format.js';
 import { findBin } from '../ingestion/bins.js';
 import { describePeriods } from '../traffic/buckets.js';
-import { GROUP_FIELDS, type GroupField, METRICS, type Metric } from './app-metrics.input.js';
+import { GROUP_FIELDS, type GroupField } from './app-metrics.input.js';
 import {
   APDEX_SUMS,
+  COLUMNS,
+  type Column,
   DEFINITIONS,
   MILLISECONDS,
   RANKS,
   TOLERABLE_BINS,
   buildSums,
+  isFromApdexSums,
   isFromBins,
 } from './metric-definitions.js';
 import type { MetricPeriods } from './metric-periods.js';
@@ -20,7 +23,7 @@ import type { Source } from './sources.js';
 /** A metrics query without its filter conditions. */
 export interface MetricsQuery extends MetricPeriods {
   readonly format: FileFormat;
-  readonly metrics: readonly Metric[];
+  readonly metrics: readonly Column[];
   readonly groupBy: readonly GroupField[];
   readonly apdexThresholdMs: number;
   /** IDs of endpoints with a status each (docs/contract.md#expected-errors). */
@@ -144,7 +147,7 @@ GROUP BY period`,
 /** What the statements of a query have in common. */
 function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
-  const metrics = METRICS.filter((metric) => query.metrics.includes(metric));
+  const metrics = COLUMNS.filter((metric) => query.metrics.includes(metric));
   const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
   const grains = sources.map(({ grain }) => grain);
   const period = describePeriods('f.bucket', bounds, grains, 'bounds');
@@ -168,7 +171,7 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
     read: (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql),
     sums: {
       counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
-      bins: metrics.includes('apdex') ? APDEX_SUMS : {},
+      bins: metrics.some(isFromApdexSums) ? APDEX_SUMS : {},
     },
     percentiles: metrics.filter((metric) => metric in RANKS),
     params: {
@@ -187,7 +190,7 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
 const nameAll = (expressions: Readonly<Record<string, string>>) =>
   Object.entries(expressions).map(([name, sql]) => `${sql} AS ${name}`);
 
-const computeQuantiles = (percentiles: readonly Metric[]) =>
+const computeQuantiles = (percentiles: readonly Column[]) =>
   `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
 
 /**

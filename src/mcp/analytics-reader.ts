@@ -100,10 +100,19 @@ export class AnalyticsReader {
     return new Map(found.map(({ id, identifier }) => [id, identifier]));
   }
 
-  /** @throws ValidationException for a result of more than 100,000 rows, and what the operation throws */
-  async queryMetrics(account: Account, appId: number, body: MetricsBody): Promise<MetricsValues[]> {
+  /**
+   * @param countsTimed whether rows have `timed_requests` as well
+   * @throws ValidationException for a result of more than 100,000 rows, and what the operation throws
+   */
+  async queryMetrics(
+    account: Account,
+    appId: number,
+    body: MetricsBody,
+    countsTimed = false,
+  ): Promise<MetricsValues[]> {
     const input = await this.readInput('queryMetrics', QueryMetricsInput, account, appId, { body });
-    return parseLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', MAX_METRICS_ROWS));
+    const options = { maxRows: MAX_METRICS_ROWS, countsTimed };
+    return parseLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', options));
   }
 
   /**

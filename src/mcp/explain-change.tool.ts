@@ -108,14 +108,19 @@ export async function explainChange(
   const baseline = roundWindow(readBaseline(args, window, clock), step);
   const queryBoth: QueryBoth = async (metrics, group_by, threshold) => {
     const query = (of: Window) =>
-      reader.queryMetrics(account, scope.app.id, {
-        ...formatBounds(of),
-        timezone: clock.timezone,
-        metrics,
-        group_by,
-        filters: toMetricFilters(scope),
-        apdex_threshold_ms: threshold,
-      });
+      reader.queryMetrics(
+        account,
+        scope.app.id,
+        {
+          ...formatBounds(of),
+          timezone: clock.timezone,
+          metrics,
+          group_by,
+          filters: toMetricFilters(scope),
+          apdex_threshold_ms: threshold,
+        },
+        threshold !== undefined,
+      );
     return matchGroups(...(await Promise.all([query(window), query(baseline)])), group_by);
   };
   const change = await measureChange(queryBoth, measure, top);
@@ -172,7 +177,7 @@ function buildTable(change: Change, { scope, clock, window, baseline, top, consu
       ...(slowFromMs === undefined
         ? []
         : [
-            `share is of slow requests for each request; slow: longer than ${slowFromMs} ms, up to 4 times that counts half`,
+            `share is of slow requests for each request with a response time; slow: longer than ${slowFromMs} ms, up to 4 times that counts half`,
           ]),
     ].join('\n'),
     facts,
@@ -268,20 +273,23 @@ function chooseThreshold(p95: string | number | null | undefined): number {
 
 /**
  * What a group adds to the change of the whole; over the groups of a dimension these add up to it. Counts: the difference.
- * Response times: the difference of its slow requests for each request of the whole, so that more traffic alone is
- * no slowdown; percentiles do not add up.
+ * Response times: the difference of its slow requests for each request of the whole that has a response time, so that more traffic
+ * alone is no slowdown; percentiles do not add up.
  */
 function findContribution(measure: Measure, { now, before }: Group, whole: Group): number {
   if (measure !== 'response_time')
     return (readMeasure(measure, now) ?? 0) - (readMeasure(measure, before) ?? 0);
-  const rate = (slow: number, of: MetricsValues | undefined) => slow / Math.max(1, countRequests(of));
+  const rate = (slow: number, of: MetricsValues | undefined) => slow / Math.max(1, countTimed(of));
   return rate(countSlow(now), whole.now) - rate(countSlow(before), whole.before);
 }
 
-/** Slow requests, by the apdex of the group: those up to four times the threshold count half. */
+/** Slow requests in halves, by the apdex of the group: those up to four times the threshold count half. */
 function countSlow(row: MetricsValues | undefined): number {
-  const apdex = row?.apdex ?? null;
-  return apdex === null ? 0 : countRequests(row) * (1 - Number(apdex));
+  return Math.round(2 * countTimed(row) * (1 - Number(row?.apdex ?? 1))) / 2;
+}
+
+function countTimed(row: MetricsValues | undefined): number {
+  return Number(row?.timed_requests ?? 0);
 }
 
 function countRequests(row: MetricsValues | undefined): number {

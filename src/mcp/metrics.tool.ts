@@ -17,7 +17,9 @@ import {
   findWindowBefore,
   formatBounds,
   formatTime,
+  readTime,
   readWindow,
+  requireOrder,
   roundWindow,
 } from './windows.js';
 
@@ -50,7 +52,7 @@ export async function queryMetrics(
   account: Account,
   args: MetricsArguments,
 ): Promise<CallToolResult> {
-  const { interval, top, compare, max_tokens } = args;
+  const { interval, top, compare, max_tokens, ranked_since } = args;
   if (interval !== undefined && compare)
     throw new ToolError('compare is for calls without interval: leave out one of them.');
   const metrics = [...new Set(args.metrics)];
@@ -76,16 +78,27 @@ export async function queryMetrics(
       }),
     findConsumers: (groups) => reader.findConsumers(account, scope.app.id, listConsumers(groups)),
   };
-  return interval === undefined ? buildGroups(call, compare) : buildSeries(call, interval);
+  return interval === undefined ? buildGroups(call, compare) : buildSeries(call, interval, ranked_since);
 }
 
-/** A row for each period and group; of groups those that have the most in the whole window. */
+/**
+ * A row for each period and group; of groups those that have the most in all periods.
+ *
+ * @param rankedSince where the series begins, if this is a later page of it
+ */
 async function buildSeries(
   call: MetricsCall,
   interval: NonNullable<MetricsArguments['interval']>,
+  rankedSince: string | undefined,
 ): Promise<CallToolResult> {
   const { scope, clock, window, metrics, groupBy, max_tokens, query } = call;
-  const groups = groupBy.length > 0 ? matchGroups(await query(window, groupBy), [], groupBy) : [];
+  const counted = findCountedWindow(window, interval, clock);
+  const ranked = counted && {
+    start: rankedSince === undefined ? counted.start : readTime('ranked_since', rankedSince, clock),
+    end: counted.end,
+  };
+  if (ranked) requireOrder('ranked_since', 'until', ranked);
+  const groups = ranked && groupBy.length > 0 ? matchGroups(await query(ranked, groupBy), [], groupBy) : [];
   const { shown: shownGroups, toCells, leftOut } = await rankGroups(call, groups);
   const series = await query(window, groupBy, interval);
   const wanted = new Set(shownGroups.map(({ now }) => buildGroupKey(now, groupBy)));
@@ -96,7 +109,6 @@ async function buildSeries(
       ...toCells(row),
       ...metrics.map((metric) => toNumber(row[metric])),
     ]);
-  const counted = findCountedWindow(window, interval, clock);
   const described = describeWindow(counted ?? window, clock);
   const table = {
     title: `Metrics by ${interval}, ${described.since} to ${described.until} (${clock.timezone})`,
@@ -109,7 +121,11 @@ async function buildSeries(
     rows,
     leftOut: [...describeRetention('window', window, counted, clock), ...leftOut],
   };
-  return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, described.until));
+  const rest = {
+    until: described.until,
+    ...(ranked && groupBy.length > 0 && { ranked_since: formatTime(ranked.start, clock) }),
+  };
+  return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, rest));
 }
 
 /** A row of all, and one of each of the top groups. */
@@ -197,7 +213,7 @@ async function rankGroups(
 function continueSeries(
   rows: readonly (readonly Cell[])[],
   shown: number,
-  until: string,
+  rest: { until: string; ranked_since?: string },
 ): Continuation | undefined {
   if (shown === rows.length) return undefined;
   const first = rows[0]?.[0];
@@ -214,7 +230,7 @@ function continueSeries(
             `${rows.length - end} rows from ${since} on; repeat the call with next, or with a larger interval, fewer metrics, or max_tokens for all`,
           ]),
     ].join('; '),
-    ...(since !== undefined && { next: { since, until } }),
+    ...(since !== undefined && { next: { since, ...rest } }),
   };
 }
 

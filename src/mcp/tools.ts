@@ -94,6 +94,7 @@ const QUERY_METRICS = args({
   group_by: z.array(word(GROUP_FIELDS)).max(GROUP_FIELDS.length).default([]),
   interval: word(['minute', 'hour', 'day', 'month']).optional().describe('A row for each period'),
   top: z.int().min(1).max(1000).default(10).describe('Groups with the largest first metric'),
+  ranked_since: text().optional().describe('From next'),
   compare: z.boolean().default(false).describe('Also the period of equal length before; not with interval'),
 });
 

@@ -489,6 +489,90 @@ describe('a server', () => {
       expect(read).toBe(JSON.stringify(body));
     });
 
+    it('metrics ranks the groups of a series over the periods that it counts', async () => {
+      const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
+      const other = await Tenant.create(app);
+      const at = (minute: number, path: string) => ({ timestamp: hour + minute * 60_000, path });
+      await other.write(...Array.from({ length: 7 }, () => at(5, '/early')));
+      await other.write(...Array.from({ length: 3 }, () => at(40, '/late')));
+      const theirs = await connectClient(app.url, { 'Api-Key': other.key });
+      const ask = (top: number) =>
+        callTool(theirs, 'metrics', {
+          ...{
+            since: new Date(hour + 30 * 60_000).toISOString(),
+            until: new Date(hour + 50 * 60_000).toISOString(),
+          },
+          ...{ interval: 'hour', group_by: ['path'], metrics: ['requests'], top },
+        });
+      const [all, one] = [await ask(10), await ask(1)];
+      await theirs.close();
+      const read = (result: ToolResponse) => readRows(result).map(({ path, requests }) => [path, requests]);
+      expect(read(all)).toEqual([
+        ['/early', 7],
+        ['/late', 3],
+      ]);
+      expect([read(one), one.structured.left_out]).toEqual([
+        [['/early', 7]],
+        [expect.stringMatching(/^1 groups with 3 requests; raise top/)],
+      ]);
+    });
+
+    it('metrics shows the groups of the first page of a series on all of its pages', async () => {
+      const [today, hours] = [Math.floor(Date.now() / DAY_MS) * DAY_MS, 144];
+      const other = await Tenant.create(app);
+      // The most in all; less than the other in each of the last hours.
+      await other.write(
+        ...Array.from({ length: 50 }, () => ({ timestamp: today - hours * HOUR_MS, path: '/most' })),
+        ...Array.from({ length: hours }, (_, n) => ({ timestamp: today - (n + 1) * HOUR_MS, path: '/most' })),
+        ...Array.from({ length: hours }, (_, n) => ({
+          timestamp: today - (n + 1) * HOUR_MS + 1,
+          path: '/often',
+        })),
+        ...Array.from({ length: 40 }, () => ({ timestamp: today - HOUR_MS, path: '/often' })),
+      );
+      const theirs = await connectClient(app.url, { 'Api-Key': other.key });
+      const seen: unknown[] = [];
+      let calls = 0;
+      let next: object | undefined = { since: '8d' };
+      while (next && calls++ < 20) {
+        const result: ToolResponse = await callTool(theirs, 'metrics', {
+          ...{ interval: 'hour', group_by: ['path'], metrics: ['requests'], top: 1, max_tokens: 1_000 },
+          ...next,
+        });
+        seen.push(...readRows(result).map(({ path }) => path));
+        ({ next } = result.structured);
+      }
+      await theirs.close();
+      expect(calls).toBeGreaterThan(2);
+      expect([seen.length, new Set(seen)]).toEqual([hours, new Set(['/most'])]);
+    });
+
+    it('explain_change counts as slow what has a response time, and its shares add up', async () => {
+      const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
+      const other = await Tenant.create(app);
+      const many = (n: number, path: string, hours: number, response_time_ms: number | null) =>
+        Array.from({ length: n }, () => ({ timestamp: hour + hours * HOUR_MS, path, response_time_ms }));
+      await other.write(...many(100, '/x', 0, 100), ...many(100, '/y', 0, null), ...many(10, '/z', 0, 100));
+      await other.write(
+        ...many(50, '/x', 1, 1_000),
+        ...many(50, '/x', 1, 100),
+        ...many(300, '/y', 1, null),
+        ...many(10, '/z', 1, 100),
+      );
+      const theirs = await connectClient(app.url, { 'Api-Key': other.key });
+      const result = await callTool(theirs, 'explain_change', {
+        measure: 'response_time',
+        since: new Date(hour + HOUR_MS).toISOString(),
+        until: new Date(hour + 2 * HOUR_MS).toISOString(),
+      });
+      await theirs.close();
+      const rows = readRows(result);
+      expect(rows[0]).toMatchObject({ dimension: 'all', share: 1, slow: 50, slow_before: 0 });
+      expect(rows.filter(({ dimension }) => dimension === 'endpoint')).toEqual([
+        expect.objectContaining({ value: 'GET /x', share: 1, slow: 50, slow_before: 0 }),
+      ]);
+    });
+
     it('explain_change names what moved and its share of the whole', async () => {
       const result = await call('explain_change', { measure: 'server_errors' });
       const rows = readRows(result);
