@@ -1,6 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { PRODUCT_VERSION } from '../../src/config/version.js';
 
 const DOCUMENTS = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
@@ -103,18 +102,6 @@ describe('the documents', () => {
     const row = /^\| `audit` .*$/m.exec(readFileSync('docs/operations.md', 'utf8'))![0];
     expect(actions.length).toBeGreaterThan(20);
     expect(actions.filter((action) => !row.includes(`\`${action}\``))).toEqual([]);
-  });
-
-  it.each([
-    'package.json',
-    'package-lock.json',
-    'src/config/version.ts',
-    'docs/helm/Chart.yaml',
-    'docs/kubernetes.yaml',
-  ])('say that a release sets its version in %s', (file) => {
-    expect(readFileSync(file, 'utf8')).toContain(PRODUCT_VERSION);
-    const section = /^## Making a release$[^]*/m.exec(readFileSync('CONTRIBUTING.md', 'utf8'))![0];
-    expect(section).toContain(`\`${file}\``);
   });
 
   it('make each directory of the README once, so that its blocks can be pasted one after another', () => {
