@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { Command, CommanderError } from 'commander';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { createProgram } from './program.js';
@@ -105,80 +104,5 @@ describe('the command line', () => {
   ])('refuses a key with the scopes %j', (scopes, message) => {
     const { code, err } = run('key', 'create', '--team', '1', ...scopes);
     expect([code, err]).toEqual([1, expect.stringMatching(message)]);
-  });
-});
-
-describe('completion', () => {
-  /** What bash offers for the last of these words. */
-  function complete(...words: string[]): string[] {
-    const script = `${printScript('bash')}
-      COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-      _request_analytics
-      printf '%s\\n' "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-c', script, 'bash', PROGRAM, ...words], {
-      encoding: 'utf8',
-    });
-    expect(stderr).toBe('');
-    return stdout.split('\n').filter(Boolean);
-  }
-
-  function printScript(shell: string): string {
-    const written = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
-    try {
-      createProgram().parse(['completion', shell], { from: 'user' });
-      return written.mock.calls.map(([text]) => String(text)).join('');
-    } finally {
-      written.mockRestore();
-    }
-  }
-
-  it.each<[string[], string[]]>([
-    [['te'], ['team']],
-    [['team', 's'], ['set-plan']],
-    [['team', 'create', '--n'], ['--name']],
-    [
-      ['team', 'create', '--plan', ''],
-      ['free', 'premium'],
-    ],
-    [['team', 'create', '--plan', 'p'], ['premium']],
-    [['team', 'create', '--name', ''], []],
-    [['team', 'create', '--name', 'A', '--p'], ['--plan']],
-    [
-      ['import', '--format', 'n'],
-      ['ndjson', 'nginx'],
-    ],
-    [
-      ['export', '--format', ''],
-      ['ndjson', 'arrow', 'csv', 'parquet'],
-    ],
-    [['import', 'acc'], []],
-    [['nothing', ''], []],
-    [['serve', '--js'], ['--json']],
-  ])('of bash offers for %j', (words, offered) => {
-    expect(complete(...words).sort()).toEqual(offered.sort());
-  });
-
-  it('of bash offers every command and option', () => {
-    for (const command of listCommands(createProgram())) {
-      const names = command.commands.map((one) => one.name());
-      const options = command.options.map(({ long }) => long!);
-      expect(complete(...pathTo(command), '')).toEqual(expect.arrayContaining([...names, ...options]));
-    }
-  });
-
-  it.each(['zsh', 'fish'])('of %s has every command and option', (shell) => {
-    const script = printScript(shell);
-    for (const command of listCommands(createProgram()).slice(1)) {
-      expect(script).toMatch(new RegExp(`\\b${command.name()}\\b`));
-      for (const { long } of command.options)
-        expect(script).toContain(shell === 'fish' ? `-l ${long!.slice(2)}` : long!);
-    }
-  });
-
-  it('refuses another shell', () => {
-    expect(run('completion', 'tcsh')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('bash, zsh, fish'),
-    });
   });
 });

@@ -4,7 +4,6 @@ import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
 import { collectorCommand } from './collector.js';
 import { consumerCommand } from './consumer.js';
-import { completionCommand } from './completion.js';
 import { demoCommand } from './demo.command.js';
 import { doctorCommand } from './doctor.js';
 import { endpointCommand } from './endpoint.js';
@@ -50,7 +49,6 @@ const COMMANDS = [
   demoCommand,
   mcpCommand,
   openapiCommand,
-  completionCommand,
 ];
 
 /** The command line with all its commands. */
