@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { formatStartupError, loadEnvFile } from './bootstrap/run.js';
+import { loadEnvFile } from './bootstrap/env-file.js';
+import { formatStartupError } from './bootstrap/run.js';
 import { isOutputFailure, printMessage, watchOutput } from './cli/output.js';
 import { createProgram } from './cli/program.js';
 import { StoppedError } from './cli/stop-signal.js';

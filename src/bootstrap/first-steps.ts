@@ -5,7 +5,7 @@ import type { Admin } from '../admin/admin.js';
 import { AdminError } from '../admin/admin.error.js';
 import type { Config } from '../config/config.js';
 import { formatBaseUrl } from '../http/listen.js';
-import { ENV_FILE } from './run.js';
+import { ENV_FILE } from './env-file.js';
 
 /** What a first application needs. Key and token are shown once: the store has only their hashes. */
 export interface FirstApp {

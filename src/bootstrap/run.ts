@@ -1,41 +1,20 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseEnv } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { Config, ConfigError } from '../config/config.js';
 import type { LogDestination } from '../observability/logger.js';
 import type { RunningServer } from './api-server.js';
+import { loadEnvFile } from './env-file.js';
 
 /** `EX_CONFIG` of sysexits.h: invalid configuration, a restart will not help. */
 const EXIT_CONFIG = 78;
 /** Longest stop, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
 
-/** Variables of the working directory. */
-export const ENV_FILE = '.env';
-
 /** The code of the thread that kills the process. */
 const KILL_LATER = `
 const { workerData } = require('node:worker_threads');
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), workerData);
 `;
-
-/**
- * Variables from a `.env` file in the working directory; those of the environment win.
- *
- * @throws ConfigError if it cannot be read
- */
-export function loadEnvFile() {
-  if (!existsSync(ENV_FILE)) return;
-  try {
-    const variables = parseEnv(readFileSync(ENV_FILE, 'utf8').replace(/^\uFEFF/, ''));
-    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
-  } catch (error) {
-    throw new ConfigError(
-      `Invalid configuration. .env cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
-  }
-}
 
 /** The message of a failed start: one line if the cause is known. */
 export function formatStartupError(error: unknown): { line: string; exitCode: number } {
