@@ -8,6 +8,7 @@ import { ABANDONED_AFTER_SECONDS, type BatchLog } from '../ingestion/batch-log.j
 import { MAX_IDENTIFIER } from '../ingestion/formats/request-decoders.js';
 import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../ingestion/names/erased-consumers.js';
 import { AdminError } from './admin.error.js';
+import { findSharedSpans } from './shared-traces.js';
 
 /** What was erased. */
 interface Erasure {
@@ -21,6 +22,12 @@ interface Erasure {
   errors: number;
   /** Endpoints of the app whose path contains the identifier; they stay. */
   endpoints_with_identifier: number;
+}
+
+/** Rows of a table. */
+interface Rows {
+  where: string;
+  params: Parameters;
 }
 
 type Deleted = Pick<Erasure, 'requests' | 'spans' | 'application_logs' | 'errors'>;
@@ -71,12 +78,32 @@ const isIdentifier = (attribute: string) => {
   return `${trim(`substringUTF8(${text}, 1, ${MAX_IDENTIFIER})`)} = {identifier:String}
     OR simpleJSONExtractRaw(attributes, '${attribute}') = {identifier:String}`;
 };
+const NAMES_IT = CONSUMER_ATTRIBUTES.map(isIdentifier).join('\n    OR ');
+const NAMES_ONE = CONSUMER_ATTRIBUTES.map(
+  (attribute) => `simpleJSONExtractRaw(attributes, '${attribute}') NOT IN ('', '""', 'null')`,
+).join(' OR ');
 /** Traces of requests that were not logged. */
 const OTHER_TRACES = `
-SELECT DISTINCT lower(hex(trace_id)) AS trace_id FROM spans_v1
-WHERE app_id = {app_id:UInt32} AND (${CONSUMER_ATTRIBUTES.map(isIdentifier).join('\n    OR ')})`;
+SELECT DISTINCT lower(hex(trace_id)) AS trace FROM spans_v1 WHERE app_id = {app_id:UInt32} AND (${NAMES_IT})`;
 const OF_TRACES = `app_id = {app_id:UInt32} AND trace_id IN (${TRACES})`;
-const OF_OTHER_TRACES = 'app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)}';
+const OF_OTHER_TRACES = `app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)} AND trace_id NOT IN (${TRACES})`;
+/** Those of the traces that have a request of another consumer, be it logged or not. */
+const SHARED = (ofTraces: string) => `
+SELECT DISTINCT lower(hex(trace_id)) AS trace FROM request_logs_v1
+WHERE ${ofTraces} AND consumer_id != 0 AND consumer_id NOT IN {ids:Array(UInt32)}
+UNION DISTINCT
+SELECT lower(hex(trace_id)) AS trace FROM spans_v1
+WHERE ${ofTraces} AND kind = 'SERVER' AND (${NAMES_ONE}) AND NOT (${NAMES_IT})`;
+/** A range of traces without those that are shared, of which there may be too many for one statement. */
+const UNSHARED = `${OF_TRACES} AND lower(hex(trace_id)) > {after:String} AND lower(hex(trace_id)) <= {last:String}
+  AND lower(hex(trace_id)) NOT IN {shared:Array(String)}`;
+/** Behind all IDs. */
+const LAST_TRACE = 'g';
+const OF_SPANS = {
+  spans_v1: 'app_id = {app_id:UInt32} AND lower(hex(concat(trace_id, span_id))) IN {spans:Array(String)}',
+  application_logs_v1: `app_id = {app_id:UInt32} AND lower(hex(concat(
+    trace_id, if(server_span_id = toFixedString('', 8), span_id, server_span_id)))) IN {spans:Array(String)}`,
+} as const;
 const OF_CONSUMER = 'app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}';
 const OF_REQUESTS = `app_id = {app_id:UInt32} AND request_uuid IN (SELECT request_uuid ${REQUESTS})`;
 /** Payloads that a mark replaces anyway when the engine merges; and those of batches that were never completely appended. */
@@ -103,7 +130,7 @@ const OLD_PARTS = `
 SELECT count() AS parts FROM system.parts
 WHERE database = currentDatabase() AND table = {table:String} AND NOT active`;
 
-/** Trace IDs of one statement: a server accepts parameters of 128 KiB. */
+/** IDs of traces or spans of one statement: a server accepts parameters of 128 KiB. */
 const TRACES_AT_ONCE = 2_000;
 /** A batch that was not completely appended within this time never will be. */
 const INCOMPLETE_AFTER_SECONDS = 600;
@@ -171,24 +198,18 @@ export class ConsumerEraser {
     const total: Deleted = { requests: 0, spans: 0, application_logs: 0, errors: 0 };
     for (let pass = 0; pass < MAX_PASSES; pass++) {
       await this.applyBatches();
-      const params = { ...scope, identifier };
-      const traces = (await this.readAll<{ trace_id: string }>(OTHER_TRACES, params)).map(
-        ({ trace_id }) => trace_id,
-      );
+      const chosen = await this.chooseOfTraces({ ...scope, identifier });
       const found: Deleted = {
         requests: await this.count('request_logs_v1', OF_CONSUMER, scope),
-        spans: await this.countOfTraces('spans_v1', traces, scope),
-        application_logs: await this.countOfTraces('application_logs_v1', traces, scope),
+        spans: await this.countAll('spans_v1', chosen.spans_v1),
+        application_logs: await this.countAll('application_logs_v1', chosen.application_logs_v1),
         errors: await this.count('errors_v1', OF_CONSUMER, scope),
       };
       if (pass > 0 && Object.values(found).every((rows) => rows === 0)) return total;
       for (const kind of Object.keys(total) as (keyof Deleted)[]) total[kind] += found[kind];
       // Log records first and spans of other requests last: each step finds its rows by those after it.
-      for (const table of ['application_logs_v1', 'spans_v1'] as const) {
-        await this.delete(table, OF_TRACES, scope);
-        for (const some of chunk(traces, TRACES_AT_ONCE))
-          await this.delete(table, OF_OTHER_TRACES, { ...scope, traces: some });
-      }
+      for (const table of ['application_logs_v1', 'spans_v1'] as const)
+        for (const { where, params } of chosen[table]) await this.delete(table, where, params);
       await this.delete('request_details_v1', OF_REQUESTS, scope);
       await this.delete('errors_v1', OF_CONSUMER, scope);
       await this.delete('request_logs_v1', OF_CONSUMER, scope);
@@ -259,13 +280,53 @@ export class ConsumerEraser {
     });
   }
 
-  private async countOfTraces(table: string, traces: readonly string[], scope: Parameters): Promise<number> {
-    let rows = await this.count(table, OF_TRACES, scope);
+  /**
+   * The spans and log records of its traces, each by one condition. Of a trace that no other consumer has a request in, all are chosen:
+   * also those of other services, above its requests or without a known parent.
+   */
+  private async chooseOfTraces(scope: {
+    app_id: number;
+    ids: number[];
+    identifier: string;
+  }): Promise<Record<keyof typeof OF_SPANS, Rows[]>> {
+    const listTraces = async (sql: string, params: Parameters) =>
+      (await this.readAll<{ trace: string }>(sql, params)).map(({ trace }) => trace);
+    const traces = await listTraces(OTHER_TRACES, scope);
+    const shared = new Set(await listTraces(SHARED(OF_TRACES), scope));
     for (const some of chunk(traces, TRACES_AT_ONCE))
-      rows += await this.count(table, `${OF_OTHER_TRACES} AND trace_id NOT IN (${TRACES})`, {
-        ...scope,
-        traces: some,
-      });
+      for (const trace of await listTraces(SHARED(OF_OTHER_TRACES), { ...scope, traces: some }))
+        shared.add(trace);
+    const read = <Row>(sql: string, params: Parameters) => this.readAll<Row>(sql, params);
+    const names = { it: NAMES_IT, one: NAMES_ONE };
+    const { spans, ofLogs } = await findSharedSpans(read, [...shared], scope, names);
+    // A mutation is kept as text, which must not have the identifier.
+    const { app_id, ids } = scope;
+    const whole: Rows[] = [];
+    let after = '';
+    for (const some of [...chunk([...shared].sort(), TRACES_AT_ONCE), [LAST_TRACE]]) {
+      const last = some.at(-1) ?? after;
+      whole.push({ where: UNSHARED, params: { app_id, ids, after, last, shared: some } });
+      after = last;
+    }
+    const unshared = traces.filter((trace) => !shared.has(trace));
+    for (const some of chunk(unshared, TRACES_AT_ONCE))
+      whole.push({ where: OF_OTHER_TRACES, params: { app_id, ids, traces: some } });
+    const choose = (table: keyof typeof OF_SPANS, keys: readonly string[]) => [
+      ...whole,
+      ...Array.from(chunk(keys, TRACES_AT_ONCE), (some) => ({
+        where: OF_SPANS[table],
+        params: { app_id, spans: some },
+      })),
+    ];
+    return {
+      spans_v1: choose('spans_v1', spans),
+      application_logs_v1: choose('application_logs_v1', ofLogs),
+    };
+  }
+
+  private async countAll(table: string, chosen: readonly Rows[]): Promise<number> {
+    let rows = 0;
+    for (const { where, params } of chosen) rows += await this.count(table, where, params);
     return rows;
   }
 
