@@ -1,5 +1,4 @@
-import { type ClickHouseClient, createClient } from '@clickhouse/client';
-import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
+import type { ClickHouseClient } from '@clickhouse/client';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { RequestContext } from '../common/request-context.js';
 import type { Config } from '../config/config.js';
@@ -13,6 +12,7 @@ import {
 } from './clickhouse.errors.js';
 import { withDeadline } from './deadline.js';
 import { EmbeddedConnection } from './embedded/embedded.connection.js';
+import { type EngineConnection, createEngineClient } from './embedded/engine-client.js';
 import { JsonLines } from './json-lines.js';
 import { QueryInstrumentation, type QueryMeta } from './query-instrumentation.js';
 import { QueryLimiter } from './query-limiter.js';
@@ -29,8 +29,6 @@ import {
   createTransport,
   readAll,
 } from './transport.js';
-
-type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 
 /** Options of a query. */
 export interface QueryOptions {
@@ -143,6 +141,8 @@ export class ClickHouse {
   private readonly maxResultBytes: number;
   private readonly timeoutMs: number;
   private readonly limiter: QueryLimiter;
+  /** Of statements of other processes, in rotation by process. */
+  private readonly relayed: QueryLimiter;
   private readonly instrumentation: QueryInstrumentation;
   private readonly transport: QueryTransport;
   /** Inserts of this process by table. */
@@ -176,6 +176,8 @@ export class ClickHouse {
     const concurrency =
       kind === 'embedded' ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
+    // Apart from the reads, because some take hours, as that of a backup: with one session, no other statement would run meanwhile.
+    this.relayed = new QueryLimiter(Math.max(2, concurrency), MAX_QUEUE_LENGTH, UNLIMITED_MS);
     this.instrumentation = new QueryInstrumentation(
       telemetry,
       kind === 'embedded' ? 'default' : config.database,
@@ -202,12 +204,12 @@ export class ClickHouse {
       return new ClickHouse(client, clickhouse, telemetry, 'server');
     }
     const connection = await EmbeddedConnection.open(dataDir, clickhouse.embeddedSessions);
-    return new ClickHouse(createClient({ connection }), clickhouse, telemetry, 'embedded', connection);
+    return new ClickHouse(createEngineClient(connection), clickhouse, telemetry, 'embedded', connection);
   }
 
   /** The embedded engine of the server that has the data directory open, behind a connection to its socket. */
-  static openSocket(config: Config, connection: Connection): ClickHouse {
-    return new ClickHouse(createClient({ connection }), config.clickhouse, Telemetry.none, 'embedded');
+  static openSocket(config: Config, connection: EngineConnection): ClickHouse {
+    return new ClickHouse(createEngineClient(connection), config.clickhouse, Telemetry.none, 'embedded');
   }
 
   /** The rows as objects; `Row` is the row type of the SELECT, with integers up to 2^53. */
@@ -355,19 +357,28 @@ export class ClickHouse {
   }
 
   /**
-   * Runs a statement of another process of this machine as it is; its values are literals already.
+   * Runs a statement as it is, its values literals already, in the turn of its process. Settles once the engine is done with it.
    *
+   * @param process number of the other process of this machine that sent it
+   * @param signal aborts when that process does not wait any more: a statement in the queue then leaves it, and a read is cancelled
    * @returns the result in the format of the statement, and the engine's summary
    */
-  async relay(statement: string): Promise<{ result: Buffer; summary: unknown }> {
-    this.requireOpen();
-    const inserted = /^INSERT INTO (\w+)/.exec(statement)?.[1];
-    try {
-      const { stream, summary } = await this.client.exec({ query: statement });
-      return { result: await readAll(stream), summary };
-    } finally {
-      if (inserted !== undefined) this.countInsert(inserted);
-    }
+  relay(
+    statement: string,
+    process?: number,
+    signal = new AbortController().signal,
+  ): Promise<{ result: Buffer; summary: unknown }> {
+    const run = async () => {
+      this.requireOpen();
+      const inserted = /^INSERT INTO (\w+)/.exec(statement)?.[1];
+      try {
+        const { stream, summary } = await this.client.exec({ query: statement, abort_signal: signal });
+        return { result: await readAll(stream), summary };
+      } finally {
+        if (inserted !== undefined) this.countInsert(inserted);
+      }
+    };
+    return this.relayed.run(signal, run, { group: process });
   }
 
   private bytes(

@@ -39,6 +39,8 @@ const SPECS = {
   CLICKHOUSE_DATABASE: str({ default: 'request_analytics' }),
   CLICKHOUSE_MAX_CONNECTIONS: whole(1, 1000)({ default: 16 }),
   EMBEDDED_SESSIONS: whole(1, 64)({ default: Math.max(2, Math.min(8, availableParallelism() * 2)) }),
+  // Read before this class: see `sizeThreadPool`.
+  UV_THREADPOOL_SIZE: whole(1, 1024)({ default: undefined }),
   QUERY_TIMEOUT_SECONDS: whole(1, 600)({ default: 10 }),
   QUERY_MAX_MEMORY_MB: whole(16, 1_048_576)({ default: 1024 }),
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as zlib from 'node:zlib';
+import { SAMPLE_UUID, listOperations } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';
 import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { postFor } from '../setup/post-file.js';
@@ -18,15 +19,21 @@ const DECODERS = {
   ...(zstdDecompressSync && { zstd: zstdDecompressSync }),
 };
 
+/** Headers that describe the body of a response. */
+const DESCRIBING = ['content-type', 'content-length', 'content-encoding', 'vary', 'etag', 'cache-control'];
+
 describe('the compression of responses', () => {
   let app: TestApp;
   let tenant: Tenant;
+  let uuid: string;
   const start = Date.now() - 3_600_000;
 
   beforeAll(async () => {
     app = await TestApp.start();
     tenant = await Tenant.create(app);
     await tenant.write(...Array.from({ length: 1_500 }, (_, index) => ({ timestamp: start + index })));
+    const { data } = await get('request-logs?limit=1', 'identity');
+    uuid = (data as [{ request_uuid: string }])[0].request_uuid;
   });
 
   afterAll(async () => {
@@ -65,6 +72,32 @@ describe('the compression of responses', () => {
     expect([headers.get('content-encoding'), headers.get('vary')]).toEqual([chosen, 'Accept-Encoding']);
     expect(isDeepStrictEqual(data, plain.data)).toBe(true);
   });
+
+  it.each(['identity', ...Object.keys(DECODERS), 'gzip, deflate, br, zstd', 'zstd;q=0.5, gzip'])(
+    'is what HEAD says as GET does, for %s',
+    async (encoding) => {
+      const headers = { 'Api-Key': tenant.key, 'Accept-Encoding': encoding };
+      const paths = [
+        ...listOperations(tenant.appId).map((path) => path.replace(SAMPLE_UUID, uuid)),
+        ...['/', '/docs/', '/docs/swagger-ui-bundle.js', '/openapi.json', '/llms.txt', '/health/live'],
+        ...['/v1/apps/0/traffic', '/nothing'],
+      ];
+      for (const path of paths) {
+        const [get, head] = await Promise.all(
+          ['GET', 'HEAD'].map(async (method) => {
+            const response = await fetch(app.url + path, { method, headers });
+            await response.arrayBuffer();
+            return { status: response.status, ...Object.fromEntries(response.headers) };
+          }),
+        );
+        const described = ({ status, ...all }: Record<string, unknown>) => [
+          status,
+          ...DESCRIBING.map((name) => [name, all[name]]),
+        ];
+        expect([path, ...described(head!)]).toEqual([path, ...described(get!)]);
+      }
+    },
+  );
 
   it('is left out below 1 KB, and says that it could be otherwise', async () => {
     const { headers } = await get('request-logs?limit=1', 'gzip');

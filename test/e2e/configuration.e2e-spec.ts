@@ -21,6 +21,7 @@ const WRONG: Record<string, readonly string[]> = {
   CLICKHOUSE_URL: ['localhost', 'localhost:8123', 'http//x', 'tcp://localhost:9000', 'http://'],
   REDIS_URL: ['localhost', 'localhost:6379', 'redis//x', 'http://localhost:6379'],
   CLICKHOUSE_MAX_CONNECTIONS: [...NOT_WHOLE, '0', '1001'],
+  UV_THREADPOOL_SIZE: [...NOT_WHOLE, '0', '1025'],
   EMBEDDED_SESSIONS: [...NOT_WHOLE, '0', '65'],
   QUERY_TIMEOUT_SECONDS: [...NOT_WHOLE, '0', '601'],
   QUERY_MAX_MEMORY_MB: [...NOT_WHOLE, '15'],

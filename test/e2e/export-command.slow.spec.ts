@@ -89,7 +89,7 @@ describeEmbedded('request-analytics export', () => {
         '-c',
         `ulimit -f ${blocks}; exec "$0" "$@"`,
         process.execPath,
-        'dist/cli.js',
+        'dist/cli.cjs',
         'export',
         '--app',
         app,

@@ -350,7 +350,7 @@ describeEmbedded('import, as a command', () => {
     (options) => {
       const out = execFileSync(
         process.execPath,
-        ['dist/cli.js', 'import', '-', '--app', '1', '--source', `whole${options.length}`, ...options],
+        ['dist/cli.cjs', 'import', '-', '--app', '1', '--source', `whole${options.length}`, ...options],
         { env: data.env, input: `${logLine(41)}\n${logLine(40)}`, stdio: ['pipe', 'pipe', 'ignore'] },
       );
       expect(JSON.parse(out.toString())).toMatchObject({ read: 2, imported: 2 });

@@ -24,7 +24,7 @@ describe('request-analytics mcp', () => {
     const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } });
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: ['dist/cli.js', 'mcp'],
+      args: ['dist/cli.cjs', 'mcp'],
       env: { PATH: process.env.PATH!, ...env },
       stderr: 'ignore',
     });

@@ -80,6 +80,28 @@ describeEmbedded('commands while a server has the data directory open', () => {
     return file;
   }
 
+  it('runs as many statements at once as it has sessions', async () => {
+    const other = dataDirectory();
+    const env = { ...other.env, EMBEDDED_SESSIONS: '12' };
+    const busy = await ProductProcess.start(['serve'], env);
+    const connection = await SocketConnection.connect(other.env.DATA_DIR!);
+    const store = ClickHouse.openSocket(new Config(env), connection!);
+    const sleep = 'SELECT sum(sleepEachRow(1)) FROM numbers(600) SETTINGS max_block_size = 1';
+    const statements = Promise.allSettled(Array.from({ length: 10 }, () => store.command(sleep, {})));
+    const count = async () => {
+      const [row] = await store.rows<{ n: number }>(
+        'test.count',
+        "SELECT count() AS n FROM system.processes WHERE query LIKE '%sleepEachRow%' AND query NOT LIKE '%LIKE%'",
+      );
+      return row?.n;
+    };
+    await eventually(async () => (await count()) === 10);
+    await store.close();
+    await statements;
+    await busy.stop();
+    other.remove();
+  });
+
   it('gives the socket to the owner only', () => {
     expect(statSync(socket).mode & 0o777).toBe(0o600);
   });

@@ -147,7 +147,7 @@ register('data:text/javascript,' + encodeURIComponent(\`
   it.each([['verify'], ['doctor'], ['export --app 1'], ['openapi'], ['team list']])(
     'ends %s quietly, with 141, when the reader of its output is gone',
     (command) => {
-      const program = [process.execPath, 'dist/cli.js', ...command.split(' ')];
+      const program = [process.execPath, 'dist/cli.cjs', ...command.split(' ')];
       const { stdout, stderr } = spawnSync(
         'bash',
         ['-c', '"$@" | true; echo "${PIPESTATUS[0]}"', 'bash', ...program],

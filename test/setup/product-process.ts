@@ -179,7 +179,7 @@ export class ProductProcess {
   private spawn(): void {
     const { built = 'dist', nodeOptions = [], cwd, terminal = false } = this.options;
     requireFreshBuild(built);
-    const program = join(process.cwd(), built, this.args.length === 0 ? 'main.js' : 'cli.js');
+    const program = join(process.cwd(), built, this.args.length === 0 ? 'main.cjs' : 'cli.cjs');
     const words = [process.execPath, ...nodeOptions, program, ...this.args];
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
     const [command = '', ...args] = terminal ? ['script', '-qefc', line, '/dev/null'] : words;
@@ -243,7 +243,7 @@ function requireFreshBuild(built: string): void {
   if (checked.has(built)) return;
   const newest = (directory: string) =>
     readdirSync(directory, { recursive: true, encoding: 'utf8' })
-      .filter((name) => /(?<!\.spec)\.[jt]s$/.test(name))
+      .filter((name) => /(?<!\.spec)\.c?[jt]s$/.test(name))
       .reduce((latest, name) => Math.max(latest, statSync(join(directory, name)).mtimeMs), 0);
   if (newest('src') > newest(built)) throw new Error(`${built} is older than src: run "npm run build" first`);
   checked.add(built);

@@ -84,7 +84,7 @@ describe('docs/request-analytics.service', () => {
 
   it('runs a command that exists, is not restarted with an invalid configuration, and may stop in order', () => {
     expect(settings.get('ExecStart')).toBe(
-      '/usr/bin/node /opt/request-analytics/dist/cli.js serve --collector',
+      '/usr/bin/node /opt/request-analytics/dist/cli.cjs serve --collector',
     );
     expect(settings.get('RestartPreventExitStatus')).toBe('78');
     expect(Number(settings.get('TimeoutStopSec'))).toBeGreaterThan(9.5 + 12);

@@ -3,21 +3,18 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { json, text } from 'node:stream/consumers';
 import { ClickHouseError } from '@clickhouse/client';
-import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { TimeoutError, withTimeout } from '../../common/async/timeout.js';
 import type { WriterCoordinator } from '../../common/writer-coordinator.js';
 import { StoreUnavailable } from '../clickhouse.errors.js';
 import { type Parameters, renderParameters } from '../query-parameters.js';
+import type { EngineConnection, EngineParams } from './engine-client.js';
 import {
   type CoordinatorCall,
   type SocketError,
   type SocketGreeting,
   findSocketPath,
 } from './socket-protocol.js';
-
-type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
-type Params<M extends 'query' | 'exec' | 'command' | 'insert'> = globalThis.Parameters<Connection[M]>[0];
 
 /** No server listens: there is no socket, or it is left over from a process that was killed. */
 const NOT_LISTENING = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK']);
@@ -40,7 +37,7 @@ export class VersionMismatch extends Error {
  * The embedded engine of the server that has the data directory open, behind the official client's own connection hook, and
  * the coordinator of its writers. See `StoreSocket`.
  */
-export class SocketConnection implements Connection {
+export class SocketConnection implements EngineConnection {
   private readonly agent = new Agent({ keepAlive: true });
   private session = '';
   private endSession: () => void = () => undefined;
@@ -82,7 +79,7 @@ export class SocketConnection implements Connection {
     };
   }
 
-  async exec(params: Params<'exec'>) {
+  async exec(params: EngineParams<'exec'>) {
     const { stream, headers } = await this.runStatement(params);
     const summary = JSON.parse(String(headers['x-summary'])) as Record<string, string>;
     return {
@@ -94,27 +91,9 @@ export class SocketConnection implements Connection {
     };
   }
 
-  query(params: Params<'query'>) {
-    return this.exec(params);
-  }
-
-  async command(params: Params<'command'>) {
+  async command(params: EngineParams<'command'>) {
     await text((await this.runStatement(params)).stream);
     return { query_id: '', response_headers: {}, http_status_code: 200 };
-  }
-
-  async insert({ query, values, ...params }: Params<'insert'>) {
-    const rows = typeof values === 'string' ? values : await text(Readable.from(values));
-    return this.command({ ...params, query: `${query}\n${rows}` });
-  }
-
-  async ping(): Promise<{ success: true } | { success: false; error: Error }> {
-    try {
-      await this.command({ query: 'SELECT 1 FORMAT Null' });
-      return { success: true };
-    } catch (error) {
-      return { success: false, error: error as Error };
-    }
   }
 
   close(): Promise<void> {
@@ -139,7 +118,7 @@ export class SocketConnection implements Connection {
     return greeting;
   }
 
-  private async runStatement({ query, query_params: values, abort_signal: signal }: Params<'query'>) {
+  private async runStatement({ query, query_params: values, abort_signal: signal }: EngineParams<'command'>) {
     // The text of an INSERT contains its rows; a placeholder in them would be data.
     const statement = values ? renderParameters(query, values as Parameters) : query;
     const response = await this.post('statement', statement, signal);

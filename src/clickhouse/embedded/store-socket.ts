@@ -20,8 +20,12 @@ import {
 } from './socket-protocol.js';
 
 const OWNER_ONLY = 0o600;
+/** A command gives up earlier; this is for one that was stopped and never continued. */
+const STATEMENT_MS = 86_400_000;
+
 /** A process that uses the socket. */
 interface Session {
+  readonly number: number;
   readonly response: ServerResponse;
   /** Owners of locks that the process acquired. */
   readonly owners: Set<string>;
@@ -35,11 +39,13 @@ interface Session {
  * through the server that did. HTTP on a Unix socket that only the owner of the directory can open.
  *
  * - `GET /`: begins a session, which ends with the connection. Then its locks are released, once its statements have ended
- * - `POST /{session}/statement`: runs the statement in the body; the response is its result
+ * - `POST /{session}/statement`: runs the statement in the body; the response is its result. It ends with the connection, unless
+ *   it writes and has begun
  * - `POST /{session}/coordinator`: a call of the coordinator of writers
  */
 export class StoreSocket {
   private readonly sessions = new Map<string, Session>();
+  private sessionCount = 0;
   private readonly server: Server;
 
   private constructor(
@@ -97,10 +103,15 @@ export class StoreSocket {
       return;
     }
     session.running += 1;
+    const gone = new AbortController();
+    response.once('close', () => {
+      gone.abort(new Error('the command does not wait for the statement'));
+    });
     try {
       const body = await text(request);
       if (operation === 'statement') {
-        const { result, summary } = await this.store.relay(body);
+        const signal = AbortSignal.any([gone.signal, AbortSignal.timeout(STATEMENT_MS)]);
+        const { result, summary } = await this.store.relay(body, session.number, signal);
         this.send(response, 200, { 'X-Summary': JSON.stringify(summary ?? {}) }, result);
       } else {
         const result = await this.coordinate(session, JSON.parse(body) as CoordinatorCall);
@@ -132,7 +143,8 @@ export class StoreSocket {
 
   private begin(response: ServerResponse): void {
     const id = randomUUID();
-    const session: Session = { response, owners: new Set(), running: 0, hasEnded: false };
+    const number = (this.sessionCount += 1);
+    const session: Session = { number, response, owners: new Set(), running: 0, hasEnded: false };
     this.sessions.set(id, session);
     response.once('close', () => {
       this.sessions.delete(id);

@@ -64,7 +64,7 @@ async function importInto(dataDir: string, lines: number, log: string): Promise<
 async function run(dataDir: string, log: string, args: string[]) {
   const errors = openSync(log, 'a');
   const startedAt = performance.now();
-  const command = spawn(process.execPath, [join(ROOT, 'dist-bench/src/cli.js'), ...args], {
+  const command = spawn(process.execPath, [join(ROOT, 'dist-bench/src/cli.cjs'), ...args], {
     env: { ...process.env, DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', errors],
   });

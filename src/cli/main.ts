@@ -1,10 +1,9 @@
-#!/usr/bin/env node
 import { CommanderError } from 'commander';
-import { loadEnvFile } from './bootstrap/env-file.js';
-import { formatStartupError } from './bootstrap/run.js';
-import { isOutputFailure, printMessage, watchOutput } from './cli/output.js';
-import { createProgram } from './cli/program.js';
-import { StoppedError } from './cli/stop-signal.js';
+import { loadEnvFile } from '../bootstrap/env-file.js';
+import { formatStartupError } from '../bootstrap/run.js';
+import { isOutputFailure, printMessage, watchOutput } from './output.js';
+import { createProgram } from './program.js';
+import { StoppedError } from './stop-signal.js';
 
 watchOutput();
 try {

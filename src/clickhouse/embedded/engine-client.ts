@@ -1,0 +1,13 @@
+import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/config.js';
+
+type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
+
+/** What `ClickHouse` uses of the connection that the official client can be given. */
+export type EngineConnection = Pick<Connection, 'exec' | 'command' | 'close'>;
+export type EngineParams<Method extends 'exec' | 'command'> = Parameters<Connection[Method]>[0];
+
+/** The official client on another connection than its own. */
+export function createEngineClient(connection: EngineConnection): ClickHouseClient {
+  return createClient({ connection: connection as Connection });
+}

@@ -1,3 +1,0 @@
-import { runServer } from './bootstrap/run.js';
-
-await runServer();
