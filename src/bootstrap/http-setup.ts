@@ -59,10 +59,17 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
+/** The package leaves a response to HEAD as it is, which would then have the length of another body than that of GET. */
+function asGet(request: Request): Request {
+  return request.method === 'HEAD'
+    ? (Object.create(request, { method: { value: 'GET' } }) as Request)
+    : request;
+}
+
 /** Without `Accept-Encoding` nothing is compressed, and the package's hooks would take a tenth of a short response. */
 function compressIfAccepted(request: Request, response: Response, next: NextFunction) {
   if (request.headers['accept-encoding'] !== undefined) {
-    compress(request, response, next);
+    compress(asGet(request), response, next);
     return;
   }
   response.setHeader('Vary', 'Accept-Encoding');

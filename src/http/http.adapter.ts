@@ -50,6 +50,7 @@ export class HttpAdapter extends ExpressAdapter {
     // A 304 has no body; `send` makes it.
     const zstd = response.req.fresh ? undefined : startZstd(response, body.length);
     if (!zstd) return response.send(body);
+    if (response.req.method === 'HEAD') return response.end();
     // What fails is the connection; the log line of the request has it.
     return pipeline(Readable.from([body]), zstd, response, () => undefined);
   }

@@ -20,7 +20,7 @@ const COMPRESSED: readonly (string | undefined)[] = [MEDIA_TYPES.arrow, MEDIA_TY
  */
 export function startZstd(response: Response, bytes = Infinity): Transform | undefined {
   const { req: request } = response;
-  if (!createZstdCompress || bytes < COMPRESSED_FROM_BYTES || request.method === 'HEAD') return undefined;
+  if (!createZstdCompress || bytes < COMPRESSED_FROM_BYTES) return undefined;
   if (COMPRESSED.includes(response.get('Content-Type'))) return undefined;
   if (!prefersZstd(request.header('accept-encoding'))) return undefined;
   response.vary('Accept-Encoding').set('Content-Encoding', 'zstd').removeHeader('Content-Length');
