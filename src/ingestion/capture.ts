@@ -1,3 +1,4 @@
+import { LosslessNumber, isLosslessNumber, stringify } from 'lossless-json';
 import { stringifyExact } from '../common/json/exact-json.js';
 
 export type Header = readonly [name: string, value: string];
@@ -66,6 +67,8 @@ const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 /** Kinds and statuses of spans in the order of OTLP's numbers, as the contract spells them (docs/contract.md#span-values). */
 export const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 export const SPAN_STATUSES = ['UNSET', 'OK', 'ERROR'];
+/** Between the events of a span in their JSON text. JSON escapes a tab in a string, so it stands nowhere else. */
+export const EVENT_SEPARATOR = ',\t';
 const NORMAL_KINDS = new Set(SPAN_KINDS.slice(1));
 const NORMAL_STATUSES = new Set(SPAN_STATUSES);
 /** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
@@ -94,9 +97,25 @@ export function toRequestHeadersJson(pairs: readonly string[]): string {
   return ['{"request_headers":[', pairs.join(','), ']', NO_MORE].join('');
 }
 
-/** The attributes of a span as the JSON text of an object, without NUL and lone surrogates. */
+/** The attributes of a span as the JSON text of an object, without NUL and lone surrogates, with numbers that the engine can read. */
 export function toAttributesJson({ attributes }: CapturedSpan): string {
-  return replaceUnwantedEscapes(stringifyExact(attributes));
+  return replaceUnwantedEscapes(stringify(attributes, (_, value) => toReadableNumber(value)) ?? '{}');
+}
+
+/**
+ * The engine reads no document with an integer beyond 64 bits or a number beyond doubles. The former gets an exponent and keeps its
+ * digits, the latter becomes a text.
+ */
+function toReadableNumber(value: unknown): unknown {
+  if (typeof value !== 'number' && !isLosslessNumber(value)) return value;
+  const digits = String(value);
+  if (!Number.isFinite(Number(digits))) return digits;
+  const [, sign = '', first = '', rest] = /^(-?)(\d)(\d{18,})$/.exec(digits) ?? [];
+  if (rest === undefined) return value;
+  const integer = BigInt(digits);
+  return integer === BigInt.asIntN(64, integer) || integer === BigInt.asUintN(64, integer)
+    ? value
+    : new LosslessNumber(`${sign}${first}.${rest}e${rest.length}`);
 }
 
 /**

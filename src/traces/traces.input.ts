@@ -164,7 +164,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description:
       'Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on ' +
-      '`trace_id` has the operator `eq` or `in`; then the window has no bounds.',
+      '`trace_id` has the operator `eq` or `in`.',
     examples: ['2026-11-19T00:00:00Z'],
   })
   @ToTimestamp()
@@ -173,7 +173,8 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   since?: Timestamp;
 
   @BodyMember({
-    description: 'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.',
+    description:
+      'End of the window, exclusive (ISO 8601; UTC without an offset). Default: now; with such a filter none.',
     examples: ['2026-11-20T00:00:00Z'],
   })
   @ToTimestamp()
@@ -210,7 +211,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   })
   after?: SpanKey;
 
-  /** The window in milliseconds since the epoch; without bounds where traces are named. */
+  /** The window in milliseconds since the epoch. Where traces are named, it has only the bounds that were sent. */
   window: { start: number; end: number };
 
   /** The body as it was sent. */
@@ -224,11 +225,12 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
       ({ field: name, op, value }) =>
         name === 'trace_id' && (op === 'eq' || (op === 'in' && Array.isArray(value) && value.length > 0)),
     );
-    const start = this.since ? resolveTimestamp(this.since) : undefined;
-    const end = this.until ? resolveTimestamp(this.until) : Date.now();
-    if (start !== undefined && start >= end) check.addIssue('since', sinceNotBeforeUntil);
-    if (start === undefined && !namesTraces) check.addIssue('since', missing);
-    this.window = namesTraces ? { start: -Infinity, end: Infinity } : { start: start ?? -Infinity, end };
+    const start = this.since ? resolveTimestamp(this.since) : -Infinity;
+    const latest = namesTraces ? Infinity : Date.now();
+    const end = this.until ? resolveTimestamp(this.until) : latest;
+    if (start >= end) check.addIssue('since', sinceNotBeforeUntil);
+    if (!this.since && !namesTraces) check.addIssue('since', missing);
+    this.window = { start, end };
   }
 }
 

@@ -2,6 +2,7 @@ import { type Predicate, and, envIn } from '../clickhouse/predicates.js';
 import { type FilterColumn, compare, not, splitNegation } from '../common/filters/comparison.js';
 import type { FilterScalar } from '../common/filters/filter-field.js';
 import type { FileFormat } from '../common/formats/file-format.js';
+import { EVENT_SEPARATOR } from '../ingestion/capture.js';
 import type { RowRange } from '../exports/row-pages.js';
 import { matchCapturedName } from '../request-logs/captured-fields.js';
 import { SPAN_FILTERS, type SpanField, type SpanFilter, type SpanKey } from './traces.input.js';
@@ -55,7 +56,7 @@ const COLUMNS: Readonly<Record<SpanField, SpanColumn>> = {
   end_time_ns: { sql: '(s.start_time_ns + s.duration_ns)' },
   duration_ns: { sql: 's.duration_ns' },
   attributes: { sql: 's.attributes', isJson: true },
-  events: { sql: 's.events', isJson: true },
+  events: { sql: `replaceAll(s.events, '${EVENT_SEPARATOR}', ',')`, isJson: true },
   scope_name: nullIfEmpty('s.scope_name'),
   scope_version: nullIfEmpty('s.scope_version'),
 };
@@ -66,10 +67,13 @@ const SHOWN_ATTRIBUTES = `concat('{', arrayStringConcat(arrayMap(
     arrayFilter(member -> NOT ${matchCapturedName('member.1')}, JSONExtractKeysAndValuesRaw(s.attributes))
   ), ','), '}')`;
 
-/** The events of a span, and those of them that hold neither headers nor bodies. */
-const EVENTS = 'JSONExtractArrayRaw(s.events)';
+/**
+ * The events of a span, and those of them that hold neither headers nor bodies. They are cut out of the text as they are: as the engine
+ * writes a large number, it cannot read it again.
+ */
+const EVENTS = `if(s.events = '[]', [], splitByString('${EVENT_SEPARATOR}', substring(s.events, 2, length(s.events) - 2)))`;
 const SHOWN_EVENTS = `arrayFilter(
-    event -> NOT ${matchCapturedName(`JSONExtractString(event, 'name')`)}
+    event -> isValidJSON(event) AND NOT ${matchCapturedName(`JSONExtractString(event, 'name')`)}
       AND NOT arrayExists(key -> ${matchCapturedName('key')}, JSONExtractKeys(event, 'attributes')),
     ${EVENTS}
   )`;
@@ -220,7 +224,7 @@ function traceIn(ids: readonly FilterScalar[], param: string): Predicate {
 }
 
 /**
- * A filter on a value of a JSON object. Without the key, or with a value of another type, only `not_exists` matches; negative
+ * A filter on a value of a JSON object, which an expression and names of members lead to. Without the key, or with a value of another type, only `not_exists` matches; negative
  * operators do not.
  */
 function attributeMatches(json: string, filter: SpanFilter, param: string): Predicate {
@@ -288,11 +292,7 @@ function eventMatches(filter: SpanFilter, param: string, events: string): Predic
   const ofKey =
     key === undefined
       ? undefined
-      : attributeMatches(
-          `JSONExtractRaw(event, 'attributes')`,
-          { ...filter, op: isNegated ? 'exists' : op },
-          param,
-        );
+      : attributeMatches(`event, 'attributes'`, { ...filter, op: isNegated ? 'exists' : op }, param);
   const ofName =
     event_name === undefined
       ? undefined

@@ -8,6 +8,7 @@ import {
 } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
+import { buildLogItem } from './setup/messages.js';
 import {
   OtlpSender,
   attributes,
@@ -365,6 +366,73 @@ describe('requests of SERVER spans', () => {
     const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: names });
     expect(rows).toMatchObject([{ requests: 1 + 8, bytes_received: 900, bytes_sent: 9_000 }]);
     expect((await client.tenant.logs()).data).toHaveLength(2);
+  });
+
+  it('finds events and attributes beside a number that the engine cannot hold', async () => {
+    const { client, sender } = await start();
+    const numbers = [5e19, -9.3e18, 1e20, 1e21, Number.MAX_VALUE];
+    const spans = numbers.map((big) =>
+      serverSpan(
+        { big, 'a.key': 'x' },
+        { events: [{ name: 'first' }, { name: 'big one', attributes: attributes({ big, small: 1 }) }] },
+      ),
+    );
+    await sender.deliver('traces', traces(spans));
+    // As libraries of version 0 send them; no double is as large as the last one.
+    const digits = [
+      '123456789012345678901234567890',
+      '18446744073709551616',
+      '-9223372036854775809',
+      '1e400',
+    ];
+    const at = `${Date.now() - 60_000}000000`;
+    const items = digits.map((big, n) =>
+      JSON.stringify(
+        buildLogItem({
+          traceId: String(n + 1).repeat(32),
+          spans: [
+            {
+              spanId: String(n + 1).repeat(16),
+              name: 'v0',
+              startTime: at,
+              endTime: at,
+              attributes: { 'a.key': 'x', big: 0 },
+            },
+          ],
+        }),
+      ).replace('"big":0', `"big":${big}`),
+    );
+    expect((await client.sendLog(items)).status).toBe(202);
+    const find = async (...filters: object[]) => {
+      const body = {
+        since: new Date(Date.now() - 3_600_000).toISOString(),
+        fields: ['attributes', 'events'],
+        filters,
+      };
+      const { text } = await client.tenant.post('traces', body);
+      return text.split('\n').slice(0, -1);
+    };
+    const all = numbers.length + digits.length;
+    for (const [found, filter] of [
+      [all, { field: 'attributes', key: 'a.key', op: 'eq', value: 'x' }],
+      [all, { field: 'attributes', key: 'big', op: 'exists' }],
+      [0, { field: 'attributes', key: 'big', op: 'not_exists' }],
+      [6, { field: 'attributes', key: 'big', op: 'gt', value: 1 }],
+      [numbers.length, { field: 'events', event_name: 'big one', op: 'exists' }],
+      [digits.length, { field: 'events', event_name: 'big one', op: 'not_exists' }],
+      [numbers.length, { field: 'events', event_name: 'first', op: 'exists' }],
+      [digits.length, { field: 'events', key: 'big', op: 'not_exists' }],
+      [numbers.length, { field: 'events', key: 'small', op: 'eq', value: 1 }],
+      [1, { field: 'events', key: 'big', op: 'lt', value: -1 }],
+      [0, { field: 'events', event_name: 'first', key: 'big', op: 'exists' }],
+    ] as const)
+      expect([filter, (await find(filter)).length]).toEqual([filter, found]);
+    const lines = await find();
+    for (const line of lines)
+      expect(Array.isArray((JSON.parse(line) as { events: unknown }).events)).toBe(true);
+    expect(lines.join()).not.toContain('\t');
+    // All digits are there.
+    expect(lines.join().replaceAll(/[.e+]/g, '')).toContain('12345678901234567890123456789');
   });
 
   it('counts a span as one request, with a warning, if its tracestate claims a weight beyond the limit', async () => {

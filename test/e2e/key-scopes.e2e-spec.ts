@@ -8,6 +8,7 @@ import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import { findRequestUuid } from '../../src/ingestion/server-span.js';
+import { EVENT_SEPARATOR } from '../../src/ingestion/capture.js';
 import { callTool, connectClient, readRows } from '../setup/mcp.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type LogBody, Tenant } from '../setup/tenant.js';
@@ -134,13 +135,15 @@ beforeAll(async () => {
     scope_name: '',
     scope_version: '',
     attributes: `{${CAPTURED_ATTRIBUTES.map((name) => `${JSON.stringify(name)}:["${SECRET}"],`).join('')}${SHOWN}.0}`,
-    events: JSON.stringify([
+    events: `[${[
       { timestamp: '2026-11-20T00:00:00Z', name: 'one', attributes: {} },
       ...CAPTURED_ATTRIBUTES.flatMap((name) => [
         { timestamp: '2026-11-20T00:00:01Z', name: 'two', attributes: { [name]: SECRET } },
         { timestamp: '2026-11-20T00:00:01Z', name, attributes: { body: SECRET } },
       ]),
-    ]),
+    ]
+      .map((event) => JSON.stringify(event))
+      .join(EVENT_SEPARATOR)}]`,
   }));
   await app.store.insert(
     'logged_spans',

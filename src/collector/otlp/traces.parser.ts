@@ -4,6 +4,7 @@ import { type Bin, findBin } from '../../ingestion/bins.js';
 import {
   type Capture,
   type CapturedException,
+  EVENT_SEPARATOR,
   type Header,
   SPAN_KINDS,
   SPAN_STATUSES,
@@ -124,7 +125,7 @@ function toSpanRecord(span: Span, scope_name: string, scope_version: string): Sp
     scope_version,
     // Request Details has the bodies.
     attributes: attributesJson(span.attributes, (key) => key === REQUEST_BODY || key === RESPONSE_BODY),
-    events: `[${span.events.map(eventJson).join()}]`,
+    events: `[${span.events.map(eventJson).join(EVENT_SEPARATOR)}]`,
   };
 }
 

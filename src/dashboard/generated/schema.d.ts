@@ -2033,12 +2033,12 @@ export interface operations {
                      */
                     format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
                     /**
-                     * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`; then the window has no bounds.
+                     * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`.
                      * @example 2026-11-19T00:00:00Z
                      */
                     since?: string | null;
                     /**
-                     * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now.
+                     * @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now; with such a filter none.
                      * @example 2026-11-20T00:00:00Z
                      */
                     until?: string | null;
