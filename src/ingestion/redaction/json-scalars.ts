@@ -1,30 +1,40 @@
 import { findClosingQuote } from '../formats/text.js';
+import { Edits } from './edits.js';
+import { FORM_SPACE, JSON_ESCAPES, decode } from './escapes.js';
+import { MASK } from './mask.js';
 
 const QUOTE = '"'.charCodeAt(0);
 const [OPENING_BRACKET, CLOSING_BRACKET] = ['['.charCodeAt(0), ']'.charCodeAt(0)];
 const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
 const [COLON, COMMA] = [':'.charCodeAt(0), ','.charCodeAt(0)];
-/** White space between tokens (RFC 8259, section 2). */
-const SPACE = ' '.charCodeAt(0);
+/** White space between tokens (RFC 8259, section 2), also in a URL. */
+const [SPACE, URL_SPACE] = [' '.charCodeAt(0), FORM_SPACE.charCodeAt(0)];
 /** A number or a word, which may be cut off at the end of the text. */
 const BARE = /-?\d[\d.eE+-]*|true|false|null|(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/y;
 
 /** Members of an object that is a pair, as HAR, forms and attributes of OTLP write them: `{"name": "password", "value": "x"}`. */
 const PAIR_NAME = /^(?:name|key)$/i;
 const PAIR_VALUE = /^value$/i;
+/** An option of a command line, whose value is the next item. */
+const OPTION = /^--?[\w-]{1,64}$/;
+/** A list of names has such items; as the second item of a pair, it is a value within a list of pairs alone. */
+const WORD = /^[a-z_-]{1,32}$/i;
 
-/** What to do with the scalars of a JSON text; each member and item has a state, made of the state that it is in. */
-export interface ScalarRewriter<State> {
+/** Objects and lists in each other that have a state of their own: each needs memory. */
+const MAX_DEPTH = 10_000;
+
+/** Finds secrets among the scalars of a JSON text; each member and item has a state, made of the state that it is in. */
+export interface ScalarVisitor<State> {
   /** The state of a member, by its name, or of an item, by its index. */
   enter(state: State, step: string | number): State;
-  /** Whether a string, with its quotes and escapes, may have to be rewritten. */
-  mayRewrite(raw: string, state: State): boolean;
-  /** The text of a decoded string, or the same text. */
-  rewriteString(text: string, state: State): string;
-  /** Whether the text is a name of which the value is rewritten, where both are members of a pair. */
+  /** Whether a string, with its quotes and escapes, may have secrets. */
+  mayHaveSecrets(raw: string, state: State): boolean;
+  /** The secrets of a decoded string. */
+  findInString(text: string, state: State): Edits;
+  /** Whether a number, `true`, `false` or `null` is a secret. */
+  isSecretBare(raw: string, state: State): boolean;
+  /** Whether the text is a name of which the value is a secret, where both are members or items of a pair. */
   isPairName(text: string): boolean;
-  /** A number, `true`, `false` or `null` as JSON, or what replaces it. */
-  rewriteBare(raw: string, state: State): string;
 }
 
 interface Container<State> {
@@ -35,161 +45,195 @@ interface Container<State> {
   index: number;
   /** What the current member is, if the object is a pair. */
   pairMember: 'name' | 'value' | undefined;
-  /** The name of the pair, if its value is rewritten. */
+  /** The name of the pair, if its value is a secret; the same of an item and the next one. */
   pairName: string | undefined;
   /** A scalar that is the value of the pair and may come before the name. */
   pairValue: Scalar<State> | undefined;
+  /** The current item, if it is an option. */
+  option: string | undefined;
+  /** Items behind names: secrets, if the list has as many of them as names. */
+  readonly values: Scalar<State>[];
 }
 
+/** Of a string, what is within its quotes. */
 interface Scalar<State> {
-  readonly raw: string;
-  readonly at: number;
+  readonly isString: boolean;
+  readonly start: number;
+  readonly end: number;
   readonly state: State;
 }
 
+/** The secrets of a JSON text and its end, or the offset at which it is none. */
+export type ScannedJson = { readonly found: Edits; readonly end: number } | { readonly failedAt: number };
+
 /**
- * The JSON text with rewritten scalars; every other byte stays the same. A text that ends too early is rewritten up to its end,
- * one that begins too late from its beginning, and several values may follow each other. A name may stand wherever a value may:
- * a line of an object has no braces, and a dictionary of Swift has brackets. Needs no stack, however deep the text is.
- *
- * @returns undefined if the text is not JSON
+ * Finds the secrets of a JSON text. One that ends too early is searched up to its end, one that begins too late from its beginning,
+ * and several values may follow each other. A name may stand wherever a value may: a line of an object has no braces, and a
+ * dictionary of Swift has brackets. Needs no stack, however deep the text is.
  */
-export function rewriteScalars<State>(
-  text: string,
-  root: State,
-  rewriter: ScalarRewriter<State>,
-): string | undefined {
-  return new ScalarScanner(text, root, rewriter).rewrite();
+export function scanJson<State>(text: string, root: State, visitor: ScalarVisitor<State>): ScannedJson {
+  return new JsonScanner(text, root, visitor).scan(0, false);
 }
 
-class ScalarScanner<State> {
+/** The same for the one object or list that begins at an offset of a text. */
+export function scanJsonAt<State>(
+  text: string,
+  at: number,
+  root: State,
+  visitor: ScalarVisitor<State>,
+): ScannedJson {
+  return new JsonScanner(text, root, visitor).scan(at, true);
+}
+
+class JsonScanner<State> {
   private readonly containers: Container<State>[] = [];
   private readonly outermost: Container<State>;
   private current: Container<State>;
-  /** By the offsets of the scalars, which need not be in order. */
-  private readonly replacements = new Map<number, { raw: string; by: string }>();
+  private readonly found = new Edits();
+  /** How many objects and lists are open within the deepest one that has a state of its own. */
+  private deeper = 0;
 
   constructor(
     private readonly text: string,
     private readonly root: State,
-    private readonly rewriter: ScalarRewriter<State>,
+    private readonly visitor: ScalarVisitor<State>,
   ) {
     this.outermost = openContainer(false, root, root);
     this.current = this.outermost;
   }
 
-  rewrite(): string | undefined {
-    const { text } = this;
-    for (let at = 0; at < text.length; at++) {
+  scan(from: number, isPart: boolean): ScannedJson {
+    const { text, found } = this;
+    for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (code <= SPACE || code === COLON) continue;
+      if (isSpace(code) || code === COLON) continue;
       if (code === COMMA) this.enterNext();
       else if (code === OPENING_BRACE || code === OPENING_BRACKET) this.open(code === OPENING_BRACKET);
-      else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) this.close();
-      else {
+      else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
+        this.close();
+        if (isPart && this.current === this.outermost) return { found, end: at + 1 };
+      } else {
         const end = code === QUOTE ? this.readString(at) : this.readBare(at);
-        if (end === undefined) return undefined;
+        if (end === undefined) return { failedAt: at };
         at = end - 1;
       }
     }
-    return this.applyReplacements();
+    return { found, end: text.length };
   }
 
   private enterNext(): void {
-    const { current } = this;
-    if (current.isArray) current.inner = this.rewriter.enter(current.state, ++current.index);
-    else if (current === this.outermost) current.inner = this.root;
+    const { current, visitor } = this;
+    if (current.isArray) {
+      const item = visitor.enter(current.state, ++current.index);
+      current.inner = current.option === undefined ? item : visitor.enter(item, current.option);
+      current.option = undefined;
+    } else if (current === this.outermost) current.inner = this.root;
   }
 
   private open(isArray: boolean): void {
+    if (this.containers.length === MAX_DEPTH) {
+      this.deeper++;
+      return;
+    }
     const state = this.current.inner;
-    const inner = isArray ? this.rewriter.enter(state, 0) : state;
+    const inner = isArray ? this.visitor.enter(state, 0) : state;
     this.current = openContainer(isArray, state, inner);
     this.containers.push(this.current);
   }
 
   private close(): void {
-    this.containers.pop();
+    if (this.deeper > 0) {
+      this.deeper--;
+      return;
+    }
+    const closed = this.containers.pop();
     this.current = this.containers.at(-1) ?? this.outermost;
+    if (closed && closed.index % 2 === 1) this.findInPairs(closed.values, this.current.isArray);
     // What follows is another value.
     if (this.current === this.outermost) this.current.inner = this.root;
   }
 
-  /** @returns the offset behind the string; undefined if it is none */
-  private readString(at: number): number | undefined {
-    const end = findClosingQuote(this.text, at) + 1;
-    const raw = this.text.slice(at, end);
-    const isRead = isName(this.text, end) ? this.enterMember(raw) : this.readValue(raw, at);
-    return isRead ? end : undefined;
+  private findInPairs(values: readonly Scalar<State>[], isInList: boolean): void {
+    for (const value of values)
+      if (isInList || !WORD.test(this.text.slice(value.start, value.end))) this.findInScalar(value);
   }
 
-  /** @returns whether the name is a string */
-  private enterMember(raw: string): boolean {
-    const { current, rewriter } = this;
-    const name = decode(raw);
-    if (name === undefined) return false;
-    current.inner = rewriter.enter(current.state, name);
-    if (current === this.outermost) return true;
+  /** @returns the offset behind the string */
+  private readString(at: number): number {
+    const end = findClosingQuote(this.text, at);
+    if (isName(this.text, end + 1)) this.enterMember(this.decode(at + 1, end));
+    else this.readValue({ isString: true, start: at + 1, end, state: this.current.inner });
+    return end + 1;
+  }
+
+  private enterMember(name: string): void {
+    const { current, visitor } = this;
+    current.inner = visitor.enter(current.state, name);
+    if (current === this.outermost) return;
     current.pairMember = PAIR_NAME.test(name) ? 'name' : PAIR_VALUE.test(name) ? 'value' : undefined;
     if (current.pairMember === 'value' && current.pairName !== undefined)
-      current.inner = rewriter.enter(current.inner, current.pairName);
-    return true;
-  }
-
-  /** @returns whether the value is a string, if it had to be looked at */
-  private readValue(raw: string, at: number): boolean {
-    const { current, rewriter } = this;
-    if (current.pairMember === 'name' && rewriter.mayRewrite(raw, current.inner))
-      this.readPairName(decode(raw));
-    return this.rewriteScalar(raw, at, current.inner);
-  }
-
-  private readPairName(name: string | undefined): void {
-    const { current, rewriter } = this;
-    if (name === undefined || !rewriter.isPairName(name)) return;
-    current.pairName = name;
-    const value = current.pairValue;
-    current.pairValue = undefined;
-    if (value) this.rewriteScalar(value.raw, value.at, rewriter.enter(value.state, name));
+      current.inner = visitor.enter(current.inner, current.pairName);
   }
 
   /** @returns the offset behind the number or the word; undefined if it is neither */
-  private readBare(at: number): number | undefined {
-    BARE.lastIndex = at;
-    const raw = BARE.exec(this.text)?.[0];
-    if (raw === undefined) return undefined;
-    this.rewriteScalar(raw, at, this.current.inner);
-    return at + raw.length;
+  private readBare(start: number): number | undefined {
+    BARE.lastIndex = start;
+    if (!BARE.test(this.text)) return undefined;
+    const end = BARE.lastIndex;
+    this.readValue({ isString: false, start, end, state: this.current.inner });
+    return end;
   }
 
-  /** @returns false if the scalar had to be looked at, and is a string that cannot be decoded */
-  private rewriteScalar(raw: string, at: number, state: State): boolean {
-    const { current, rewriter } = this;
-    if (current.pairMember === 'value') current.pairValue = { raw, at, state };
-    if (raw.charCodeAt(0) !== QUOTE) {
-      this.replace(at, raw, rewriter.rewriteBare(raw, state));
-      return true;
+  private readValue(value: Scalar<State>): void {
+    const { current } = this;
+    const text = this.findInScalar(value);
+    if (current.isArray) this.readItem(value, text);
+    else if (current.pairMember === 'value') current.pairValue = value;
+    else if (current.pairMember === 'name') this.readPairName(text);
+  }
+
+  private readPairName(name: string | undefined): void {
+    const { current, visitor } = this;
+    if (name === undefined || !visitor.isPairName(name)) return;
+    const value = current.pairValue;
+    current.pairName = name;
+    current.pairValue = undefined;
+    if (value) this.findInScalar({ ...value, state: visitor.enter(value.state, name) });
+  }
+
+  /** Every second item may be the value of the one before it, and the one behind an option is its value. */
+  private readItem(item: Scalar<State>, text: string | undefined): void {
+    const { current, visitor } = this;
+    if (current.index % 2 === 1 && current.pairName !== undefined)
+      current.values.push({ ...item, state: visitor.enter(item.state, current.pairName) });
+    current.pairName = text !== undefined && visitor.isPairName(text) ? text : undefined;
+    current.option = text !== undefined && isOption(text) ? text : undefined;
+  }
+
+  /** @returns the decoded text of a string that may have secrets */
+  private findInScalar({ isString, start, end, state }: Scalar<State>): string | undefined {
+    const { visitor, found } = this;
+    const raw = this.text.slice(start, end);
+    if (!isString) {
+      if (visitor.isSecretBare(raw, state)) found.add(start, end, `"${MASK}"`);
+      return undefined;
     }
-    if (!rewriter.mayRewrite(raw, state)) return true;
-    const decoded = decode(raw);
-    if (decoded === undefined) return false;
-    const replacement = rewriter.rewriteString(decoded, state);
-    if (replacement !== decoded) this.replace(at, raw, JSON.stringify(replacement));
-    return true;
+    if (!visitor.mayHaveSecrets(raw, state)) return undefined;
+    const text = this.decode(start, end);
+    const inString = visitor.findInString(text, state);
+    if (text.length === raw.length) found.addAll(inString, start);
+    else found.addDecoded(inString, raw, start, JSON_ESCAPES);
+    return text;
   }
 
-  private replace(at: number, raw: string, by: string): void {
-    if (by !== raw) this.replacements.set(at, { raw, by });
-  }
-
-  private applyReplacements(): string {
-    let rewritten = '';
-    let done = 0;
-    for (const [at, { raw, by }] of [...this.replacements].toSorted(([a], [b]) => a - b)) {
-      rewritten += this.text.slice(done, at) + by;
-      done = at + raw.length;
+  private decode(start: number, end: number): string {
+    const raw = this.text.slice(start, end);
+    if (!raw.includes('\\')) return raw;
+    try {
+      return JSON.parse(`"${raw}"`) as string;
+    } catch {
+      return decode(raw, JSON_ESCAPES);
     }
-    return rewritten + this.text.slice(done);
   }
 }
 
@@ -202,25 +246,23 @@ function openContainer<State>(isArray: boolean, state: State, inner: State): Con
     pairMember: undefined,
     pairName: undefined,
     pairValue: undefined,
+    option: undefined,
+    values: [],
   };
-}
-
-/** The text of a string; of one without an end, what is there. Undefined if it is not a JSON string. */
-function decode(raw: string): string | undefined {
-  const isClosed = raw.length > 1 && findClosingQuote(raw, 0) === raw.length - 1;
-  if (!raw.includes('\\')) return isClosed ? raw.slice(1, -1) : raw.slice(1);
-  // An escape that is cut off is left out.
-  const closed = isClosed ? raw : `${raw.replace(/\\(?:u[\da-fA-F]{0,3})?$/, '')}"`;
-  try {
-    return JSON.parse(closed) as string;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a colon follows: then the string before it is the name of a member. */
 function isName(text: string, at: number): boolean {
   let next = at;
-  while (text.charCodeAt(next) <= SPACE) next++;
+  while (isSpace(text.charCodeAt(next))) next++;
   return text.charCodeAt(next) === COLON;
+}
+
+function isSpace(code: number): boolean {
+  return code <= SPACE || code === URL_SPACE;
+}
+
+/** `--token`, whose value may be the next item. */
+function isOption(text: string): boolean {
+  return OPTION.test(text);
 }

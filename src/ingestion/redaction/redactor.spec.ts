@@ -42,6 +42,7 @@ describe('Redactor', () => {
     [`/reset/${JWT}`, '/reset/******'],
     [`/a?next=https%3A%2F%2Fb%3Ftoken%3Ds3cr%26c%3D1`, '/a?next=https%3A%2F%2Fb%3Ftoken%3D******%26c%3D1'],
     [`/a?filter=%7B%22password%22%3A%22s3cr%22%7D`, '/a?filter=%7B%22password%22%3A%22******%22%7D'],
+    ['/a?b=%7B%22password%22%3A%22two words%22%7D&c=1', '/a?b=%7B%22password%22%3A%22******%22%7D&c=1'],
     [`/pay/${CARD}?a=1`, '/pay/******?a=1'],
     ['/a?broken=%zz&token=s3cr', '/a?broken=%zz&token=******'],
     [
@@ -143,6 +144,103 @@ describe('Redactor', () => {
     ['User { password: Some("two words"), id: 7 }', 'User { password: Some("******"), id: 7 }'],
     ["{'password': b'two words', 'a': 1}", "{'password': b'******', 'a': 1}"],
     ['to amqp://ann:p@ss@host/a, not b@c', 'to amqp://******@host/a, not b@c'],
+    ['a=%7B%22password%22%3A%22s3%20cr%22%7D', 'a=%7B%22password%22%3A%22******%22%7D'],
+    ['a=%7B%22password%22%3A+%22s3+cr%22%7D', 'a=%7B%22password%22%3A+%22******%22%7D'],
+    ['a=%22x%22&b=token%3Dab+cd%26c', 'a=%22x%22&b=token%3D******%26c'],
+    [
+      'q=%7B%22a%22%3A1%2c%22pa%73sword%22%3A+1234%7D&b=%7b%7d',
+      'q=%7B%22a%22%3A1%2c%22pa%73sword%22%3A+%22******%22%7D&b=%7b%7d',
+    ],
+    ['q=%257B%2522token%2522%253A%2522s3cr%2522%257D', 'q=%257B%2522token%2522%253A%2522******%2522%257D'],
+    [
+      'q=%25257B%252522token%252522%25253A12%25257D',
+      'q=%25257B%252522token%252522%25253A%252522******%252522%25257D',
+    ],
+    ['q=%5B%22Authorization%22%2C%22Basic%20s3cr%22%5D', 'q=%5B%22Authorization%22%2C%22******%22%5D'],
+    [`a%2F${JWT.replaceAll('.', '%2E')}%2Fb`, 'a%2F******%2Fb'],
+    [
+      'key -----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAs3cr\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY----- a',
+      'key -----BEGIN RSA PRIVATE KEY-----******-----END RSA PRIVATE KEY----- a',
+    ],
+    [
+      '-----BEGIN PRIVATE KEY-----\\nMIIEowIBAAKCAQEAs3crMIIEowIBAAKCAQEA\\nMIIEow", b',
+      '-----BEGIN PRIVATE KEY-----******", b',
+    ],
+    [
+      'k=-----BEGIN%20EC%20PRIVATE%20KEY-----%0AMIIEowIBAAKCAQEAs3cr%2FMIIEowIBAAK%3D%0A-----END%20EC%20PRIVATE%20KEY-----&b',
+      'k=-----BEGIN%20EC%20PRIVATE%20KEY-----******-----END%20EC%20PRIVATE%20KEY-----&b',
+    ],
+    [
+      '<add key="ApiSecret" value="s3cr"/><add key="a" value="b"/>',
+      '<add key="ApiSecret" value="******"/><add key="a" value="b"/>',
+    ],
+    ["<input type='password' name='x' value='s3cr'>", "<input type='password' name='x' value='******'>"],
+    [
+      '<entry key="api_key">s3cr</entry><entry key="a">b</entry>',
+      '<entry key="api_key">******</entry><entry key="a">b</entry>',
+    ],
+    [
+      '<password> <value a="b">s3cr</value><c/> two </password><d>e</d>',
+      '<password> <value a="b">******</value><c/>******</password><d>e</d>',
+    ],
+    [
+      '<name>password</name><value>s3cr</value><name>a</name><value>b</value>',
+      '<name>password</name><value>******</value><name>a</name><value>b</value>',
+    ],
+    ['<key>ApiToken</key>\n<string>s3cr</string>', '<key>ApiToken</key>\n<string>******</string>'],
+    ['&lt;password&gt;s3cr&lt;/password&gt;', '&lt;password&gt;******&lt;/password&gt;'],
+    ['{&quot;password&quot;:&quot;two words&quot;}', '{&quot;password&quot;:&quot;******&quot;}'],
+    ['{\\u0022password\\u0022:\\u0022two words\\u0022}', '{\\u0022password\\u0022:\\u0022******\\u0022}'],
+    [
+      '--b\r\nContent-Disposition: form-data; name=password\r\n\r\ns3cr\r\n--b',
+      '--b\r\nContent-Disposition: form-data; name=password\r\n\r\n******\r\n--b',
+    ],
+    [
+      '--b\nContent-Disposition: form-data; name="credentials"; filename="a"\n\ns3cr\ns3cr\n--b\nname="a"\n\nb',
+      '--b\nContent-Disposition: form-data; name="credentials"; filename="a"\n\n******\n--b\nname="a"\n\nb',
+    ],
+    ['name="password"\\r\\n\\r\\ns3cr\\r\\n--b', 'name="password"\\r\\n\\r\\n******\\r\\n--b'],
+    [
+      'headers [["Authorization", "Digest s3cr"], ["Accept", "a"]]',
+      'headers [["Authorization", "******"], ["Accept", "a"]]',
+    ],
+    ["[('x-api-key', 's3cr3t'), ('accept', 'a')]", "[('x-api-key', '******'), ('accept', 'a')]"],
+    ['("authorization", "Basic s3cr")', '("authorization", "******")'],
+    ['curl -u ann:s3cr https://a', 'curl -u ****** https://a'],
+    ["curl --user 'ann:s3 cr' -X POST", "curl --user '******' -X POST"],
+    ['curl --proxy-user=ann:s3cr a', 'curl --proxy-user=****** a'],
+    ['run --token s3cr --retries 3 --password=s3cr', 'run --token ****** --retries 3 --password=******'],
+    [
+      "exec ['mysql', '--password', 's3cr', '-u', 'ann:s3cr']",
+      "exec ['mysql', '--password', '******', '-u', '******']",
+    ],
+    ["CREATE USER ann IDENTIFIED BY 's3cr' b", "CREATE USER ann IDENTIFIED BY '******' b"],
+    [
+      "alter user ann identified with sha256_password by 's3''cr'",
+      "alter user ann identified with sha256_password by '******'",
+    ],
+    ["CREATE ROLE ann WITH LOGIN PASSWORD 's3cr'", "CREATE ROLE ann WITH LOGIN PASSWORD '******'"],
+    ["ALTER ROLE ann WITH ENCRYPTED PASSWORD 's3cr';", "ALTER ROLE ann WITH ENCRYPTED PASSWORD '******';"],
+    ['GET /callback?code=4f0a1b2c3d4e&x=1 200', 'GET /callback?code=******&x=1 200'],
+    ['Location: https://a/b?state=xyz&code=4f0a1b2c3d4e#c', 'Location: https://a/b?state=xyz&code=******#c'],
+    ['grant_type=authorization_code&code=4f0a1b2c3d4e', 'grant_type=authorization_code&code=******'],
+    [
+      'next=https%3A%2F%2Fa%2Foauth%2Fcallback%3Fcode%3D4f0a1b2c3d4e',
+      'next=https%3A%2F%2Fa%2Foauth%2Fcallback%3Fcode%3D******',
+    ],
+    ['Sec-WebSocket-Protocol: bearer, s3cr3t-s3cr3t', 'Sec-WebSocket-Protocol: bearer, ******'],
+    [
+      'base64url.bearer.authorization.k8s.io.c2VjcmV0LXMzY3I, b',
+      'base64url.bearer.authorization.k8s.io.******, b',
+    ],
+    ['ｐａｓｓｗｏｒｄ=s3cr＆ｔｏｋｅｎ：s3cr', 'ｐａｓｓｗｏｒｄ=******＆ｔｏｋｅｎ：******'],
+    [
+      'body: {"credentials":{"a":"b","n":[1,null]},"c":"d"} e',
+      'body: {"credentials":{"a":"******","n":["******",null]},"c":"d"} e',
+    ],
+    ['credentials={"a":"b \\"c","d":1}; e', 'credentials={"a":"******","d":"******"}; e'],
+    ['Cookie: a=b; c={[1]}; f=g', 'Cookie: ******'],
+    ['{"a" {"password":"x"} b', '{"a" {"password":"******"} b'],
   ])('masks the secrets of the text %s', (text, expected) => {
     expect(redactor.redactText(text)).toBe(expected);
   });
@@ -164,6 +262,14 @@ describe('Redactor', () => {
     'Key (email, id)=(a@b, 7) already exists.',
     'redis://a/1,redis://b/2 for ann@b',
     'a=1&b=2 https://example.com:8080/x?y=z',
+    'required ["password", "email"], tags ["auth","users"], enum ("pass", "fail") and [["a","token"]]',
+    'docker run -u 1000:1000 --user app --token-ttl 5 --key-file a.pem',
+    'use --token to log in, or -u for a user; --secret, then --password is asked for',
+    '?code=404&state=NY GET /items?code=SUMMERSALE2024&page=2 ?state=CA&code=90210',
+    '<a href="/login?b=%20c" id="token">text</a><b name="x" value="y"/> <password> and <c>d</c>',
+    "Unexpected token 'x', secret \"db\" not found, type: 'token'",
+    '-----BEGIN PRIVATE KEY----- is missing, -----BEGIN CERTIFICATE-----MIIEowIBAAKCAQEAs3crMIIEowIBAAKCAQEA',
+    'the bearer, Alexander, and 50%25 of a%20b; &amp; C:\\users\\token',
   ])('keeps the text %s', (text) => {
     expect(redactor.redactText(text)).toBe(text);
   });
@@ -211,9 +317,9 @@ describe('Redactor', () => {
   });
 
   it.each([
-    ['{"a":1,"password":"s3cr', '{"a":1,"password":"******"'],
-    ['{"a":1,"password":"s3cr\\', '{"a":1,"password":"******"'],
-    ['{"secret":{"a":"s3cr","b":"s3', '{"secret":{"a":"******","b":"******"'],
+    ['{"a":1,"password":"s3cr', '{"a":1,"password":"******'],
+    ['{"a":1,"password":"s3cr\\', '{"a":1,"password":"******'],
+    ['{"secret":{"a":"s3cr","b":"s3', '{"secret":{"a":"******","b":"******'],
     ['{"text":"x","password":s3cr}', '{"text":"x","password":******}'],
     ['{"password":"a"}\n{"password":"b"}\n', '{"password":"******"}\n{"password":"******"}\n'],
     ['password=s3cr&a=b', 'password=******&a=b'],
@@ -315,7 +421,9 @@ describe('Redactor', () => {
   });
 
   it('masks a parameter behind the mask of another value', () => {
-    expect(redactor.redactText("password := ?x=;?password=b'a'")).toBe('password := ******;?password=******');
+    expect(redactor.redactText("password := ?x=;?password=b'a'")).toBe(
+      "password := ******;?password=b'******'",
+    );
   });
 
   it('leaves what it redacted as it is', () => {

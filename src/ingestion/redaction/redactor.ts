@@ -1,29 +1,31 @@
 import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
-import { toBodyJson } from '../capture.js';
 import type { RequestRecord } from '../request-record.js';
+import { Edits } from './edits.js';
+import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decode } from './escapes.js';
 import { type JsonPathStep, advancePaths } from './json-path.js';
-import { type ScalarRewriter, rewriteScalars } from './json-scalars.js';
-import { MASK } from './mask.js';
-import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName, isCount } from './secret-names.js';
-import {
-  FORM_HINTS,
-  USER_INFO_HINT,
-  isCard,
-  redactAssignments,
-  redactForms,
-  redactNamedValues,
-  redactUrlParameters,
-} from './secret-texts.js';
+import { type ScalarVisitor, scanJson, scanJsonAt } from './json-scalars.js';
+import { MarkupScanner } from './markup.js';
+import { NamedValues, OPTION_HINTS, type TextNames, isSecretValue, isUserOption } from './named-values.js';
+import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName } from './secret-names.js';
+import { FORM_HINTS, TEXT_HINTS, findForms, findInStructures, isCard } from './secret-texts.js';
+import { findAround } from './text-tools.js';
 
 const NO_PATHS: ReadonlySet<JsonPathStep> = new Set();
-/** Characters of ASCII that JSON or a URL wrote as escapes: hints would not be found in them. */
-const ESCAPE_HINTS = ['\\\\u00[2-7]', '%[4-7][\\da-f]'];
+/** Letters that JSON or a URL wrote as escapes, or of full width: hints would not be found in them. */
+const ESCAPE_HINTS = ['\\\\u(?:00[2-7]|ff[0-5])', '%(?:25|[4-7][\\da-f]|ef%b)', '[\uFF01-\uFF5E]'];
+/** Escapes within a text, of HTML and of strings of code. */
+const HTML_ESCAPE = /&(?:amp|quot|apos|lt|#x?\d\d);|[\uFF01-\uFF5E]/i;
+const CODE_ESCAPE = /\\(?:["'/]|u[\da-f]{4}|x[\da-f]{2}|r\\{1,8}n)/i;
+/** Between parts of a text each of which was encoded for a URL as a whole; in the logs of servers, URLs may have spaces. */
+const ENCODED_ENDS = new Set(' \t\r\n"<>&#');
+const ENCODED_ENDS_IN_URL = new Set('&#');
 const JSON_BEGINNING = /^\s*[{["]/;
-/** Headers whose value is one URL, which may have spaces in the logs of servers. */
+/** Headers and attributes whose value is one URL, which may have spaces in the logs of servers. */
 const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
+const URL_ATTRIBUTE = /^(?:url\.(?:full|original|query)|http\.(?:url|target))$/i;
 /** `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags. */
-const HEADER_ATTRIBUTE = '.header.';
-/** JSON within strings of JSON. */
+const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
+/** Escapes within escapes, and JSON within strings of JSON. */
 const MAX_NESTED = 8;
 
 /** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
@@ -36,7 +38,7 @@ interface BodyState {
 
 /** Where a scalar of captured data is. */
 type CaptureState =
-  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'own' }
+  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'url' | 'own' }
   | { readonly kind: 'pair'; name: string; isValue: boolean }
   | { readonly kind: 'attributes'; readonly state: BodyState };
 
@@ -44,14 +46,16 @@ const ROOT: CaptureState = { kind: 'root' };
 const HEADERS: CaptureState = { kind: 'headers' };
 const BODY: CaptureState = { kind: 'body' };
 const TEXT: CaptureState = { kind: 'text' };
+const URL_TEXT: CaptureState = { kind: 'url' };
 const OWN: CaptureState = { kind: 'own' };
 const PLAIN: BodyState = { isSecret: false, name: '', paths: NO_PATHS };
 const SECRET: BodyState = { isSecret: true, name: '', paths: NO_PATHS };
 const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
+const NONE = new Edits();
 
 /**
- * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. A text that was
- * redacted once stays unchanged when it is redacted again.
+ * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. Every other character stays.
+ * A text that was redacted once stays unchanged when it is redacted again.
  *
  * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its form. Texts are
  * searched first for a hint that they have any; most have none.
@@ -63,29 +67,31 @@ export class Redactor {
   private readonly hints: RegExp;
   private readonly names: SecretNames;
   private readonly headers: SecretNames;
-  private readonly attributes: SecretNames;
-  private readonly parameters: SecretNames;
+  private readonly textNames: TextNames;
   private readonly forms: ReadonlySet<SecretForm>;
   private readonly bodyRoot: BodyState;
 
   /** @param options null: nothing is redacted */
   constructor(options: RedactionOptions | null) {
     const { headers, queryParameters, jsonPaths, forms, exceptions } = options ?? DEFAULT_REDACTION;
-    this.names = new SecretNames([], exceptions);
+    this.names = new SecretNames(headers, exceptions);
     this.headers = new SecretNames(headers, exceptions, [KEY_WORD]);
-    this.attributes = new SecretNames(headers, exceptions);
-    this.parameters = new SecretNames(queryParameters, exceptions, [KEY_WORD]);
     this.forms = new Set(forms);
     this.bodyRoot = { isSecret: false, name: '', paths: new Set(jsonPaths) };
     const further = [...headers, ...queryParameters].map((name) =>
       canonicalName(name).replaceAll('_', '[^a-z0-9]*'),
     );
+    const nameHints = [...NAME_HINTS, ...further, ...OPTION_HINTS];
+    this.textNames = {
+      hint: new RegExp(nameHints.join('|'), 'gi'),
+      names: this.names,
+      parameters: new SecretNames(queryParameters, exceptions, [KEY_WORD]),
+    };
     const hints = [
-      ...NAME_HINTS,
-      ...further,
+      ...nameHints,
       ...jsonPaths.map(findHint),
       ...forms.flatMap((form) => FORM_HINTS[form]),
-      USER_INFO_HINT,
+      ...TEXT_HINTS,
       ...ESCAPE_HINTS,
     ];
     this.hints = options === null ? /(?!)/ : new RegExp(hints.join('|'), 'i');
@@ -101,73 +107,111 @@ export class Redactor {
   }
 
   redactUrl(url: string): string {
-    if (!this.hints.test(url)) return url;
-    const redacted = redactUrlParameters(url, this.parameters, (value) => this.redactText(value));
-    return redactForms(redactAssignments(redacted, this.names), this.forms);
+    return this.findInText(url, PLAIN, 0, true).apply(url);
   }
 
-  /** A path or the pattern of one, which is a name of the app: what stands beside a colon in it is no value. */
+  /** A path or the pattern of one. */
   redactPath(path: string | null): string | null {
-    if (path === null || !this.hints.test(path)) return path;
-    return redactForms(
-      redactUrlParameters(path, this.parameters, (value) => value),
-      this.forms,
-    );
+    return path === null ? null : this.redactUrl(path);
   }
 
   /** Any text: JSON or prose, a stack, a form. */
   redactText(text: string): string {
-    return this.redactBody(text, PLAIN, 0);
+    return this.findInText(text, PLAIN, 0).apply(text);
   }
 
   /** The JSON text of attributes of a span, or of its events. */
   redactAttributes(json: string): string {
     if (!this.hints.test(json)) return json;
-    return rewriteScalars(json, ATTRIBUTES, this.captureRewriter) ?? this.redactPlain(json);
+    const scanned = scanJson(json, ATTRIBUTES, this.captureVisitor);
+    return 'found' in scanned ? scanned.found.apply(json) : this.redactText(json);
   }
 
   /** The `captured_json` of a request. */
   private redactCapture(json: string): string {
     if (!this.hints.test(json)) return json;
-    const rewritten = rewriteScalars(json, ROOT, this.captureRewriter);
-    if (rewritten === undefined) throw new Error('captured_json is not JSON');
-    return rewritten;
+    const scanned = scanJson(json, ROOT, this.captureVisitor);
+    if ('failedAt' in scanned) throw new Error('captured_json is not JSON');
+    return scanned.found.apply(json);
   }
 
-  private redactHeader(name: string, value: string): string {
-    if (value !== '' && this.headers.has(name) && !isCount(name, value)) return MASK;
-    return URL_HEADER.test(name) ? this.redactUrl(value) : this.redactText(value);
+  private findInHeader(name: string, value: string): Edits {
+    if (this.headers.has(name) && isSecretValue(name, value)) return findWhole(value);
+    return this.findInText(value, PLAIN, 0, URL_HEADER.test(name));
   }
 
-  private redactBody(text: string, root: BodyState, depth: number): string {
-    if (!this.hints.test(text)) return text;
-    const rewritten =
-      depth < MAX_NESTED && JSON_BEGINNING.test(text)
-        ? rewriteScalars(text, root, this.bodyRewriter(depth))
-        : undefined;
-    return rewritten ?? this.redactPlain(text);
+  /** @param depth how many escapes of the text were decoded */
+  private findInText(text: string, root: BodyState, depth: number, isUrl = false): Edits {
+    if (!this.hints.test(text)) return NONE;
+    if (depth < MAX_NESTED && JSON_BEGINNING.test(text)) {
+      const scanned = scanJson(text, root, this.createBodyVisitor(depth));
+      if ('found' in scanned) return scanned.found;
+    }
+    return this.findInPlain(text, root, depth, isUrl);
   }
 
   /** A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have several documents. */
-  private redactStoredBody(json: string): string {
-    if (!json.startsWith('"')) return toBodyJson(this.redactBody(json, this.bodyRoot, 0));
-    const text = JSON.parse(json) as string;
-    const redacted = this.redactBody(text, this.bodyRoot, 0);
-    return redacted === text ? json : JSON.stringify(redacted);
+  private findInStoredBody(json: string): Edits {
+    const found = new Edits();
+    if (json.startsWith('"')) {
+      const inString = this.findInText(JSON.parse(json) as string, this.bodyRoot, 0);
+      found.addDecoded(inString, json.slice(1, -1), 1, JSON_ESCAPES);
+      return found;
+    }
+    const scanned = scanJson(json, this.bodyRoot, this.createBodyVisitor(0));
+    return 'found' in scanned ? scanned.found : found;
   }
 
-  private redactPlain(text: string): string {
-    return redactForms(redactNamedValues(text, this.names, this.parameters), this.forms);
+  /** In a text that is not JSON, but may have some. */
+  private findInPlain(text: string, root: BodyState, depth: number, isUrl: boolean): Edits {
+    const visitor = this.createBodyVisitor(depth);
+    const scanPart = (at: number, name?: string) =>
+      scanJsonAt(text, at, name === undefined ? root : { ...SECRET, name }, visitor);
+    const found = new Edits();
+    const rest = new NamedValues(
+      text,
+      this.textNames,
+      isUrl,
+      depth < MAX_NESTED ? scanPart : undefined,
+      found,
+    ).find();
+    if (text.includes('<')) new MarkupScanner(text, this.names, found).find();
+    findInStructures(text, this.names, found);
+    findForms(text, this.forms, found);
+    if (depth === MAX_NESTED) return found;
+    for (const { start, end } of rest) {
+      const part = text.slice(start, end);
+      if (HTML_ESCAPE.test(part)) this.findDecoded(part, HTML_ESCAPES, start, depth, found);
+      else if (CODE_ESCAPE.test(part)) this.findDecoded(part, JSON_ESCAPES, start, depth, found);
+      if (part.includes('%')) this.findEncoded(part, start, isUrl, depth, found);
+    }
+    return found;
   }
 
-  private bodyRewriter(depth: number): ScalarRewriter<BodyState> {
+  private findEncoded(text: string, offset: number, isUrl: boolean, depth: number, found: Edits): void {
+    let done = 0;
+    for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', done)) {
+      const { start, end } = findAround(text, at, done, isUrl ? ENCODED_ENDS_IN_URL : ENCODED_ENDS);
+      this.findDecoded(text.slice(start, end), URL_ESCAPES, offset + start, depth, found);
+      done = end;
+    }
+  }
+
+  private findDecoded(raw: string, escapes: Escapes, offset: number, depth: number, found: Edits): void {
+    const text = decode(raw, escapes);
+    if (text !== raw) found.addDecoded(this.findInText(text, PLAIN, depth + 1), raw, offset, escapes);
+  }
+
+  private createBodyVisitor(depth: number): ScalarVisitor<BodyState> {
     return {
       enter: (state, step) => this.enterBody(state, step),
-      mayRewrite: (raw, { isSecret }) => isSecret || this.hints.test(raw),
-      rewriteString: (text, state) =>
-        isSecret(text, state) ? MASK : this.redactBody(text, PLAIN, depth + 1),
+      mayHaveSecrets: (raw, { isSecret }) => isSecret || this.hints.test(raw),
+      findInString: (text, state) =>
+        state.isSecret && isSecretValue(state.name, text)
+          ? findWhole(text)
+          : this.findInText(text, PLAIN, depth + 1),
+      isSecretBare: (raw, state) => this.isSecretBare(raw, state),
       isPairName: (text) => this.names.has(text),
-      rewriteBare: (raw, state) => this.redactBare(raw, state),
     };
   }
 
@@ -175,35 +219,46 @@ export class Redactor {
     if (state.isSecret) return state;
     const paths = advancePaths(state.paths, step);
     if (paths === null) return SECRET;
-    if (typeof step === 'string' && names.has(step)) return { isSecret: true, name: step, paths: NO_PATHS };
+    if (typeof step === 'string' && (names.has(step) || isUserOption(step)))
+      return { isSecret: true, name: step, paths: NO_PATHS };
     return paths === state.paths ? state : { ...state, paths };
   }
 
-  private redactBare(raw: string, state: BodyState): string {
+  /** Of numbers, `true`, `false` and `null`, numbers alone are secrets. */
+  private isSecretBare(raw: string, { isSecret, name }: BodyState): boolean {
     const isNumber = /^-?\d/.test(raw);
-    return isNumber && (isSecret(raw, state) || (this.forms.has('card') && isCard(raw))) ? `"${MASK}"` : raw;
+    return isNumber && ((isSecret && isSecretValue(name, raw)) || (this.forms.has('card') && isCard(raw)));
   }
 
-  private readonly captureRewriter: ScalarRewriter<CaptureState> = {
+  private readonly captureVisitor: ScalarVisitor<CaptureState> = {
     enter: (state, step) => this.enterCapture(state, step),
-    mayRewrite: (raw, state) =>
+    mayHaveSecrets: (raw, state) =>
       state.kind === 'pair' ||
       (state.kind === 'attributes' && state.state.isSecret) ||
       (state.kind !== 'own' && this.hints.test(raw)),
-    rewriteString: (text, state) => {
-      if (state.kind === 'pair') {
-        if (state.isValue) return this.redactHeader(state.name, text);
-        state.name = text;
-        return text;
+    findInString: (text, state) => {
+      switch (state.kind) {
+        case 'pair':
+          if (state.isValue) return this.findInHeader(state.name, text);
+          state.name = text;
+          return NONE;
+        case 'body':
+          return this.findInStoredBody(text);
+        case 'text':
+        case 'url':
+          return this.findInText(text, PLAIN, 0, state.kind === 'url');
+        case 'attributes':
+          if (state.state.isSecret && isSecretValue(state.state.name, text)) return findWhole(text);
+          return this.findInText(text, PLAIN, 0);
+        case 'root':
+        case 'headers':
+        case 'own':
+          return NONE;
       }
-      if (state.kind === 'body') return this.redactStoredBody(text);
-      if (state.kind === 'text') return this.redactText(text);
-      if (state.kind !== 'attributes') return text;
-      return isSecret(text, state.state) ? MASK : this.redactText(text);
     },
-    isPairName: (text) => this.attributes.has(text),
+    isPairName: (text) => this.names.has(text),
     // Numbers of the service's own members are times and lengths.
-    rewriteBare: (raw, state) => (state.kind === 'attributes' ? this.redactBare(raw, state.state) : raw),
+    isSecretBare: (raw, state) => state.kind === 'attributes' && this.isSecretBare(raw, state.state),
   };
 
   private enterCapture(state: CaptureState, step: string | number): CaptureState {
@@ -221,19 +276,23 @@ export class Redactor {
         if (step === 'span_id' || step === 'parent_span_id') return OWN;
         return step === 'attributes' ? ATTRIBUTES : state;
       case 'attributes': {
-        const isHeader = typeof step === 'string' && step.includes(HEADER_ATTRIBUTE);
-        const inner = this.enterBody(state.state, step, isHeader ? this.headers : this.attributes);
+        if (typeof step === 'string' && URL_ATTRIBUTE.test(step)) return URL_TEXT;
+        const isHeader = typeof step === 'string' && HEADER_ATTRIBUTE.test(step);
+        const inner = this.enterBody(state.state, step, isHeader ? this.headers : this.names);
         return inner === state.state ? state : { kind: 'attributes', state: inner };
       }
       case 'body':
+      case 'url':
       case 'own':
         return state;
     }
   }
 }
 
-function isSecret(text: string, state: BodyState): boolean {
-  return state.isSecret && text !== '' && !isCount(state.name, text);
+function findWhole(text: string): Edits {
+  const found = new Edits();
+  if (text !== '') found.add(0, text.length);
+  return found;
 }
 
 /** A hint for what a path may lead to: its last name. */

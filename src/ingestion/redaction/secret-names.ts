@@ -45,11 +45,11 @@ const PLURAL = /tokens\d*$/i;
 /** No token is shorter. */
 const MIN_PLURAL = 8;
 
-/** Part of every name or of the text beside it, in any case: what has none of them is no credential. */
+/** Part of every name, in any case: what has none of them is no credential. */
 export const NAME_HINTS = [
   'pass',
-  // `pwd`, or `pw` as a word, before what stands between a name and its value: two characters alone would take longer.
-  'pw[^a-ce-z]',
+  // `pwd`, or `pw` as a word: two characters alone would take longer.
+  'pw(?![a-ce-z])',
   'secret',
   'token',
   'key',
@@ -106,6 +106,7 @@ export function isCount(name: string, value: string): boolean {
 export function canonicalName(name: string): string {
   return name
     .slice(-MAX_NAME)
+    .normalize('NFKC')
     .replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, '_')
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '_')

@@ -1,6 +1,7 @@
 import type { SecretForm } from '../../config/redaction.js';
-import { MASK } from './mask.js';
-import { type SecretNames, isCount } from './secret-names.js';
+import type { Edits } from './edits.js';
+import { isNoValue, isSecretValue } from './named-values.js';
+import type { SecretNames } from './secret-names.js';
 
 /** Part of every secret of a form, in any case. */
 export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {
@@ -8,134 +9,88 @@ export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {
   jwt: ['eyJ'],
   card: ['\\d(?:(?:[ +-]|%20)?\\d){12}'],
 };
-/** A user and a password in a URL, whose slashes JSON may escape. */
-export const USER_INFO_HINT = ':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@';
+/** Part of other texts that have secrets: a user and a password in a URL, whose slashes JSON may escape, and what has names of its own. */
+export const TEXT_HINTS = [':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@', 'identified'];
 
 /*
  * Every pattern takes time linear in the text: what it repeats is bounded, or begins where nothing before it could be
  * part of it.
  */
 
-/** A parameter of a URL or of a form; the second pattern is for texts in which a URL ends at white space. */
-const URL_PARAMETER = /((?:^|[?&#;])([^?&#;=]{1,256})=)([^&#]+)/g;
-const PARAMETER = /((?:^|[?&#;])([^?&#;=\s"'<>]{1,256})=)((?!')[^&#\s"<>]+)/g;
-/**
- * A name and what separates it from its value: `=`, `=>`, `:=`, `%3D`, or a colon, behind a quote as in JSON or without one, or
- * behind a quote and a bracket as in `env["token"] = …`.
- */
-const NAME =
-  /(?:(?<![\w.[\]%-])|(?<=%[\dA-Fa-f]{2})|(?<=%)(?![\dA-Fa-f]{2}))([\w.[\]-]{1,256})(\\{0,8}["'](?:\]|\)(?=:))?)?([ \t]{0,4}(?:=>?(?!=)|:=?(?![:/=]))[ \t]{0,4}|%(?:25){0,4}3[Dd])/g;
-/** Also behind what makes a value of a text: `Some("…")`, `b'…'`. */
-const OPENING_QUOTE = /(?:(?:[\w.:]{1,64}\(){1,2}|[bru]{1,2}(?=["']))?(\\{0,8})(["'])/iy;
-const LINE = /[^\r\n]*/y;
-const HEADER = /(?:authorization|cookie)$/i;
-/** Three words of prose behind the name of a header: no scheme with its token has such a form. */
-const PROSE =
-  /(?!(?:[Bb]asic|[Bb]earer|[Dd]igest|[Tt]oken|[Aa]pi-?[Kk]ey|[Kk]ey)\b)(?:(?:[A-Z]?[a-z]{1,19}|\d{1,9})[,.]?[ \t]+){2}(?:[a-z]{1,19}|\d{1,9})\b/y;
-const VALUES = {
-  afterEquals: /[^\s&"<>#]*/y,
-  afterColon: /[^\s&"'<>#,;)\]}]*/y,
-  encoded: /(?:(?!%(?:25){0,4}26)[^\s&"<>#])*/y,
-  header: /[^\r\n"]*/y,
-  quotedHeader: /[^\r\n"']*/y,
-  // A scheme and its token, or cookies, and what a comma or a semicolon adds.
-  authorization: /(?:[[({]{0,2}[\w-]{1,64}[ \t]{1,4})?(?:[^\s"&]|(?<=[,;])[ \t])*/y,
-  cookie: /(?:[^\s"&]|(?<=[,;])[ \t])*/y,
-};
-/** An element with text alone. */
-const ELEMENT =
-  /(<(?:[\w-]{1,64}:)?([\w.-]{1,64})(?:\s[^<>]{0,256})?>(?:<!\[CDATA\[)?)([^<]+?)(?=(?:\]\]>)?<\/(?:[\w-]{1,64}:)?\2\s{0,4}>)/g;
-/** A field of a form with several parts. */
-const PART = /(\bname="([^"\r\n]{1,128})"[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n)([^\r\n]+)/g;
+/** The beginning of a field of a form with several parts. */
+const FIELD =
+  /\bname=(?:"([^"\r\n]{1,128})"|([^"\s;]{1,128}))[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n/g;
+const FIELD_END = /\r?\n--/g;
 /** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. Names have no asterisks, as masks do. */
 const TUPLE = /(\(([^()*\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
-/** Values that say that there is none. */
-const NO_VALUES = new Set(['', MASK, 'null', 'undefined', 'None', 'nil', 'true', 'false']);
-
+const SQL_HINT = /identified|password\s{1,4}["']/i;
+/** `IDENTIFIED WITH plugin BY` */
+const IDENTIFIED = String.raw`identified\s{1,4}(?:with\s{1,4}\w{1,64}\s{1,4})?(?:by|as)(?:\s{1,4}password)?`;
+/** What stands before `PASSWORD` in a statement about a role. */
+const ROLE_OPTION = String.raw`with|by|set|encrypted|(?:no)?(?:login|superuser|createdb|createrole|inherit|replication)`;
+const SQL_TEXT = String.raw`'((?:[^'\\]|\\[^]|''){1,1024})|"((?:[^"\\]|\\[^]){1,1024})`;
+/** A password in a statement of SQL. */
+const SQL_PASSWORD = new RegExp(
+  String.raw`\b(?:${IDENTIFIED}|(?:${ROLE_OPTION}|(?:user|role)\s{1,4}\S{1,64})\s{1,4}password)\s{1,4}(?:${SQL_TEXT})`,
+  'gi',
+);
+/** The beginning of a private key (PEM, RFC 7468). */
+const PRIVATE_KEY = /-----BEGIN\s[A-Z0-9\s]{0,32}PRIVATE\sKEY(?:\sBLOCK)?-----/g;
+const KEY_END = '-----END';
+/** What a key without an end is made of: its headers, then Base64, with line breaks that may be escaped. */
+const KEY_TEXT = /(?:\s{0,4}[\w-]{1,32}: [^\r\n\\]{1,128}){0,4}[\w+/=\s\\%]*/y;
+/** Shorter ones are words. */
+const MIN_KEY = 32;
 /** Characters of a text that is no word or name. */
 const MIN_TOKEN = 20;
 /** To the last `@`, as parsers of URLs take it: passwords have some. */
-const USER_INFO = /(:\/\/)([^\s/?#"<>]{1,512})(?=@)/g;
-const BEARER = /\b(bearer(?:\s|\+|%20){1,4})([\w.~+/=-]{8,})/gi;
-const BASIC = /\b(basic(?:\s|\+|%20){1,4})([A-Za-z0-9+/]{6,}={0,2})/gi;
+const USER_INFO = /:\/\/([^\s/?#"<>]{1,512})(?=@)/g;
+const BEARER_HINT = /bearer|basic/i;
+/** Also as items of `Sec-WebSocket-Protocol`. */
+const BEARER = new RegExp(
+  String.raw`\bbearer(?:[\s+,]{1,4}|\.authorization\.k8s\.io\.)([\w.~+/=-]{8,})`,
+  'gi',
+);
+const BASIC = new RegExp(String.raw`\bbasic[\s+]{1,4}([A-Za-z0-9+/]{6,}={0,2})`, 'gi');
 const TOKEN_TEXT = /[\w-]*/y;
 const TOKEN_PARTS = /(?:\.[\w-]*){1,4}/y;
 const CARD =
-  /(?<![\w.])(?:\d{13,19}|\d{4}([ +-]|%20)\d{4}\1\d{4}\1\d{1,7}|3\d{3}([ +-]|%20)\d{6}\2\d{4,5})(?!\w|[.+-]\d)/g;
+  /(?<![\w.])(?:\d{13,19}|\d{4}([ +-])\d{4}\1\d{4}\1\d{1,7}|3\d{3}([ +-])\d{6}\2\d{4,5})(?!\w|[.+-]\d)/g;
 /** Issuers of cards and the lengths of their numbers: a number of another one is an ID. */
 const ISSUERS =
   /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|(?:6011|65|64[4-9]|62|35)\d{12,17}|(?:50|5[6-8]|6[37])\d{11,17})$/;
 
-/**
- * Redacts parameters of a URL, also of one with spaces.
- *
- * @param redactValue for the decoded values of other parameters
- */
-export function redactUrlParameters(
-  url: string,
-  parameters: SecretNames,
-  redactValue: (text: string) => string,
-): string {
-  return url.replace(URL_PARAMETER, (all: string, before: string, name: string, value: string) => {
-    if (isSecretPair(name, value, parameters)) return before + MASK;
-    if (!value.includes('%')) return all;
-    const decoded = decodeComponent(value);
-    const redacted = redactValue(decoded);
-    return redacted === decoded ? all : before + encodeURIComponent(redacted);
-  });
-}
-
-/** Redacts values that stand beside a name: parameters, members of JSON, headers, elements of XML, parts of forms. */
-export function redactNamedValues(text: string, names: SecretNames, parameters: SecretNames): string {
-  const replaceBy =
-    (which: SecretNames) =>
-    (all: string, before: string, name: string, value: string): string =>
-      !isNoValue(value) && isSecretPair(name, value, which) ? before + MASK : all;
-  const replaceParameter = replaceBy(parameters);
-  const redactParameters = (part: string) =>
-    part.replace(PARAMETER, (all: string, before: string, name: string, value: string) =>
-      // Their values go on behind white space.
-      HEADER.test(name) ? all : replaceParameter(all, before, name, value),
+/** Finds values in texts with a structure of their own: forms of several parts, constraints and statements of SQL, keys. */
+export function findInStructures(text: string, names: SecretNames, found: Edits): void {
+  if (text.includes('name=')) findInFields(text, names, found);
+  if (text.includes(')=('))
+    findEnds(text, TUPLE, found, ([, , columns = '', values = '']) =>
+      // A comma may be part of a value, so all of them are masked.
+      columns.match(/\w+/g)?.some((name) => names.has(name)) ? values : '',
     );
-  let redacted = redactParameters(text);
-  if (redacted.includes('</')) redacted = redacted.replace(ELEMENT, replaceBy(names));
-  if (redacted.includes('name="')) redacted = redacted.replace(PART, replaceBy(names));
-  if (redacted.includes(')=(')) redacted = redactTuples(redacted, names);
-  const assigned = redactAssignments(redacted, names, true);
-  // A mask can end within the value of another parameter, where one with a secret name begins.
-  return assigned === redacted ? redacted : redactParameters(assigned);
+  if (text.includes('-----BEGIN')) findPrivateKeys(text, found);
+  if (SQL_HINT.test(text)) findEnds(text, SQL_PASSWORD, found, ([, single, double = '']) => single ?? double);
 }
 
-function isSecretPair(encodedName: string, value: string, names: SecretNames): boolean {
-  const name = decodeComponent(encodedName);
-  return names.has(name) && !isCount(name, value);
-}
-
-/** A comma may be part of a value, so all of them are masked. */
-function redactTuples(text: string, names: SecretNames): string {
-  return text.replace(TUPLE, (all: string, before: string, columns: string) =>
-    columns.match(/\w+/g)?.some((name) => names.has(name)) ? before + MASK : all,
-  );
-}
-
-/** Redacts by form. */
-export function redactForms(text: string, forms: ReadonlySet<SecretForm>): string {
-  let redacted = text.includes('://') ? text.replace(USER_INFO, maskUserInfo) : text;
-  if (forms.has('bearer'))
-    redacted = redacted
-      .replace(BEARER, (all: string, scheme: string, token: string) =>
-        isLikelyToken(token) ? scheme + MASK : all,
-      )
-      .replace(BASIC, (all: string, scheme: string, token: string) =>
-        Buffer.from(token, 'base64').includes(':') ? scheme + MASK : all,
-      );
-  if (forms.has('jwt')) redacted = redactWebTokens(redacted);
-  return forms.has('card') ? redacted.replace(CARD, (number) => (isCard(number) ? MASK : number)) : redacted;
+/** Finds secrets by form. */
+export function findForms(text: string, forms: ReadonlySet<SecretForm>, found: Edits): void {
+  if (text.includes('://'))
+    findEnds(text, USER_INFO, found, ([, user = '']) =>
+      user.includes(':') || user.length >= MIN_TOKEN ? user : '',
+    );
+  if (forms.has('bearer') && BEARER_HINT.test(text)) {
+    findEnds(text, BEARER, found, ([, token = '']) => (isLikelyToken(token) ? token : ''));
+    findEnds(text, BASIC, found, ([, token = '']) =>
+      Buffer.from(token, 'base64').includes(':') ? token : '',
+    );
+  }
+  if (forms.has('jwt')) findWebTokens(text, found);
+  if (forms.has('card')) findEnds(text, CARD, found, ([number]) => (isCard(number) ? number : ''));
 }
 
 /** Whether a number, with or without separators, is one of a card: by its issuer, length and check digit (ISO/IEC 7812-1). */
 export function isCard(text: string): boolean {
-  const digits = text.replaceAll('%20', '').replace(/\D/g, '');
+  const digits = text.replace(/\D/g, '');
   return ISSUERS.test(digits) && isLuhn(digits);
 }
 
@@ -150,120 +105,67 @@ function isLuhn(digits: string): boolean {
 }
 
 /**
- * Redacts values behind an equals sign, which may be encoded, wherever they are.
+ * Masks the ends of matches.
  *
- * @param hasColons also those behind a colon, which a URL has for other reasons
+ * @param findValue what a match ends with, if that is a secret; else an empty text
  */
-export function redactAssignments(text: string, names: SecretNames, hasColons = false): string {
-  let redacted = '';
-  let done = 0;
-  NAME.lastIndex = 0;
-  for (let match = NAME.exec(text); match !== null; match = NAME.exec(text)) {
-    const [all, name = '', quote = '', separator = ''] = match;
-    const isEncoded = separator.startsWith('%');
-    const isColon = separator.includes(':');
-    // `/v1/token:verify` is a path.
-    if (isColon && (!hasColons || (quote === '' && text[match.index - 1] === '/'))) continue;
-    if (!names.has(name)) continue;
-    const start = match.index + all.length;
-    const value = HEADER.test(name)
-      ? findHeaderValue(text, start, isColon, name, text[match.index - 1] === "'")
-      : findValue(text, start, isEncoded, isColon);
-    NAME.lastIndex = Math.max(value.next, start);
-    const found = text.slice(value.start, value.end);
-    if (isNoValue(found) || isCount(name, found)) continue;
-    redacted += text.slice(done, value.start) + MASK;
-    done = value.end;
+function findEnds(
+  text: string,
+  pattern: RegExp,
+  found: Edits,
+  findValue: (match: RegExpExecArray) => string,
+): void {
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const value = findValue(match);
+    const end = pattern.lastIndex;
+    if (!isNoValue(value)) found.add(end - value.length, end);
   }
-  return done === 0 ? text : redacted + text.slice(done);
 }
 
-/** Whether a value is none, also with the punctuation of a sentence or a call behind it. */
-function isNoValue(value: string): boolean {
-  return value.length < 16 && NO_VALUES.has(value.replace(/[,;)\]}]+$/, ''));
-}
-
-/** Where a value begins and ends, and where the text goes on; quotes are no part of it. */
-function findValue(text: string, start: number, isEncoded: boolean, isColon: boolean) {
-  OPENING_QUOTE.lastIndex = start;
-  const [opening = '', backslashes = '', quote = ''] = OPENING_QUOTE.exec(text) ?? [];
-  if (opening !== '') {
-    const first = start + opening.length;
-    const end = findSameQuote(text, first, backslashes, quote);
-    return { start: first, end, next: end + backslashes.length + quote.length };
+/** A value ends before the delimiter of the next part. */
+function findInFields(text: string, names: SecretNames, found: Edits): void {
+  FIELD.lastIndex = 0;
+  for (let field = FIELD.exec(text); field !== null; field = FIELD.exec(text)) {
+    const name = field[1] ?? field[2] ?? '';
+    const start = FIELD.lastIndex;
+    FIELD_END.lastIndex = start;
+    const end = FIELD_END.exec(text)?.index ?? text.length;
+    FIELD.lastIndex = end;
+    if (names.has(name) && isSecretValue(name, text.slice(start, end))) found.add(start, end);
   }
-  return matchValue(
-    text,
-    start,
-    isEncoded ? VALUES.encoded : isColon ? VALUES.afterColon : VALUES.afterEquals,
-  );
 }
 
-/** The same for headers whose values have spaces: behind a colon the rest of the line, unless it is prose. */
-function findHeaderValue(text: string, start: number, isColon: boolean, name: string, isQuoted: boolean) {
-  const value = findValue(text, start, false, isColon);
-  PROSE.lastIndex = start;
-  if (isColon && PROSE.test(text)) return { start, end: start, next: start };
-  if (value.start > start || isNoValue(text.slice(value.start, value.end))) return value;
-  if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
-  return matchValue(text, start, /cookie$/i.test(name) ? VALUES.cookie : VALUES.authorization);
-}
-
-function matchValue(text: string, start: number, pattern: RegExp) {
-  pattern.lastIndex = start;
-  const end = start + (pattern.exec(text)?.[0].length ?? 0);
-  return { start, end, next: end };
-}
-
-/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the line if there is none. */
-function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
-  for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
-    let before = 0;
-    while (at - 1 - before >= from && text[at - 1 - before] === '\\') before++;
-    const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
-    if (isClosing) return at - (backslashes === '' ? 0 : before);
+function findPrivateKeys(text: string, found: Edits): void {
+  let hasEnd = true;
+  PRIVATE_KEY.lastIndex = 0;
+  while (PRIVATE_KEY.test(text)) {
+    const start = PRIVATE_KEY.lastIndex;
+    const closed: number = hasEnd ? text.indexOf(KEY_END, start) : -1;
+    hasEnd = closed !== -1;
+    KEY_TEXT.lastIndex = start;
+    KEY_TEXT.test(text);
+    const end = hasEnd ? closed : KEY_TEXT.lastIndex;
+    if (end - start >= MIN_KEY) found.add(start, end);
+    PRIVATE_KEY.lastIndex = end;
   }
-  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several lines.
-  if (text.startsWith('-----BEGIN', from)) return text.length;
-  LINE.lastIndex = from;
-  return from + (LINE.exec(text)?.[0].length ?? 0);
 }
 
 /** JSON Web Tokens, signed or encrypted: parts in Base64 of which the first is an object. */
-function redactWebTokens(text: string): string {
-  let redacted = '';
-  let done = 0;
+function findWebTokens(text: string, found: Edits): void {
   for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
     TOKEN_TEXT.lastIndex = at;
-    TOKEN_TEXT.exec(text);
-    const end = TOKEN_TEXT.lastIndex;
-    TOKEN_PARTS.lastIndex = end;
-    const parts = TOKEN_PARTS.exec(text)?.[0] ?? '';
-    if (end - at >= 10 && parts.length > 2) {
-      redacted += text.slice(done, at) + MASK;
-      done = end + parts.length;
-    }
+    TOKEN_TEXT.test(text);
+    const first = TOKEN_TEXT.lastIndex;
+    TOKEN_PARTS.lastIndex = first;
+    const end = TOKEN_PARTS.test(text) ? TOKEN_PARTS.lastIndex : first;
+    if (first - at >= 10 && end - first > 2) found.add(at, end);
     // A later beginning within the same text would not be followed by other parts.
-    at = end + parts.length;
+    at = end;
   }
-  return done === 0 ? text : redacted + text.slice(done);
-}
-
-function maskUserInfo(all: string, before: string, user: string): string {
-  return user.includes(':') || user.length >= MIN_TOKEN ? before + MASK : all;
 }
 
 /** Prose may follow the word `bearer`. */
 function isLikelyToken(text: string): boolean {
   return /\d/.test(text) || text.length >= MIN_TOKEN;
-}
-
-/** The text itself if it is not encoded. */
-function decodeComponent(text: string): string {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

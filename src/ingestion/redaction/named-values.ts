@@ -1,0 +1,316 @@
+import type { Edits } from './edits.js';
+import { FORM_SPACE } from './escapes.js';
+import type { ScannedJson } from './json-scalars.js';
+import { MASK } from './mask.js';
+import { type SecretNames, isCount } from './secret-names.js';
+import { findAround } from './text-tools.js';
+
+/** Part of names that are no names of secrets elsewhere, in any case. */
+export const OPTION_HINTS = ['-u(?![a-z])', '--(?:proxy-)?user(?![a-z-])', 'code(?=[=%])'];
+
+/** Names that make the value beside them a secret. */
+export interface TextNames {
+  /** Part of every one of the names; global. */
+  readonly hint: RegExp;
+  readonly names: SecretNames;
+  /** Of parameters of URLs and forms. */
+  readonly parameters: SecretNames;
+}
+
+interface Name {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where a value begins and ends, and where the text goes on; quotes are no part of it. */
+interface Value {
+  readonly start: number;
+  readonly end: number;
+  readonly next: number;
+}
+
+/** The beginning of an object or a list: `x["a"]` is none. */
+const JSON_PART = new RegExp(String.raw`(?:\{|(?<![\w)\]])\[)\s*["{[]`, 'g');
+
+/*
+ * Every pattern takes time linear in the text: it begins at one offset, or where nothing before it could be part of it, and what it
+ * repeats is bounded or ends at the first other character.
+ */
+
+const NAME_CHARACTERS = /[\w.[\]-]*/y;
+const IS_NAME_CHARACTER = Array.from({ length: 128 }, (_, code) =>
+  /[\w.[\]-]/.test(String.fromCharCode(code)),
+);
+const MAX_NAME = 256;
+/** A quote, which JSON in strings of JSON writes with backslashes. */
+const QUOTE = String.raw`\\{0,8}["']`;
+/** What separates a name from its value: `=`, `=>`, `:=`, or a colon that is no part of `::` or `://`. */
+const SEPARATOR = String.raw`[ \t${FORM_SPACE}]{0,4}(?:=>?(?!=)|:=?(?![:/=]))[ \t${FORM_SPACE}]{0,4}`;
+/** Also behind a quote as in JSON, or a quote and a bracket: `env["token"] = …`. */
+const ASSIGNMENT = new RegExp(String.raw`(${QUOTE}(?:\]|\)(?=:))?)?(${SEPARATOR})`, 'y');
+/** Between the two texts of a pair, or an option and its value in a list of arguments. */
+const COMMA = new RegExp(String.raw`${QUOTE}\s{0,4},\s{0,4}(?=${QUOTE})`, 'y');
+const PAIR_BEGINNING = new RegExp(String.raw`(?<=[[(]${QUOTE})`, 'y');
+const PAIR_END = /\s{0,4}[\])]/y;
+/** Between an option and its value in a command line. */
+const SPACE = new RegExp(String.raw`[ \t+${FORM_SPACE}]{1,4}(?=[^\s|&;<>-])`, 'y');
+/** An option with the name and the password of a user; numbers are IDs. */
+const USER_OPTION = /^(?:-u|--(?:proxy-)?user)$/i;
+const USER = /^[^\s:]{1,128}:(?!\d*$)/;
+/** An authorization code (RFC 6749, section 4.1.2), by its length and the URL or form that it is in: one with a state, or on a path that receives it. */
+const CODE = /^code$/i;
+const MIN_CODE = 10;
+const RECEIVES_CODE =
+  /(?:^|[?&#;])(?:state=|grant_type=authorization_code)|(?:callback|oauth|oidc|sso|log-?in|sign-?in)[\w./-]{0,64}[?#]/i;
+const URL_ENDS = new Set(' \t\r\n"\'<>');
+/** A word of the text, behind the name of an option. */
+const SHORT_WORD = /^[a-z]{1,4}$/;
+/** An item of a list of names. */
+const WORD = /^[a-z_-]{1,32}$/i;
+
+/** Also behind what makes a value of a text: `Some("…")`, `b'…'`. */
+const OPENING_QUOTE = /(?:(?:[\w.:]{1,64}\(){1,2}|[bru]{1,2}(?=["']))?(\\{0,8})(["'])/iy;
+const LINE = /[^\r\n]*/y;
+const HEADER = /(?:authorization|cookie)$/i;
+/** Three words of prose behind the name of a header: no scheme with its token has such a form. */
+const PROSE =
+  /(?!(?:[Bb]asic|[Bb]earer|[Dd]igest|[Tt]oken|[Aa]pi-?[Kk]ey|[Kk]ey)\b)(?:(?:[A-Z]?[a-z]{1,19}|\d{1,9})[,.]?[ \t]+){2}(?:[a-z]{1,19}|\d{1,9})\b/y;
+const VALUES = {
+  parameterOfUrl: /[^&#]*/y,
+  afterEquals: /[^ \t\r\n&"<>#]*/y,
+  afterColon: /[^ \t\r\n&"'<>#,;)\]}]*/y,
+  afterSpace: /[^ \t\r\n|&;<>"']*/y,
+  header: /[^\r\n"]*/y,
+  quotedHeader: /[^\r\n"']*/y,
+};
+/** A scheme before its token. */
+const SCHEME = /[[({]{0,2}[\w-]{1,64}[ \t]{1,4}/y;
+/** A token or a cookie, up to a comma or a semicolon and the space behind it. */
+const ITEM = /[^\s"&]*/y;
+/** A value that says that there is none, also with the punctuation of a sentence or a call behind it. */
+const NO_VALUE = /^(?:null|undefined|None|nil|true|false)?[,;)\]}]{0,16}$/;
+
+/** Whether a value is none, or is masked, which leaves what stands behind it. */
+export function isNoValue(value: string): boolean {
+  return value.startsWith(MASK) || NO_VALUE.test(value);
+}
+
+/** Whether a value beside the name of a secret is one. */
+export function isSecretValue(name: string, value: string): boolean {
+  if (isNoValue(value) || isCount(name, value)) return false;
+  if (USER_OPTION.test(name)) return USER.test(value);
+  return !CODE.test(name) || value.length >= MIN_CODE;
+}
+
+/** Whether the text is the name of an option whose value is the name and the password of a user. */
+export function isUserOption(name: string): boolean {
+  return name.startsWith('-') && USER_OPTION.test(name);
+}
+
+/**
+ * Finds values that stand beside a name, wherever they are in a text: parameters, members, headers, options of commands. JSON is left
+ * to a function of its own.
+ */
+export class NamedValues {
+  private readonly rest: Part[] = [];
+  private restStart = 0;
+  /** Where the next JSON may begin. */
+  private part = Infinity;
+  /** The last URL or form that was looked at. */
+  private url = { end: 0, receivesCode: false };
+
+  /**
+   * @param found gets the values
+   * @param isUrl whether the text is one URL, which may have spaces
+   * @param scanPart scans JSON at an offset, which may be the value beside a name
+   */
+  constructor(
+    private readonly text: string,
+    private readonly which: TextNames,
+    private readonly isUrl: boolean,
+    private readonly scanPart: ((at: number, name: string | undefined) => ScannedJson) | undefined,
+    private readonly found: Edits,
+  ) {}
+
+  /** @returns the parts of the text that are not JSON */
+  find(): readonly Part[] {
+    let at = 0;
+    let name = this.findName(at);
+    this.part = this.findPart(at);
+    while (name !== undefined || this.part < Infinity) {
+      if (name === undefined || this.part < name.end) at = this.readPart() ?? at;
+      else at = this.readName(name);
+      if (name !== undefined && name.start < at) name = this.findName(at);
+      if (this.part < at) this.part = this.findPart(at);
+    }
+    this.rest.push({ start: this.restStart, end: this.text.length });
+    return this.rest;
+  }
+
+  /** The next name that has a hint. */
+  private findName(from: number): Name | undefined {
+    const { text } = this;
+    const { hint } = this.which;
+    hint.lastIndex = from;
+    if (!hint.test(text)) return undefined;
+    let start = hint.lastIndex;
+    while (start > from && IS_NAME_CHARACTER[text.charCodeAt(start - 1)]) start--;
+    NAME_CHARACTERS.lastIndex = hint.lastIndex;
+    NAME_CHARACTERS.test(text);
+    const end = NAME_CHARACTERS.lastIndex;
+    return { text: text.slice(Math.max(start, end - MAX_NAME), end), start, end };
+  }
+
+  private findPart(from: number): number {
+    if (!this.scanPart) return Infinity;
+    JSON_PART.lastIndex = from;
+    return JSON_PART.exec(this.text)?.index ?? Infinity;
+  }
+
+  /** @returns the end of the JSON; undefined if it is none */
+  private readPart(name?: string): number | undefined {
+    const { part } = this;
+    const scanned = this.scanPart?.(part, name) ?? { failedAt: part };
+    if ('failedAt' in scanned) {
+      // What was scanned in vain once is not scanned again.
+      this.part = this.findPart(Math.max(scanned.failedAt, part + 1));
+      return undefined;
+    }
+    this.found.addAll(scanned.found);
+    this.rest.push({ start: this.restStart, end: part });
+    this.restStart = scanned.end;
+    return scanned.end;
+  }
+
+  /** @returns where the text goes on */
+  private readName(name: Name): number {
+    const value = this.findAssigned(name) ?? this.findBehindOption(name) ?? this.findInPair(name);
+    if (!value) return name.end;
+    const { start, end, next } = value;
+    if (isSecretValue(name.text, this.text.slice(start, end))) this.found.add(start, end);
+    return Math.max(next, name.end);
+  }
+
+  private findAssigned(name: Name): Value | undefined {
+    const { text, which, isUrl } = this;
+    ASSIGNMENT.lastIndex = name.end;
+    const match = ASSIGNMENT.exec(text);
+    if (!match) return undefined;
+    const [all, quote = '', separator = ''] = match;
+    const before = text[name.start - 1] ?? '';
+    const isColon = separator.includes(':');
+    // `/v1/token:verify` is a path.
+    if (isColon && quote === '' && before === '/') return undefined;
+    const isParameter = separator === '=' && quote === '' && '?&#;'.includes(before);
+    const isSecret =
+      (isParameter ? which.parameters : which.names).has(name.text) ||
+      isUserOption(name.text) ||
+      (isParameter && CODE.test(name.text) && this.receivesCode(name.start));
+    if (!isSecret) return undefined;
+    const start = name.end + all.length;
+    if (isParameter && isUrl) return matchValue(text, start, VALUES.parameterOfUrl);
+    if (HEADER.test(name.text)) return findHeaderValue(text, start, isColon, name.text, before === "'");
+    const end = start === this.part ? this.readPart(name.text) : undefined;
+    return end === undefined
+      ? findValue(text, start, isColon ? VALUES.afterColon : VALUES.afterEquals)
+      : { start, end: start, next: end };
+  }
+
+  /** Whether the URL or form around an offset receives an authorization code. */
+  private receivesCode(at: number): boolean {
+    if (at >= this.url.end) {
+      const { start, end } = findAround(this.text, at, this.url.end, URL_ENDS);
+      this.url = { end, receivesCode: RECEIVES_CODE.test(this.text.slice(start, end)) };
+    }
+    return this.url.receivesCode;
+  }
+
+  /** `--token x`, also as items of a list. */
+  private findBehindOption(name: Name): Value | undefined {
+    const { text, which } = this;
+    if (text[name.start] !== '-' || !(which.names.has(name.text) || isUserOption(name.text)))
+      return undefined;
+    const start = skip(text, name.end, SPACE) ?? skip(text, name.end, COMMA);
+    if (start === undefined) return undefined;
+    const value = findValue(text, start, VALUES.afterSpace);
+    return SHORT_WORD.test(text.slice(value.start, value.end)) ? undefined : value;
+  }
+
+  /** `("token", "x")`: a tuple, or a list of two items in a text that is no JSON. */
+  private findInPair(name: Name): Value | undefined {
+    const { text, which } = this;
+    const start = skip(text, name.end, COMMA);
+    if (
+      start === undefined ||
+      !which.names.has(name.text) ||
+      skip(text, name.start, PAIR_BEGINNING) === undefined
+    )
+      return undefined;
+    const value = findValue(text, start, VALUES.afterSpace);
+    return skip(text, value.next, PAIR_END) === undefined || WORD.test(text.slice(value.start, value.end))
+      ? undefined
+      : value;
+  }
+}
+
+/** The offset behind what matches at an offset. */
+function skip(text: string, at: number, pattern: RegExp): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
+
+function findValue(text: string, start: number, unquoted: RegExp): Value {
+  OPENING_QUOTE.lastIndex = start;
+  const [opening = '', backslashes = '', quote = ''] = OPENING_QUOTE.exec(text) ?? [];
+  if (opening === '') return matchValue(text, start, unquoted);
+  const first = start + opening.length;
+  const end = findSameQuote(text, first, backslashes, quote);
+  return { start: first, end, next: end + backslashes.length + quote.length };
+}
+
+/** The same for headers whose values have spaces: behind a colon the rest of the line, unless it is prose. */
+function findHeaderValue(
+  text: string,
+  start: number,
+  isColon: boolean,
+  name: string,
+  isQuoted: boolean,
+): Value {
+  const value = findValue(text, start, isColon ? VALUES.afterColon : VALUES.afterEquals);
+  if (isColon && skip(text, start, PROSE) !== undefined) return { start, end: start, next: start };
+  if (value.start > start || isNoValue(text.slice(value.start, value.end))) return value;
+  if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
+  return findItems(text, start, /cookie$/i.test(name) ? start : (skip(text, start, SCHEME) ?? start));
+}
+
+/** Items from an offset on, as long as a comma or a semicolon and a space are behind them. */
+function findItems(text: string, start: number, from: number): Value {
+  let end = skip(text, from, ITEM) ?? from;
+  // One pattern for all items would need a place on the stack for each character.
+  while (/[,;]/.test(text.charAt(end - 1)) && /[ \t]/.test(text.charAt(end)))
+    end = skip(text, end + 1, ITEM) ?? end;
+  return { start, end, next: end };
+}
+
+function matchValue(text: string, start: number, pattern: RegExp): Value {
+  const end = skip(text, start, pattern) ?? start;
+  return { start, end, next: end };
+}
+
+/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the line if there is none. */
+function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
+  for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
+    let before = 0;
+    while (at - 1 - before >= from && text[at - 1 - before] === '\\') before++;
+    const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
+    if (isClosing) return at - (backslashes === '' ? 0 : before);
+  }
+  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several lines.
+  return text.startsWith('-----BEGIN', from) ? text.length : (skip(text, from, LINE) ?? from);
+}
