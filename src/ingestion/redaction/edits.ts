@@ -40,6 +40,7 @@ export class Edits {
 
   /** Adds those of a part of this text whose escapes were decoded. */
   addDecoded(added: Edits, raw: string, offset: number, escapes: Escapes): void {
+    if (added.isEmpty) return;
     const locate = createLocator(raw, escapes);
     added.forEach((start, end, by) => {
       this.add(offset + locate(start), offset + locate(end), by === MASK ? by : escapes.write(by));

@@ -220,9 +220,7 @@ class JsonScanner<State> {
     }
     if (!visitor.mayHaveSecrets(raw, state)) return undefined;
     const text = this.decode(start, end);
-    const inString = visitor.findInString(text, state);
-    if (text.length === raw.length) found.addAll(inString, start);
-    else found.addDecoded(inString, raw, start, JSON_ESCAPES);
+    found.addDecoded(visitor.findInString(text, state), raw, start, JSON_ESCAPES);
     return text;
   }
 
