@@ -11,7 +11,7 @@ import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { IMPORT_BATCH, type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
 import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
 import { type SourceFile, findSourceFiles } from '../ingestion/files/source-files.js';
-import type { RequestFormat } from '../ingestion/formats/request-format.js';
+import type { FormatChoice } from '../ingestion/formats/request-format.js';
 import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import type { AuditTarget } from './audit.js';
@@ -27,7 +27,7 @@ export interface ImportOptions {
   app: number;
   env: string;
   source: string;
-  format?: RequestFormat;
+  format?: FormatChoice;
   baseUrl?: string;
   consumerFrom?: 'user';
   rejects?: string;
@@ -196,7 +196,7 @@ async function importFile(
 async function shiftFor(
   files: readonly SourceFile[],
   target: number,
-  format: RequestFormat | undefined,
+  format: FormatChoice | undefined,
   stop: StopSignal,
 ): Promise<number> {
   let latest: number | undefined;

@@ -2,7 +2,6 @@ import type { FileSummary, ImportSummary } from '../ingestion/files/importer.js'
 import { LineSourceError } from '../ingestion/files/line-source.js';
 import type { RejectedLines } from '../ingestion/files/rejected-lines.js';
 import type { SourceFile } from '../ingestion/files/source-files.js';
-import type { RequestFormat } from '../ingestion/formats/request-format.js';
 import { printMessage } from './output.js';
 import { StopSignal } from './stop-signal.js';
 
@@ -19,7 +18,7 @@ class UnreadFilesError extends Error {
 /** What became of a file. */
 export interface FileResult {
   readonly path: string;
-  readonly format?: RequestFormat | undefined;
+  readonly format?: string | undefined;
   /** Complete at the end of the import. */
   counts?: FileSummary;
   /** Number of the last line that was read. */

@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
+import { parseFieldMap } from '../ingestion/formats/field-map.js';
 import { REQUEST_FORMATS } from '../ingestion/formats/request-format.js';
 import { runAudited } from './audit.js';
 import { type ImportOptions, runImport } from './import-files.js';
@@ -32,7 +33,9 @@ export function importCommand(program: Command): void {
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
-    .addOption(new Option('--format <format>', 'format; detected by default').choices(REQUEST_FORMATS))
+    .option('--format <format>', FORMATS)
+    .option('--map <members>', 'names in JSON: timestamp=ts,url=req.url,status_code=res.status', fieldMap)
+    .option('--trust-forwarded', 'X-Forwarded-For names the client, also where the log has another public address', false)
     .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
     .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)

@@ -1,4 +1,4 @@
-import { extractPathname } from './formats/path-pattern.js';
+import { extractPathname, isStaticFilePattern } from './formats/path-pattern.js';
 
 /** Paths of health checks (docs/contract.md#assets-and-health-checks). */
 const CHECKS = joinPatterns(
@@ -35,14 +35,18 @@ const USER_AGENTS = joinPatterns(
  * Whether a request is a static asset or a health check: counted in traffic, never in the request logs
  * (docs/contract.md#assets-and-health-checks). The rule uses the path pattern; without one, the path of the
  * URL.
+ *
+ * @param isInferred whether the pattern was made of the URL, because no application reported the route
  */
 export function isStaticAssetOrHealthCheck(
   path: string | null,
   url: string,
   userAgent: string | null,
+  isInferred = false,
 ): boolean {
   const subject = path ?? extractPathname(url);
-  if (CHECKS.test(subject) || ASSETS.test(subject)) return true;
+  if (CHECKS.test(subject) || ASSETS.test(subject) || (isInferred && isStaticFilePattern(subject)))
+    return true;
   return userAgent !== null && USER_AGENTS.test(userAgent);
 }
 

@@ -9,7 +9,7 @@ import { type ImportOptions, type ImportSummary, Importer } from '../../ingestio
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
 import { LineSplitter } from '../../ingestion/files/line-splitter.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
-import { REQUEST_FORMATS, type RequestFormat } from '../../ingestion/formats/request-format.js';
+import { REQUEST_FORMATS } from '../../ingestion/formats/request-format.js';
 import { MAX_RECORD_BYTES } from '../../ingestion/limits.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
 import type { BodyWork } from '../body-work.js';
@@ -178,7 +178,7 @@ async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** @throws ApiError 422 for an invalid parameter */
-function readQuery(url: string): { env: string; source: string; format: RequestFormat } {
+function readQuery(url: string): { env: string; source: string; format: string } {
   const query = parseRawQuery(url);
   const read = (name: string, otherwise: string): string => {
     const text = decodeQueryText(query.get(name) ?? otherwise);

@@ -16,6 +16,9 @@ const MAX_HEAD = 4_096;
 const READABLE = 'only NDJSON and access logs can be imported';
 /** From this share of control characters on, bytes are not text: random bytes have a tenth, text has almost none. */
 const MAX_CONTROL_SHARE = 0.05;
+/** Control characters that text does not have; the escape character begins a colour. */
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/g;
 
 /** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
 const SIGNATURES: readonly Signature[] = [
@@ -100,11 +103,9 @@ function hasNulsAt(head: Buffer, places: readonly number[]): boolean {
   );
 }
 
-/** Whether there are more control characters than in text. Log rotation can leave NUL bytes at the beginning. */
+/** Whether there are more control characters than in text, which may have blocks of NUL. */
 function isBinary(head: Buffer): boolean {
-  const start = head.findIndex((byte) => byte !== 0);
-  if (start === -1) return false;
-  const text = head.subarray(start);
-  const controls = text.filter((byte) => byte < 0x20 && !(byte >= 0x09 && byte <= 0x0d) && byte !== 0x1b);
-  return controls.length > text.length * MAX_CONTROL_SHARE;
+  const text = head.toString('latin1').replace(/\0{8,}/g, '');
+  const controls = text.match(CONTROL)?.length ?? 0;
+  return controls > text.length * MAX_CONTROL_SHARE;
 }

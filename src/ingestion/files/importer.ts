@@ -3,7 +3,7 @@ import { Slices } from '../../common/async/slices.js';
 import { withResolvers } from '../../common/async/with-resolvers.js';
 import { logsRetainedFrom } from '../../common/time/retention.js';
 import type { ParseOptions } from '../formats/parsed-request.js';
-import { LineParser, type RequestFormat } from '../formats/request-format.js';
+import { type FormatChoice, LineParser } from '../formats/request-format.js';
 import { type Retention, checkRetention, getTrafficRetention } from '../formats/timestamps.js';
 import type { RequestRecord } from '../request-record.js';
 import type { RequestsWriter } from '../requests.writer.js';
@@ -19,7 +19,7 @@ export interface ImportOptions extends ParseOptions {
   /** Name of the source: part of the identity of requests without a UUID. Empty for none. */
   source: string;
   /** By default, the format of the first valid line. */
-  format?: RequestFormat | undefined;
+  format?: FormatChoice | string | undefined;
   /** By default, `SERVICE_BATCH`. */
   batch?: BatchSize;
   now: number;
@@ -115,7 +115,7 @@ export class Importer {
   }
 
   /** The format of the file; undefined as long as no line was valid. */
-  get format(): RequestFormat | undefined {
+  get format(): string | undefined {
     return this.parser.format;
   }
 
@@ -243,7 +243,7 @@ export class Importer {
 /** The latest time in a source; undefined if no line is valid. */
 export async function latestTimestamp(
   batches: AsyncIterable<readonly SourceLine[]>,
-  format?: RequestFormat,
+  format?: FormatChoice | string,
 ): Promise<number | undefined> {
   const parser = new LineParser(format);
   let latest: number | undefined;

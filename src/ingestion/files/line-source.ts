@@ -4,6 +4,7 @@ import { MAX_RECORD_BYTES } from '../limits.js';
 import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from './gunzip.js';
 import { LineSplitter, type SourceLine } from './line-splitter.js';
+import { removePadding } from './nul-padding.js';
 import { READS_ZSTD, isZstd, unzstd } from './zstd.js';
 
 /** The file name that stands for standard input. */
@@ -125,7 +126,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     const whole = prepend(head, chunks);
     const unpacked = unpack(head.bytes, whole);
     this.isPlain = unpacked === whole;
-    yield* checkText(unpacked);
+    yield* removePadding(checkText(unpacked));
   }
 
   private async *chunks(): AsyncGenerator<Buffer> {

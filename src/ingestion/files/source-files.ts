@@ -1,6 +1,6 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LineParser, type RequestFormat } from '../formats/request-format.js';
+import { type FormatChoice, LineParser } from '../formats/request-format.js';
 import { LineSource, LineSourceError, describeError } from './line-source.js';
 
 /** Lines of the beginning in which a file's first request is looked for. */
@@ -32,7 +32,7 @@ interface DatedFile extends SourceFile {
  */
 export async function findSourceFiles(
   paths: readonly string[],
-  format?: RequestFormat,
+  format?: FormatChoice | string,
 ): Promise<SourceFile[]> {
   const found = new Map<string, DatedFile>();
   for (const path of paths)
@@ -71,7 +71,7 @@ async function* expand(path: string): AsyncGenerator<SourceFile & { isInDirector
 /** Finds the first request of a file. What cannot be read is found again when the file is imported. */
 async function lookInto(
   { path, bytes, isInDirectory = false }: SourceFile & { isInDirectory?: boolean },
-  format: RequestFormat | undefined,
+  format: FormatChoice | string | undefined,
 ): Promise<DatedFile> {
   // What is read of a pipe is gone.
   if (bytes === null) return { path, bytes };

@@ -1,187 +1,210 @@
 import { parseAddress } from '../../common/ip-address.js';
 import type { Header } from '../capture.js';
-import {
-  HOST,
-  type Quoted,
-  findAddress,
-  quotedAt,
-  readCommonLogTime,
-  readRequestLine,
-  toOrigin,
-  toRecord,
-  unescapeText,
-} from './access-log.js';
-import { LenientReader } from './decoders.js';
-import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
-import { statusCodeDecoder } from './request-decoders.js';
-import { sanitize } from './text.js';
+import { type LogValues, isBlank, unescapeText } from './access-log.js';
+import { findClosingQuote, sanitize } from './text.js';
 
-/** The time, up to the quote that opens the request. A user name may have brackets as well. */
-const TIME = / \[\d\d\/[A-Z][a-z]{2}\/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "/;
-/** Servers escape quotes in values, so that no client can write this into a field. */
-const NEXT_REQUEST = new RegExp(String.raw`${TIME.source}[A-Z]{1,32} [^"]{1,65536} HTTP/\d(?:\.\d)?" \d{3} `);
-/** Offset of the time within a match of `TIME`, and the length of the match. */
-const [TIME_AT, TIME_LENGTH] = [2, 31];
-const STATUS_AND_SIZE = / (\d{1,5}) (\d{1,20}|-)(?= |$)/y;
-const QUOTED = / "/y;
-/** A field after the user agent: quoted, unquoted, or `name="value"`. */
-const FURTHER_FIELD = / +(?:"((?:[^"\\]|\\.)*)"|([^\s"]+(?:"[^"]*")?))/y;
-/** Characters after the user agent that are searched for further fields. */
-const MAX_FURTHER = 4_096;
+/** A quoted value, or one without quotes: `name="value"` is one. */
+interface Token {
+  readonly text: string;
+  readonly isQuoted: boolean;
+  /** A quote that opens it and does not close. */
+  readonly isOpen?: boolean;
+}
+
+/** Values behind the user agent that are looked at. */
+const MAX_TOKENS = 64;
+/** Values before the client's address that a logger may have written. */
+const MAX_PREFIX = 8;
 /** A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik does. */
-const RESPONSE_TIME = /^(?:(?:rt|request_time)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
-const NOT_ITS_FORM = { reason: 'line: must begin with host, identity, user, [time] and "request"' };
-const NOT_THE_LAST = { reason: 'line: another request follows; each must end with a line feed' };
-const WRONG_TIME = { reason: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099' };
-
-/** The fields before the time: client and virtual host. */
-interface Client {
-  readonly host: string;
-  readonly user: string;
-  /** Scheme and virtual host; undefined if the line has none. */
-  readonly origin: string | undefined;
-}
-
-/** The fields after the size. */
-interface Fields {
-  referer: string | null;
-  userAgent: string | null;
-  responseTimeMs: number | null;
-  /** Addresses of the client and of proxies, as the header `X-Forwarded-For` has them. */
-  forwardedFor: string | null;
-}
+const RESPONSE_TIME =
+  /^(?:(?:rt|request_time|response_time|duration)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
+/** Addresses of the client and of proxies under a name. */
+const FORWARDED =
+  /^(?:http_)?(?:x[-_])?(?:forwarded[-_]for|xff|real[-_]ip|(?:true[-_])?client[-_]ip|cf[-_]connecting[-_]ip)[=:]"?([^"]*)"?$/i;
+/** What a client sends as its referer, or a proxy logs in its place. */
+const REFERER = /^(?:-?$|\/|[a-z][a-z\d+.-]*:\/\/)/i;
+const NOT_ITS_FORM = 'line: must begin with host, identity, user, [time] and "request"';
+const WRONG_TIME = 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099';
+const QUOTE = '"'.charCodeAt(0);
 
 /**
- * Reads one line of an Apache or nginx access log in the common or the combined format, which a virtual host with its
- * port may precede:
+ * The values of a line in the common or the combined format of Apache and nginx, from its part before the time and its part
+ * behind the size. A virtual host, a list of addresses and the address of a proxy may precede:
  *
  *     host identity user [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 512 "referer" "user agent"
- *     www.example.com:443 host identity user [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 512
+ *     www.example.com:443 "203.0.113.7, 10.0.0.1" 10.0.0.2 identity user [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 512
  *
- * Referer and user agent become request headers. Of what follows them, a time becomes the response time (`0.004`,
- * `rt=0.004`, `request_time=0.004`, `12ms`), and the first public address in the first quoted field, where proxies are
- * logged, becomes the client's address if the host is not a public address. Microseconds of Apache's `%D` cannot be distinguished
- * from other numbers. A host that is a name gives no client address. The URL is the request target behind the virtual
- * host or `baseUrl`, or alone where neither is known.
- *
- * An unclosed quote in the last field is accepted. Runs in linear time. Never throws.
+ * Other columns may precede the referer, and follow the user agent. Of them, a time becomes the response time (`0.004`,
+ * `rt=0.004`, `12ms`), and addresses under a name, or in the first quoted column, are those that proxies named.
+ * Microseconds of Apache's `%D` cannot be distinguished from other numbers. Null if the line is none of the format.
  */
-export function parseCombinedLine(line: string, options: ParseOptions = {}): LineResult {
-  const timeAt = line.search(TIME);
-  if (timeAt === -1) return hasOtherTime(line) ? WRONG_TIME : NOT_ITS_FORM;
-  const client = readClient(line.slice(0, timeAt));
-  if (client === null) return NOT_ITS_FORM;
-  const timestamp = readCommonLogTime(line, timeAt + TIME_AT);
-  if (timestamp === null) return WRONG_TIME;
-  const request = quotedAt(line, timeAt + TIME_LENGTH - 1);
-  if (request === null) return { reason: 'request: its quote is not closed' };
-  const read = readRequestLine(request.text);
-  if ('reason' in read) return read;
-  STATUS_AND_SIZE.lastIndex = request.end;
-  const [result, status, size] = STATUS_AND_SIZE.exec(line) ?? [];
-  if (result === undefined) return { reason: 'line: status and size must follow the request' };
-  const status_code = statusCodeDecoder.decode(Number(status));
-  if (status_code === undefined) return { reason: `status_code: ${statusCodeDecoder.ruleFor(status)}` };
-  const fields = readFields(line, request.end + result.length);
-  if (fields === null) return NOT_THE_LAST;
-  const { userAgent, referer } = fields;
-  const request_headers: Header[] = [];
-  if (userAgent !== null) request_headers.push(['user-agent', userAgent]);
-  if (referer !== null) request_headers.push(['referer', referer]);
-  const parsed = {
-    timestamp,
-    method: read.method,
-    url: toFullUrl(read.target, client.origin ?? options.baseUrl),
-    status_code,
-    user: options.consumerFrom === undefined || client.user === '-' ? null : unescapeText(client.user),
-    client_ip: findAddress(client.host, fields.forwardedFor),
-    request_size_bytes: null,
-    // A hyphen means that no bytes were sent.
-    response_size_bytes: size === '-' ? 0 : Number(size),
-    response_time_ms: fields.responseTimeMs,
-    userAgent,
-    request_headers,
-  };
-  return toRecord(parsed, options, new LenientReader());
+export function readCombined(values: readonly string[]): LogValues | null {
+  const behind = values[5] ?? '';
+  if (behind !== '' && !behind.startsWith(' ')) return null;
+  const request = readClient(values[0] ?? '');
+  if (request === null) return null;
+  request.timestamp = values[1];
+  request.request = values[2];
+  request.status_code = values[3];
+  // A hyphen means that no bytes were sent.
+  request.response_size_bytes = values[4] === '-' ? 0 : values[4];
+  readColumns(behind, request);
+  return request;
 }
 
-/** Whether a line has the form of an access log, except for its time. */
-function hasOtherTime(line: string): boolean {
-  const closing = line.indexOf('] "');
-  const opening = closing === -1 ? -1 : line.lastIndexOf(' [', closing);
-  return opening !== -1 && splitFields(line.slice(0, opening), 3) !== null;
+/** Why a line is none of the format. @param missing the name of the first value that was not found */
+export function explainCombined(line: string, missing: string): string {
+  const timeEnd = line.indexOf('] "');
+  const opening = timeEnd === -1 ? -1 : line.lastIndexOf(' [', timeEnd);
+  if (opening === -1 || readClient(line.slice(0, opening)) === null) return NOT_ITS_FORM;
+  if (missing === 'before' || missing === 'time_local') return WRONG_TIME;
+  const isClosed = findClosingQuote(line, timeEnd + 2) < line.length;
+  return isClosed ? 'line: status and size must follow the request' : 'request: its quote is not closed';
 }
 
-/**
- * The first `count - 1` fields of a text, each followed by one space, and all that follows them as the last one; null
- * when the text has fewer, or a field begins with white space. A regular expression would keep a state for each
- * character of a field, and throw a `RangeError` where there are millions.
- */
-function splitFields(text: string, count: number): string[] | null {
-  const fields: string[] = [];
-  let rest = text;
-  while (fields.length < count - 1) {
-    const end = rest.search(/\s/);
-    if (end < 1 || rest[end] !== ' ') return null;
-    fields.push(rest.slice(0, end));
-    rest = rest.slice(end + 1);
-  }
-  return /^\S/.test(rest) ? [...fields, rest] : null;
-}
-
-function readClient(text: string): Client | null {
+function readClient(text: string): LogValues | null {
+  const first = listAt(text, 0);
+  if (text.startsWith(' ')) return null;
   // Usually identity and user follow the client.
-  const [first, second = '', rest = ''] = splitFields(text, 3) ?? [];
-  if (first === undefined) return null;
-  const [, host, port] = HOST.exec(first) ?? [];
-  const [identity, user] = host === undefined ? [] : (splitFields(rest, 2) ?? []);
-  const isVirtualHost =
-    port === undefined
-      ? parseAddress(first) === null && parseAddress(second) !== null
-      : identity === '-' || parseAddress(second) !== null;
-  if (host === undefined || user === undefined || !isVirtualHost)
-    return { host: first, user: rest, origin: undefined };
-  return { host: second, user, origin: toOrigin(first) };
+  const isUsual = text.startsWith(' - ', first.end) && !text.startsWith('- ', first.end + 3);
+  const unusual = isUsual ? null : (readFromHost(text, first) ?? readBehindPrefix(text, first));
+  return unusual ?? readUser(text, first);
 }
 
-/** Null if another request follows: a client such as `curl -d` sends a file without its line feeds. */
-function readFields(line: string, at: number): Fields | null {
-  const referer = fieldAt(line, at);
-  const userAgent = referer && fieldAt(line, referer.end);
-  const end = userAgent?.end ?? referer?.end ?? at;
-  const fields: Fields = {
-    referer: toHeader(referer),
-    userAgent: toHeader(userAgent),
-    responseTimeMs: null,
-    forwardedFor: null,
+/** The values behind a virtual host, or behind addresses that a proxy named. */
+function readFromHost(text: string, first: List): LogValues | null {
+  const second = listAt(text, first.end + 1);
+  const third = listAt(text, second.end + 1);
+  const hasPort = /:\d{1,5}$/.test(first.text);
+  const isHost =
+    !first.isQuoted &&
+    (hasPort ? third.text === '-' || isAddress(second) : !isAddress(first) && isAddress(second));
+  if (isHost) return readAddresses(text, second, first.text);
+  return first.isQuoted || (isAddress(first) && isAddress(second)) ? readAddresses(text, first) : null;
+}
+
+/** The client from a place on: its address, or what a proxy named and the address of the proxy. */
+function readAddresses(text: string, list: List, host?: string): LogValues | null {
+  const next = listAt(text, list.end + 1);
+  return list.isQuoted || (isAddress(list) && isAddress(next))
+    ? readUser(text, next, host, list.text)
+    : readUser(text, list, host);
+}
+
+/** The client behind what a logger wrote before the line, which is neither a host nor a user. */
+function readBehindPrefix(text: string, first: List): LogValues | null {
+  if (isAddress(first)) return null;
+  let list = listAt(text, first.end + 1);
+  for (let count = 0; count < MAX_PREFIX && list.text !== '' && list.text !== '-'; count++) {
+    if (isAddress(list) && text.startsWith(' - ', list.end)) return readUser(text, list);
+    list = listAt(text, list.end + 1);
+  }
+  return null;
+}
+
+/** The values with the user, who follows an identity behind the client; null if there is none. */
+function readUser(text: string, client: List, host?: string, forwarded_for?: string): LogValues | null {
+  const identityEnd = text.indexOf(' ', client.end + 1);
+  if (identityEnd <= client.end + 1) return null;
+  const user = text.slice(identityEnd + 1);
+  if (user === '' || user.startsWith(' ')) return null;
+  return {
+    timestamp: undefined,
+    request: undefined,
+    host,
+    status_code: undefined,
+    client_ip: client.text,
+    forwarded_for,
+    user: unescapeText(user),
+    response_size_bytes: undefined,
+    response_time_ms: undefined,
+    request_headers: undefined,
   };
-  if (end === line.length) return fields;
-  const further = line.slice(end);
-  if (NEXT_REQUEST.test(further)) return null;
-  readFurtherFields(further.slice(0, MAX_FURTHER), fields);
-  return fields;
 }
 
-function toHeader(field: Quoted | null): string | null {
-  return field === null || field.text === '-' || field.text === ''
-    ? null
-    : sanitize(unescapeText(field.text));
+/** Addresses with commas between, with or without quotes around them; or one word. */
+interface List {
+  readonly text: string;
+  readonly end: number;
+  readonly isQuoted: boolean;
 }
 
-function readFurtherFields(text: string, fields: Fields) {
-  FURTHER_FIELD.lastIndex = 0;
-  for (let field = FURTHER_FIELD.exec(text); field !== null; field = FURTHER_FIELD.exec(text)) {
-    const [, quoted, unquoted = ''] = field;
-    if (quoted !== undefined) fields.forwardedFor ??= quoted;
-    const [, seconds, milliseconds] = RESPONSE_TIME.exec(quoted ?? unquoted) ?? [];
-    if (seconds !== undefined) fields.responseTimeMs ??= Number(seconds) * 1000;
-    else if (milliseconds !== undefined) fields.responseTimeMs ??= Number(milliseconds);
+function listAt(text: string, at: number): List {
+  if (text.charCodeAt(at) === QUOTE) {
+    const quote = findClosingQuote(text, at);
+    return { text: text.slice(at + 1, quote), end: Math.min(quote + 1, text.length), isQuoted: true };
+  }
+  let end = at;
+  do {
+    const blank = text.indexOf(' ', end + 1);
+    end = blank === -1 ? text.length : blank;
+  } while (text[end - 1] === ',' && end < text.length);
+  return { text: text.slice(at, end), end, isQuoted: false };
+}
+
+function isAddress({ text, isQuoted }: List): boolean {
+  return isQuoted || parseAddress(text.split(',', 1)[0] ?? '') !== null;
+}
+
+/** Adds the columns behind the size. */
+function readColumns(text: string, values: LogValues) {
+  const tokens = tokenize(text);
+  const refererAt = findReferer(tokens);
+  const userAgentAt = refererAt !== -1 && mayBeQuoted(tokens[refererAt + 1]) ? refererAt + 1 : refererAt;
+  const headers: Header[] = [];
+  if (userAgentAt > refererAt) addHeader(headers, 'user-agent', tokens[userAgentAt]);
+  if (refererAt !== -1) addHeader(headers, 'referer', tokens[refererAt]);
+  values.request_headers = headers;
+  let isFirst = true;
+  for (let index = 0; index < tokens.length; index++) {
+    const token = tokens[index];
+    if (token === undefined || token.isOpen || index === refererAt || index === userAgentAt) continue;
+    const named = FORWARDED.exec(token.text)?.[1];
+    const forwarded = named ?? (token.isQuoted && isFirst ? unescapeText(token.text) : '');
+    if (!isBlank(forwarded)) values.forwarded_for ??= forwarded;
+    isFirst &&= !token.isQuoted;
+    const [, seconds, milliseconds] = RESPONSE_TIME.exec(token.text) ?? [];
+    if (seconds !== undefined) values.response_time_ms ??= Number(seconds) * 1_000;
+    else if (milliseconds !== undefined) values.response_time_ms ??= Number(milliseconds);
   }
 }
 
-/** The quoted field at `at`; the rest of the line where its quote stays open. */
-function fieldAt(line: string, at: number): Quoted | null {
-  QUOTED.lastIndex = at;
-  if (!QUOTED.test(line)) return null;
-  return quotedAt(line, at + 1) ?? { text: line.slice(at + 2), end: line.length };
+function tokenize(text: string): Token[] {
+  const tokens: Token[] = [];
+  for (let at = 0; at < text.length && tokens.length < MAX_TOKENS; at++) {
+    if (text[at] === ' ') continue;
+    const isQuoted = text.charCodeAt(at) === QUOTE;
+    const end = isQuoted ? findClosingQuote(text, at) : findWordEnd(text, at);
+    tokens.push({
+      text: text.slice(isQuoted ? at + 1 : at, end),
+      isQuoted,
+      isOpen: isQuoted && end === text.length,
+    });
+    at = end;
+  }
+  return tokens;
+}
+
+/** The end of a word, of which a part in quotes behind `=` may have blanks. */
+function findWordEnd(text: string, at: number): number {
+  const blank = text.indexOf(' ', at);
+  const end = blank === -1 ? text.length : blank;
+  const quote = text.indexOf('="', at);
+  return quote === -1 || quote > end ? end : Math.min(findClosingQuote(text, quote + 1) + 1, text.length);
+}
+
+/** Where the referer is, which the user agent follows; -1 if there is none. A server may write a hyphen without quotes for either. */
+function findReferer(tokens: readonly Token[]): number {
+  const first = tokens.findIndex(({ isQuoted }) => isQuoted);
+  if (first <= 0) return first;
+  const isReferer = tokens[first + 1]?.isQuoted && REFERER.test(tokens[first]?.text ?? '');
+  return tokens[first - 1]?.text === '-' && !isReferer ? first - 1 : first;
+}
+
+function mayBeQuoted(token: Token | undefined): boolean {
+  return token !== undefined && (token.isQuoted || token.text === '-');
+}
+
+function addHeader(headers: Header[], name: string, token: Token | undefined) {
+  if (token !== undefined && !isBlank(token.text)) headers.push([name, sanitize(unescapeText(token.text))]);
 }

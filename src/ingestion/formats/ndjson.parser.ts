@@ -11,7 +11,7 @@ import {
   isAbsent,
   textDecoder,
 } from './decoders.js';
-import { recognizeJsonLog } from './json-logs.js';
+import { findJsonFormat } from './log-formats.js';
 import { readCapture } from './ndjson.capture.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
 import { MAX_PATH, inferPathPattern } from './path-pattern.js';
@@ -34,6 +34,8 @@ const REQUIRED = {
   url: urlDecoder,
   status_code: statusCodeDecoder,
 };
+
+const NAMES = Object.keys(REQUIRED) as (keyof typeof REQUIRED)[];
 
 const pathDecoder = createTextDecoder('must be a string', (path) => truncate(path, MAX_PATH));
 const addressDecoder = createTextDecoder(
@@ -106,19 +108,23 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
       url,
       reader.read(source.user_agent, 'user_agent', textDecoder) ??
         getHeader(capture.request_headers, 'user-agent'),
+      given === null,
     ),
     captured_json: toCaptureJson(capture),
   };
   return { record, ignored: reader.ignored };
 }
 
+/** Whether an object is another kind of JSON: a request with an invalid member has the others. */
+export function isForeignObject(source: JsonObject): boolean {
+  return NAMES.filter((name) => isAbsent(source[name])).length > 1;
+}
+
 /** Why an object is not a request: it is another kind of JSON, or a required member is invalid. */
 function findReason(source: JsonObject): string {
-  const names = Object.keys(REQUIRED) as (keyof typeof REQUIRED)[];
-  const isForeign = names.filter((name) => isAbsent(source[name])).length > 1;
-  const broken = names.find((name) => REQUIRED[name].decode(source[name]) === undefined);
-  if (isForeign || broken === undefined) {
-    const log = recognizeJsonLog(source)?.name;
+  const broken = NAMES.find((name) => REQUIRED[name].decode(source[name]) === undefined);
+  if (isForeignObject(source) || broken === undefined) {
+    const log = findJsonFormat(source)?.label;
     const kind = log === undefined ? '' : ` (it looks like a log of ${log})`;
     return `line: is JSON, but not a request${kind}: needs timestamp, method, url and status_code`;
   }

@@ -18,6 +18,8 @@ export interface ParseOptions {
   baseUrl?: string | undefined;
   /** The access log field with the consumer; by default none. */
   consumerFrom?: 'user' | undefined;
+  /** Whether the first public address that proxies named is the client's, also where the log has a public one of its own. */
+  trustForwarded?: boolean | undefined;
 }
 
 /** Resolves a request target with the base URL; other URLs, and `*`, stay unchanged. */

@@ -44,7 +44,7 @@ describe('the access log of our own', () => {
       22: 'request: must have the form METHOD target HTTP/version',
       23: 'request: there is none',
       24: 'line: must begin with host, identity, user, [time] and "request"',
-      28: 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099',
+      28: 'timestamp: must be a date and time from 1970 to 2099',
       29: 'line: status and size must follow the request',
       31: 'line: must begin with host, identity, user, [time] and "request"',
       38: 'request: its quote is not closed',
