@@ -11,7 +11,7 @@ import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { IMPORT_BATCH, type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
 import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
 import { type SourceFile, findSourceFiles } from '../ingestion/files/source-files.js';
-import type { FormatChoice } from '../ingestion/formats/request-format.js';
+import { type FormatChoice, parseFormatChoice } from '../ingestion/formats/request-format.js';
 import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import type { AuditTarget } from './audit.js';
@@ -27,7 +27,9 @@ export interface ImportOptions {
   app: number;
   env: string;
   source: string;
-  format?: FormatChoice;
+  format?: string;
+  map?: string;
+  trustForwarded: boolean;
   baseUrl?: string;
   consumerFrom?: 'user';
   rejects?: string;
@@ -46,6 +48,7 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
   setFlagsFromString(HEAP_GROWING);
   // Read when the engine is loaded.
   process.env.JE_MALLOC_CONF ??= ALLOCATOR;
+  const format = chooseFormat(options);
   return withStore(async (store, { coordinator, isShared }) => {
     await createAdmin(store).apps.require(options.app);
     const { nameLimits, redaction } = new Config();
@@ -56,16 +59,27 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
       printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
     const { read, imported, duplicates, rejected, logged } = await importPaths(
       paths,
-      options,
+      { ...options, format },
       writer,
     ).finally(() => writer.close());
     return { read, imported, duplicates, rejected, logged };
   });
 }
 
+/** The options with their format parsed. */
+type ReadyOptions = Omit<ImportOptions, 'format' | 'map'> & { readonly format: FormatChoice };
+
+function chooseFormat({ format, map }: ImportOptions): FormatChoice {
+  try {
+    return parseFormatChoice(format, map);
+  } catch (error) {
+    throw error instanceof RangeError ? new AdminError(`--${error.message}`) : error;
+  }
+}
+
 async function importPaths(
   paths: readonly string[],
-  options: ImportOptions,
+  options: ReadyOptions,
   writer: RequestsWriter,
 ): Promise<ImportSummary> {
   const stop = new StopSignal();
@@ -82,7 +96,7 @@ async function importPaths(
 
 /** Standard input, stored first: where the last time shifts all others, the lines are read twice. */
 async function importStoredInput(
-  options: ImportOptions,
+  options: ReadyOptions,
   writer: RequestsWriter,
   stop: StopSignal,
 ): Promise<ImportSummary> {
@@ -103,12 +117,12 @@ async function importStoredInput(
 
 async function importFiles(
   files: readonly SourceFile[],
-  options: ImportOptions,
+  options: ReadyOptions,
   writer: RequestsWriter,
   stop: StopSignal,
 ): Promise<ImportSummary> {
   if (files.length === 1 && files[0]?.error) throw files[0].error;
-  const { app, env, source, format, baseUrl, consumerFrom, shiftTo } = options;
+  const { app, env, source, format, baseUrl, consumerFrom, trustForwarded, shiftTo } = options;
   const pipe = files.find(({ bytes }) => bytes === null);
   if (shiftTo !== undefined && pipe)
     throw new AdminError(
@@ -122,6 +136,7 @@ async function importFiles(
     format,
     baseUrl,
     consumerFrom,
+    trustForwarded,
     shiftMs,
     batch: IMPORT_BATCH,
     now: Date.now(),
@@ -196,7 +211,7 @@ async function importFile(
 async function shiftFor(
   files: readonly SourceFile[],
   target: number,
-  format: FormatChoice | undefined,
+  format: FormatChoice,
   stop: StopSignal,
 ): Promise<number> {
   let latest: number | undefined;

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SOURCE_RULE, isSource } from '../ingestion/files/line-identity.js';
+import { BASE_URL_RULE, parseBaseUrl } from '../ingestion/formats/parsed-request.js';
 import { envDecoder } from '../ingestion/formats/request-decoders.js';
-import { parseFieldMap } from '../ingestion/formats/field-map.js';
 import { REQUEST_FORMATS } from '../ingestion/formats/request-format.js';
 import { runAudited } from './audit.js';
 import { type ImportOptions, runImport } from './import-files.js';
@@ -16,6 +16,9 @@ Examples:
   request-analytics import access.log --app 1 --source web-2 --base-url https://shop.example.com
   request-analytics import requests.ndjson --app 1 --env staging
   request-analytics import u_ex261120.log --app 1 --format w3c --consumer-from user
+  request-analytics import my.log --app 1 --format '$remote_addr [$time_iso8601] "$request" $status $request_time'
+  request-analytics import my.log --app 1 --format 'LogFormat "%h %l %u %t \\"%r\\" %>s %b %D" timed'
+  request-analytics import app.json --app 1 --map timestamp=ts,method=verb,url=req.url,status_code=res.status
   request-analytics import access.log --app 1 --rejects rejected.log
   xz -dc access.log.xz | request-analytics import - --app 1
   request-analytics import old-sample.log --app 1 --shift-to now
@@ -33,9 +36,14 @@ export function importCommand(program: Command): void {
     .requiredOption('--app <id>', 'app ID', id)
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
-    .option('--format <format>', FORMATS)
-    .option('--map <members>', 'names in JSON: timestamp=ts,url=req.url,status_code=res.status', fieldMap)
-    .option('--trust-forwarded', 'X-Forwarded-For names the client, also where the log has another public address', false)
+    .addOption(
+      // The text of a server's configuration is none of these names, so it is checked later.
+      new Option('--format <format>', 'format, or a log_format or LogFormat; detected by default')
+        .choices(REQUEST_FORMATS)
+        .argParser((value: string) => value),
+    )
+    .option('--map <members>', 'names of a JSON log: timestamp=ts,url=req.url,status_code=res.status')
+    .option('--trust-forwarded', 'X-Forwarded-For names the client, also if the log has a public one', false)
     .option('--base-url <url>', 'base of URLs that are only a path, as in access logs', baseUrl)
     .addOption(new Option('--consumer-from <field>', 'access log field with the consumer').choices(['user']))
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
@@ -63,10 +71,8 @@ function source(value: string): string {
   return value;
 }
 
-/** Without a trailing slash, because paths begin with one. */
 function baseUrl(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : null;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-    throw new InvalidArgumentError('It must be an http or https URL of scheme, host, port and path.');
-  return `${url.origin}${url.pathname}`.replace(/\/$/, '');
+  const base = parseBaseUrl(value);
+  if (base === null) throw new InvalidArgumentError(`It ${BASE_URL_RULE}.`);
+  return base;
 }

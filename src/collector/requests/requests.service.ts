@@ -8,8 +8,10 @@ import { gunzip, isGzip } from '../../ingestion/files/gunzip.js';
 import { type ImportOptions, type ImportSummary, Importer } from '../../ingestion/files/importer.js';
 import { SOURCE_RULE, isSource } from '../../ingestion/files/line-identity.js';
 import { LineSplitter } from '../../ingestion/files/line-splitter.js';
+import { removePadding } from '../../ingestion/files/nul-padding.js';
+import { BASE_URL_RULE, parseBaseUrl } from '../../ingestion/formats/parsed-request.js';
 import { envDecoder } from '../../ingestion/formats/request-decoders.js';
-import { REQUEST_FORMATS } from '../../ingestion/formats/request-format.js';
+import { type FormatChoice, parseFormatChoice } from '../../ingestion/formats/request-format.js';
 import { MAX_RECORD_BYTES } from '../../ingestion/limits.js';
 import { RequestsWriter } from '../../ingestion/requests.writer.js';
 import type { BodyWork } from '../body-work.js';
@@ -74,15 +76,19 @@ export class RequestsService {
   import(request: Request): Promise<ImportResult> {
     return this.intake.countOutcome(KIND, async () => {
       const app = await this.authentication.requireApp(request);
-      const { env, source, format } = readQuery(request.originalUrl);
+      const query = readQuery(request.originalUrl);
       const isCompressed = usesGzip(request);
-      return this.intake.accept(app, request, { kind: KIND, env }, async (reservation, work) => {
+      return this.intake.accept(app, request, { kind: KIND, env: query.env }, async (reservation, work) => {
         reservation.admit(RESERVED_BYTES);
         const body = this.openBody(app);
         liftReceiveLimit(request);
         try {
-          const options = { appId: app.id, env, source, format, now: Date.now(), work };
-          return await this.importLines(this.readBytes(request, isCompressed, body), options, work);
+          const options = { ...query, appId: app.id, now: Date.now(), work };
+          return await this.importLines(
+            removePadding(this.readBytes(request, isCompressed, body)),
+            options,
+            work,
+          );
         } finally {
           this.open.delete(body);
         }
@@ -177,20 +183,47 @@ async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** @throws ApiError 422 for an invalid parameter */
-function readQuery(url: string): { env: string; source: string; format: string } {
+/** What the query says of all lines. @throws ApiError 422 for an invalid parameter */
+function readQuery(url: string): Omit<ImportOptions, 'appId' | 'now'> {
   const query = parseRawQuery(url);
-  const read = (name: string, otherwise: string): string => {
-    const text = decodeQueryText(query.get(name) ?? otherwise);
-    if (text === undefined) throw new ApiError(422, `${name}: must be percent-encoded UTF-8`);
+  const read = (name: string): string | undefined => {
+    const given = query.get(name);
+    const text = given === undefined ? undefined : decodeQueryText(given);
+    if (given !== undefined && text === undefined) throw invalid(`${name}: must be percent-encoded UTF-8`);
     return text;
   };
-  const env = read('env', DEFAULT_ENV);
-  if (envDecoder.decode(env) === undefined) throw new ApiError(422, `env: ${envDecoder.ruleFor(env)}`);
-  const source = read('source', '');
-  if (!isSource(source)) throw new ApiError(422, `source: ${SOURCE_RULE}`);
-  const named = read('format', DEFAULT_FORMAT);
-  const format = REQUEST_FORMATS.find((one) => one === named);
-  if (format === undefined) throw new ApiError(422, `format: must be one of ${REQUEST_FORMATS.join(', ')}`);
-  return { env, source, format };
+  const readOneOf = <Value extends string>(name: string, ...values: readonly Value[]): Value | undefined => {
+    const text = read(name);
+    const value = values.find((one) => one === text);
+    if (text !== value) throw invalid(`${name}: must be ${values.join(' or ')}`);
+    return value;
+  };
+  const env = read('env') ?? DEFAULT_ENV;
+  if (envDecoder.decode(env) === undefined) throw invalid(`env: ${envDecoder.ruleFor(env)}`);
+  const source = read('source') ?? '';
+  if (!isSource(source)) throw invalid(`source: ${SOURCE_RULE}`);
+  const base = read('base_url');
+  const baseUrl = base === undefined ? undefined : parseBaseUrl(base);
+  if (baseUrl === null) throw invalid(`base_url: ${BASE_URL_RULE}`);
+  const map = read('map');
+  return {
+    env,
+    source,
+    baseUrl,
+    consumerFrom: readOneOf('consumer_from', 'user'),
+    trustForwarded: readOneOf('trust_forwarded', 'true', 'false') === 'true',
+    format: chooseFormat(read('format') ?? (map === undefined ? DEFAULT_FORMAT : undefined), map),
+  };
+}
+
+function chooseFormat(format: string | undefined, map: string | undefined): FormatChoice {
+  try {
+    return parseFormatChoice(format, map);
+  } catch (error) {
+    throw error instanceof RangeError ? invalid(error.message) : error;
+  }
+}
+
+function invalid(detail: string): ApiError {
+  return new ApiError(422, detail);
 }

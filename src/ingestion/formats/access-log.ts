@@ -284,6 +284,10 @@ function toOrigin(text: string, scheme?: string): string | undefined {
   return port === undefined || port === (isHttps ? '443' : '80') ? origin : `${origin}:${port}`;
 }
 
+function toText(value: unknown): string {
+  return isBlank(value) ? '' : String(value);
+}
+
 /** Apache writes two quotes for an empty user. */
 function findUser(user: unknown): string | null {
   return isBlank(user) || user === '""' ? null : String(user);
@@ -295,7 +299,7 @@ function findUser(user: unknown): string | null {
  */
 function findClient(values: LogValues, trustForwarded: boolean): string | null {
   const { client_ip, client_ip_port, request_headers = [] } = values;
-  const named = isBlank(client_ip) ? String(client_ip_port ?? '').replace(PORT, '') : String(client_ip);
+  const named = isBlank(client_ip) ? toText(client_ip_port).replace(PORT, '') : String(client_ip);
   const addresses = parseClients(named);
   const [first = null] = addresses;
   const own = addresses.length > 1 ? (addresses.find(isPublic) ?? first) : first;

@@ -179,17 +179,19 @@ export function parseFieldMap(text: string): FieldMap {
   for (const pair of text.split(',')) {
     const [, member = '', name = ''] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(pair) ?? [];
     const header = HEADERS[member] ?? HEADER.exec(member)?.[1];
-    if (name === '') throw new RangeError('it must have the form member=name,member=name');
+    if (name === '') throw new RangeError('must have the form member=name,member=name');
     if (header !== undefined) named[header.toLowerCase()] = name;
     else if (MAPPED_MEMBERS.includes(member)) members[member] = name;
-    else throw new RangeError(`there is no member ${member}; members are ${MAPPED_MEMBERS.join(', ')}`);
+    else throw new RangeError(`has no member ${member}; members are ${MAPPED_MEMBERS.join(', ')}`);
   }
   return { ...members, ...(Object.keys(named).length > 0 && { request_headers: { named } }) };
 }
 
 /** What a format's values mean, with the names of a map in place of the format's own. */
 export function mergeFields(fields: FieldMap, map: FieldMap): FieldMap {
-  const replaced = ALTERNATIVES.filter((members) => members.some((member) => map[member] !== undefined)).flat();
+  const replaced = ALTERNATIVES.filter((members) =>
+    members.some((member) => map[member] !== undefined),
+  ).flat();
   const kept = Object.fromEntries(
     Object.entries(fields).filter(([member]) => !replaced.some((one) => one === member)),
   ) as FieldMap;

@@ -1,5 +1,5 @@
 import { unescapeText } from './access-log.js';
-import type { Template } from './template.js';
+import { type Template, checkTemplate } from './template.js';
 
 /** A way to write the form of a line. */
 interface Dialect {
@@ -129,17 +129,17 @@ export function isFormatString(text: string): boolean {
  * @throws RangeError if lines of that form have no request
  */
 export function parseFormatString(text: string): Template {
-  if (text.length > MAX_FORMAT) throw new RangeError(`it must have at most ${MAX_FORMAT} characters`);
+  if (text.length > MAX_FORMAT) throw new RangeError(`must have at most ${MAX_FORMAT} characters`);
   const [, directive, given = text] = DIRECTIVE.exec(text) ?? [];
   const isNginx = directive === 'log_format';
   const format = unquote(isNginx ? given.replace(NGINX_OPTIONS, '') : given, directive !== undefined);
   const template = parseTemplate(format, isNginx ? NGINX : findDialect(format));
   const names = new Set(template.fields.map(({ name }) => name));
   const has = (...some: string[]) => some.some((name) => names.has(name));
-  if (!has('status')) throw new RangeError('it has no status, as $status or %>s');
+  if (!has('status')) throw new RangeError('has no status, as $status or %>s');
   if (!has('request') && !(has('request_method') && has('request_uri', 'uri')))
-    throw new RangeError('it has no request, as $request, or $request_method and $request_uri');
-  return template;
+    throw new RangeError('has no request, as $request, or $request_method and $request_uri');
+  return checkTemplate(template);
 }
 
 /** The form of lines, in the words of a server's configuration. */

@@ -180,7 +180,7 @@ const EXPECTED: Readonly<Record<string, readonly [format: string | undefined, ..
       },
     ],
     '39-nginx-proxy-manager.log': [
-      'npm',
+      'nginx-proxy-manager',
       { timestamp: AT, url: 'https://api.example.com/v1/x', response_size_bytes: 192, client_ip: CLIENT },
     ],
     '41-google-lb.json.log': [

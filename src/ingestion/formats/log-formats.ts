@@ -41,6 +41,15 @@ const hasAny =
 const memberOf = (line: JsonObject, name: string): JsonObject =>
   objectDecoder.decode(Object.hasOwn(line, name) ? line[name] : undefined) ?? {};
 
+const FORWARDED_FOR = [
+  'http_x_forwarded_for',
+  'proxy_add_x_forwarded_for',
+  'http_forwarded',
+  'http_cf_connecting_ip',
+  'http_true_client_ip',
+  'http_x_real_ip',
+];
+
 /** Variables of nginx, and names that stand for what other servers write. */
 export const VARIABLES: FieldMap = {
   timestamp: ['request_creation_time', 'msec', 'time_iso8601', 'time_local', 'time_custom'],
@@ -56,14 +65,7 @@ export const VARIABLES: FieldMap = {
   status_code: ['status', 'elb_status_code'],
   client_ip: ['remote_addr', 'remote_host', 'realip_remote_addr', 'proxy_protocol_addr'],
   client_ip_port: 'client_ip_port',
-  forwarded_for: [
-    'http_x_forwarded_for',
-    'proxy_add_x_forwarded_for',
-    'http_forwarded',
-    'http_cf_connecting_ip',
-    'http_true_client_ip',
-    'http_x_real_ip',
-  ],
+  forwarded_for: FORWARDED_FOR,
   user: 'remote_user',
   request_size_bytes: ['content_length', 'request_length'],
   response_size_bytes: ['body_bytes_sent', 'bytes_sent'],
@@ -117,12 +119,7 @@ const COMMON: FieldMap = {
   scheme: ['http_x_forwarded_proto', 'scheme', 'x_forwarded_proto', 'forwarded_proto'],
   status_code: ['status', 'status_code', 'response_status', 'http_status', 'code'],
   client_ip: ['remote_addr', 'client_ip', 'remote_ip', 'client', 'clientip', 'ip', 'remote', 'remoteIP'],
-  forwarded_for: [
-    'http_x_forwarded_for',
-    'x_forwarded_for',
-    'xff',
-    ...(VARIABLES.forwarded_for ?? []).slice(1),
-  ],
+  forwarded_for: ['x_forwarded_for', 'xff', ...FORWARDED_FOR],
   user: ['remote_user', 'user'],
   request_size_bytes: ['content_length', 'request_length', 'bytes_in', 'bytes_received'],
   response_size_bytes: [
@@ -206,7 +203,7 @@ export const FORMATS: readonly LogFormat[] = [
   },
   {
     name: 'cloudflare',
-    label: 'Cloudflare Logpush',
+    label: 'Cloudflare',
     matches: hasAny('ClientRequestMethod', 'EdgeResponseStatus', 'EdgeStartTimestamp'),
     fields: {
       timestamp: ['EdgeStartTimestamp', 'EdgeEndTimestamp'],
@@ -275,7 +272,8 @@ export const FORMATS: readonly LogFormat[] = [
   {
     name: 'apigateway',
     label: 'Amazon API Gateway',
-    matches: (line) => has('requestId')(line) && hasAny('httpMethod', 'routeKey')(line),
+    matches: (line) =>
+      hasAny('httpMethod', 'routeKey')(line) && hasAny('requestId', 'requestTime', 'requestTimeEpoch')(line),
     fields: {
       timestamp: ['requestTimeEpoch', 'requestTime'],
       method: 'httpMethod',
@@ -360,7 +358,7 @@ export const FORMATS: readonly LogFormat[] = [
   },
   {
     name: 'envoy',
-    label: 'Envoy or Istio',
+    label: 'Envoy',
     matches: (line) => hasAny('response_flags')(line) || has('response_code', 'start_time')(line),
     fields: {
       timestamp: ['start_time', 'timestamp', '@timestamp', 'time'],
@@ -476,7 +474,7 @@ export const FORMATS: readonly LogFormat[] = [
     ],
   },
   {
-    name: 'npm',
+    name: 'nginx-proxy-manager',
     label: 'nginx-proxy-manager',
     lines: [
       `[$time_local] $_ $upstream_status $status - ${NPM_REQUEST} [Sent-to $_] "$http_user_agent" "$http_referer"`,

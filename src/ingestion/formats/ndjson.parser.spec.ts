@@ -209,10 +209,8 @@ describe('parseNdjsonLine', () => {
       { ts: 1, logger: 'http.log.access', request: { method: 'GET' }, status: 200, resp_headers: {} },
     ],
     ['nginx', { time: 'x', remote_addr: '1.1.1.1', request_method: 'GET', status: 200 }],
-    ['Apache', { time: 'x', remoteIP: '1.1.1.1', method: 'GET', status: '200' }],
     ['Elastic Common Schema', { '@timestamp': LEAST.timestamp, http: { request: { method: 'GET' } } }],
     ['pino-http', { level: 30, time: 1, req: { method: 'GET', url: '/' }, res: { statusCode: 200 } }],
-    ['HTTP Archive', { log: { entries: [] } }],
   ])('says that a line is JSON of %s and what NDJSON must have', (name, members) => {
     const reason = `line: is JSON, but not a request (it looks like a log of ${name}): needs timestamp, method, url and status_code`;
     expect(parseNdjsonLine(JSON.stringify(members))).toEqual({ reason });

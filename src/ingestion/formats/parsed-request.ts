@@ -26,3 +26,14 @@ export interface ParseOptions {
 export function toFullUrl(url: string, baseUrl: string | undefined): string {
   return baseUrl !== undefined && url.startsWith('/') ? baseUrl + url : url;
 }
+
+/** The rule for base URLs, as text of an error message. */
+export const BASE_URL_RULE = 'must be an http or https URL of scheme, host, port and path';
+
+/** A base URL without a trailing slash, because paths begin with one; null if the text is none. */
+export function parseBaseUrl(text: string): string | null {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+    return null;
+  return `${url.origin}${url.pathname}`.replace(/\/$/, '');
+}

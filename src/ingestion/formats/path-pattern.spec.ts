@@ -46,7 +46,11 @@ describe('inferPathPattern', () => {
     '/users/7a',
     '/users/-1',
     '/users/1.5',
-    '/files/2015.png',
+    '/files/2015.pdf',
+    '/a.json',
+    '/js',
+    '/a.js/b',
+    '/a.jsp',
     '/spans/00f067aa0ba902b',
     '/words/facade',
     '/spans/00f067aa0ba902bz',
@@ -56,6 +60,21 @@ describe('inferPathPattern', () => {
     '*',
   ])('keeps %s', (path) => {
     expect(inferPathPattern(path)).toBe(path);
+  });
+
+  it.each([
+    ['/assets/index-01c112.js', '/*.js'],
+    ['/assets/app.3f2a.css?v=7', '/*.css'],
+    ['https://cdn.example.com/a/b.min.mjs#x', '/*.mjs'],
+    ['/app.js.map', '/*.map'],
+    ['/uploads/2026/11/IMG_0042.JPG', '/*.jpg'],
+    ['/fonts/a.woff2', '/*.woff2'],
+    ['/video/seg-00001.ts', '/*.ts'],
+    ['/dump.tar.gz', '/*.gz'],
+    ['/favicon.ico', '/*.ico'],
+    ['/a.js;jsessionid=7', '/*.js'],
+  ])('makes of %s the pattern %s', (url, pattern) => {
+    expect(inferPathPattern(url)).toBe(pattern);
   });
 
   it('keeps at most 1,024 code points, never half a character', () => {

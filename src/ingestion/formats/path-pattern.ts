@@ -15,7 +15,7 @@ const STATIC_FILE = new RegExp(
   [
     String.raw`\.(m?js|cjs|jsx|wasm|map|css|less|scss|png|apng|jpe?g|gif|svgz?|webp|avif|jxl|ico|cur|bmp|tiff?|heic`,
     String.raw`woff2?|ttf|otf|eot|mp[34]|m4[av]|webm|og[agv]|opus|wav|flac|aac|mov|avi|mkv|wmv|flv|mpe?g|m3u8|mpd|ts|m4s`,
-    String.raw`zip|gz|tgz|bz2|xz|zst|7z|rar|tar)$`,
+    String.raw`zip|gz|tgz|bz2|xz|zst|7z|rar|tar)(?:;[^/]*)?$`,
   ].join('|'),
   'i',
 );

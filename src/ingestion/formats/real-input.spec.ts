@@ -50,7 +50,7 @@ describe('the access log of our own', () => {
       38: 'request: its quote is not closed',
     });
     expect(read).toBe(36);
-    expect(records.filter(({ excluded_from_logs }) => excluded_from_logs)).toHaveLength(6);
+    expect(records.filter(({ excluded_from_logs }) => excluded_from_logs)).toHaveLength(7);
     expect(countBy(records, 'client_country_iso_code')).toEqual({ null: 21, US: 3, RU: 5 });
   });
 });
@@ -106,17 +106,22 @@ describeReal('a real access log', () => {
     expect(unknown.length).toBeLessThan(100);
   });
 
-  it('excludes from the logs exactly its icons, robots.txt and sitemap', () => {
+  it('excludes from the logs exactly its static files, robots.txt and sitemap', () => {
     const excluded = outcome.records.filter(({ excluded_from_logs }) => excluded_from_logs);
     expect(countBy(excluded, 'path')).toEqual({
-      '/favicon.ico': 807,
-      '//favicon.ico': 1,
+      '/*.css': 1459,
+      '/*.gif': 184,
+      '/*.gz': 8,
+      '/*.ico': 808,
+      '/*.jpeg': 4,
+      '/*.jpg': 257,
+      '/*.js': 250,
+      '/*.png': 2331,
+      '/*.svg': 22,
+      '/*.ttf': 88,
+      '/*.woff': 3,
       '/robots.txt': 180,
       '/sitemap.xml': 1,
-      '/apple-touch-icon.png': 3,
-      '/apple-touch-icon-precomposed.png': 2,
-      '/apple-touch-icon-120x120.png': 1,
-      '/apple-touch-icon-120x120-precomposed.png': 1,
     });
   });
 });

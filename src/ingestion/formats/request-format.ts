@@ -37,29 +37,28 @@ export interface FormatChoice {
 /**
  * How lines are read, from the texts of `--format` and `--map`.
  *
- * @param format a name of `REQUEST_FORMATS`, or the text of a server's configuration; empty for neither
+ * @param format a name of `REQUEST_FORMATS`, or the text of a server's configuration
  * @throws RangeError with one line that says what is wrong
  */
-export function parseFormatChoice(format: string, map = ''): FormatChoice {
-  const isName = REQUEST_FORMATS.includes(format);
-  if (format !== '' && !isName && !isFormatString(format))
-    throw new RangeError(`format: must be one of ${REQUEST_FORMATS.join(', ')}, or a format string with $… or %…`);
-  if (map !== '' && format !== '' && !READERS.get(format)?.hasObjects)
-    throw new RangeError('map: is for formats of JSON');
-  try {
-    if (format !== '' && !isName) return { template: parseFormatString(format) };
-  } catch (error) {
-    throw describeRangeError('format', error);
-  }
-  try {
-    return { ...(isName && { name: format }), ...(map !== '' && { map: parseFieldMap(map) }) };
-  } catch (error) {
-    throw describeRangeError('map', error);
-  }
+export function parseFormatChoice(format: string | undefined, map: string | undefined): FormatChoice {
+  const isText = format !== undefined && !REQUEST_FORMATS.includes(format);
+  if (isText && !isFormatString(format))
+    throw new RangeError(
+      `format: must be one of ${REQUEST_FORMATS.join(', ')}, or the format string of a server`,
+    );
+  if (map !== undefined && format !== undefined && !READERS.get(format)?.hasObjects)
+    throw new RangeError('map: has names of JSON, which the format is not');
+  if (isText) return { template: inNameOf('format', () => parseFormatString(format)) };
+  return { name: format, map: map === undefined ? undefined : inNameOf('map', () => parseFieldMap(map)) };
 }
 
-function describeRangeError(name: string, error: unknown): unknown {
-  return error instanceof RangeError ? new RangeError(`${name}: ${error.message}`) : error;
+/** @throws RangeError whose message begins with the name */
+function inNameOf<Result>(name: string, parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof RangeError ? new RangeError(`${name}: ${error.message}`) : error;
+  }
 }
 
 const COMMENT = /^\s*(?:#|\/\/)/;
@@ -164,7 +163,8 @@ export class LineParser {
   }
 
   private parseDecided(line: string, loggedAt: unknown): LineResult | null {
-    switch (this.decided) {
+    const name = this.decided ?? '';
+    switch (name) {
       case 'ndjson':
         return parseNdjsonLine(line, this.options);
       case 'w3c':
@@ -174,7 +174,7 @@ export class LineParser {
           ? this.parseObject(line, (object) => readCloudFrontObject(object, this.options))
           : this.w3c.parse(line, this.options, loggedAt);
       default:
-        return this.parseAs(this.custom ?? requireReader(this.decided ?? ''), line, loggedAt);
+        return this.parseAs(this.custom ?? requireReader(name), line, loggedAt);
     }
   }
 

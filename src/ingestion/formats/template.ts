@@ -89,6 +89,16 @@ interface CompiledField {
   readonly isEscaped: boolean;
 }
 
+/** The template. @throws RangeError if nothing tells two of its values apart */
+export function checkTemplate(template: Template): Template {
+  for (const [index, { name }] of template.fields.entries()) {
+    const next = template.fields[index + 1];
+    if (next?.before === '' && !SHAPE_OF.has(name))
+      throw new RangeError(`has nothing between $${name} and $${next.name}`);
+  }
+  return template;
+}
+
 /** Finds the values of lines that have the form of a template, in linear time. */
 export class TemplateMatcher {
   /** The names of the values, in their order. */
@@ -104,7 +114,6 @@ export class TemplateMatcher {
   /** Where the next value ends, if that is known; -1 if not. */
   private nextEnd = -1;
 
-  /** @throws RangeError if nothing tells two values apart */
   constructor(
     { fields, end, hasEscapes: escapes }: Template,
     { isOpen = false, isPadded = false, hasEscapes = escapes }: MatcherOptions = {},
@@ -120,8 +129,6 @@ export class TemplateMatcher {
       const after = next?.before ?? end;
       // A value in quotes ends with them, whatever it is.
       const shape = after.startsWith('"') ? undefined : SHAPE_OF.get(name);
-      if (shape === undefined && after === '' && next !== undefined)
-        throw new RangeError(`nothing tells $${name} and $${next.name} apart`);
       const isEscaped = hasEscapes && !SEVERAL.has(name);
       if (shape === undefined) return { name, after, shape, place: undefined, isEscaped };
       return {
@@ -145,7 +152,9 @@ export class TemplateMatcher {
     let tailAt = 0;
     this.nextEnd = -1;
     for (let index = 0; index < fields.length; index++) {
-      const { name, after, shape, isEscaped } = fields[index] as CompiledField;
+      const field = fields[index];
+      if (field === undefined) break;
+      const { name, after, shape, isEscaped } = field;
       const mayEnd = isOpen && index >= lastRequired;
       let end = this.nextEnd;
       this.nextEnd = -1;

@@ -96,7 +96,7 @@ export function readW3cEntry(entry: JsonObject, options: ParseOptions, loggedAt?
 
 /** Path and host of `cs-uri`, which may have both. */
 function splitHost(url: unknown, { host }: LogValues): LogValues {
-  const [, name, path] = (typeof url === 'string' && HOST_AND_PATH.exec(url)) || [];
+  const [, name, path] = HOST_AND_PATH.exec(typeof url === 'string' ? url : '') ?? [];
   return name === undefined ? { path: url } : { path: path ?? '/', host: host ?? name };
 }
 
