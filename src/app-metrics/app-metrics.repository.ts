@@ -4,33 +4,16 @@ import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, endpointIn, envIn, inScope } from '../clickhouse/predicates.js';
 import { CachedLookup } from '../common/cached-lookup.js';
 import { compare, not, splitNegation } from '../common/filters/comparison.js';
-import { isTyped } from '../common/formats/file-format.js';
-import { formatSeconds } from '../common/time/timestamp.js';
 import { Config } from '../config/config.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
-import { COLUMNS, DEFINITIONS, type PeriodSums, isFromBins } from './metric-definitions.js';
-import {
-  type MetricsQuery,
-  type MetricsStatement,
-  buildStatement,
-  buildSumsByPeriod,
-} from './metrics-statement.js';
+import { type MetricsQuery, buildStatement } from './metrics-statement.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
-/**
- * Lines that are joined here and not by the engine: 1 to 2 ms, and all days of 13 months. The 46,080 minutes of 32 days would keep other requests
- * waiting for 0.1 s.
- */
-const MAX_JOINED_LINES = 500;
-
 const DAY_SECONDS = 86_400;
 
 const THREADS = 2;
-/** Up to this length of a window, counts and bins have a thread each; with two each, they take up to a tenth more processor time. */
-const SHORT_WINDOW_SECONDS = 2 * DAY_SECONDS;
-
 const ACCURACY_TABLE = 'percentile_accuracy_v1';
 /** Days are counted since the epoch, as the engine converts integers. */
 const ACCURACY = `
@@ -69,31 +52,15 @@ export class AppMetricsRepository {
     filters: readonly MetricFilter[],
     maxRows: number,
   ): Promise<Buffer> {
-    const { format, metrics, groupBy, bounds } = query;
+    const { format, groupBy, bounds } = query;
     const conditions = and(...filters.map(toCondition), ...inScope(scope));
     // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
     const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
-    const prewhere = conditions.sql !== '';
-    if (isTyped(format) || canExceed || bounds.length > MAX_JOINED_LINES) {
-      const { sql, columns, params } = buildStatement(query, conditions);
-      const file = { format, columns, sql, ...(canExceed && { maxRows }) };
-      return this.store.file(scope, 'app_metrics.query', file, params, { threads: THREADS, prewhere });
-    }
-    // Of a short window the engine plans statements for longer than it reads, and it plans the two sides of a join one after the other.
-    const isShort = (bounds.at(-1) ?? 0) - (bounds[0] ?? 0) <= SHORT_WINDOW_SECONDS;
-    const { counts, bins } = buildSumsByPeriod(query, conditions);
-    const read = async (name: string, { sql, columns, params }: MetricsStatement) => {
-      const options = { threads: isShort ? 1 : THREADS, prewhere };
-      return parseSums(await this.store.file(scope, name, { format: 'csv', columns, sql }, params, options));
-    };
-    // Bins first: they take longer.
-    const [binned, counted] = await Promise.all([
-      metrics.some(isFromBins) ? read('app_metrics.bins', bins) : undefined,
-      read('app_metrics.counts', counts),
-    ]);
-    return writeRows(query, (start) => {
-      const sums = counted.get(start);
-      return sums && { ...sums, ...binned?.get(start) };
+    const { sql, columns, params } = buildStatement(query, conditions);
+    const file = { format, columns, sql, ...(canExceed && { maxRows }) };
+    return this.store.file(scope, 'app_metrics.query', file, params, {
+      threads: THREADS,
+      prewhere: conditions.sql !== '',
     });
   }
 
@@ -120,48 +87,6 @@ export class AppMetricsRepository {
     if (version === undefined) return read();
     return this.errors.find([scope.appId, day, last_day, version].join('/'), read);
   }
-}
-
-/** Sums by the start of their period, in the engine's text. A row has numbers, a time, and an array of numbers. */
-function parseSums(csv: Buffer): Map<string, PeriodSums> {
-  const [names = [], ...rows] = csv
-    .toString()
-    .replace(/["[\]]/g, '')
-    .split('\r\n')
-    .slice(0, -1)
-    .map((line) => line.split(','));
-  return new Map(
-    rows.map(([start = '', ...values]) => [
-      start,
-      Object.fromEntries(values.map((value, index) => [names[index + 1], value])) as PeriodSums,
-    ]),
-  );
-}
-
-/** The lines of the periods that have requests, as the engine writes those of a statement from `buildStatement`. */
-function writeRows(
-  { format, metrics, bounds, now }: MetricsQuery,
-  findSums: (start: string) => PeriodSums | undefined,
-): Buffer {
-  const isJson = format === 'ndjson';
-  const ordered = COLUMNS.filter((metric) => metrics.includes(metric));
-  const columns = ['period_start', 'period_end', ...ordered];
-  const times = bounds.map((bound) => formatSeconds(bound * 1000));
-  const lines = bounds.slice(1).flatMap((end, index) => {
-    const start = bounds[index] ?? end;
-    const [from = '', to = ''] = times.slice(index, index + 2);
-    const sums = findSums(from);
-    if (!sums || sums.sum_requests === '0') return [];
-    const period = { start, end, now: Math.floor(now / 1000) };
-    const values = ordered.map(
-      (metric) => DEFINITIONS[metric].compute(sums, period) ?? (isJson ? 'null' : ''),
-    );
-    const cells = [`"${from}"`, `"${to}"`, ...values];
-    return isJson
-      ? `{${columns.map((column, place) => `"${column}":${cells[place] ?? ''}`).join()}}\n`
-      : `${cells.join()}\r\n`;
-  });
-  return Buffer.from((isJson ? '' : `${columns.join()}\r\n`) + lines.join(''));
 }
 
 /** A filter as a condition on the integers of counts and bins: names are looked up first. */

@@ -1,6 +1,6 @@
 import { sumBytes } from '../clickhouse/predicates.js';
 import { BINS_PER_OCTAVE } from '../ingestion/bins.js';
-import { METRICS, type Metric } from './app-metrics.input.js';
+import { METRICS } from './app-metrics.input.js';
 
 /** Leaves out expected errors (docs/contract.md#expected-errors). */
 const NOT_EXPECTED =
@@ -61,88 +61,38 @@ const MAX_INT32 = 2_147_483_647;
 export const MILLISECONDS = (ks: string) =>
   `arrayMap(k -> toInt32(least(round(1000 * exp2(k / ${BINS_PER_OCTAVE})), ${MAX_INT32})), ${ks})`;
 
-/** The same for one bin. The engine rounds halves to even, which is down for the only half, 62.5. */
-export const toMilliseconds = (k: number) =>
-  Math.min(Math.ceil(1000 * 2 ** (k / BINS_PER_OCTAVE) - 0.5), MAX_INT32);
-
-/**
- * The sums of a period by name, as texts of the engine, because those of bytes can exceed 2^53; of percentiles the bin. A period without times lacks
- * those of bins.
- */
-export type PeriodSums = Readonly<
-  Record<CountsSum, string> & Partial<Record<keyof typeof APDEX_SUMS | Metric, string>>
->;
-
-/** Seconds since the epoch. */
-interface Period {
-  readonly start: number;
-  readonly end: number;
-  readonly now: number;
-}
-
 interface Definition {
   /** The sums of counts that it needs besides the requests. */
   readonly sums: readonly CountsSum[];
   /** The column as an expression of the sums' aliases; that of a percentile depends on which others are asked for. */
   readonly sql?: string;
-  /** The same in JavaScript. */
-  readonly compute: (sums: PeriodSums, period: Period) => string | number | null;
 }
-
-const divide = (numerator: number, denominator: number) =>
-  denominator === 0 ? null : numerator / denominator;
 
 /** Null if no status is known. */
 const defineErrors = (sum: 'sum_client_errors' | 'sum_server_errors'): Definition => ({
   sums: ['sum_known_requests', sum],
   sql: `if(sum_known_requests = 0, NULL, ${sum})`,
-  compute: (sums) => (sums.sum_known_requests === '0' ? null : sums[sum]),
-});
-
-const definePercentile = (metric: Metric): Definition => ({
-  sums: [],
-  compute: ({ [metric]: k }) => (k === undefined ? null : toMilliseconds(Number(k))),
 });
 
 export const DEFINITIONS: Readonly<Record<Column, Definition>> = {
-  requests: { sums: [], sql: 'sum_requests', compute: (sums) => sums.sum_requests },
+  requests: { sums: [], sql: 'sum_requests' },
   requests_per_minute: {
     sums: [],
     sql: 'sum_requests / greatest(1, (least(toInt64(end), {now:Int64}) - toInt64(start)) / 60)',
-    compute: (sums, { start, end, now }) =>
-      Number(sums.sum_requests) / Math.max(1, (Math.min(end, now) - start) / 60),
   },
-  bytes_received: {
-    sums: ['sum_bytes_received'],
-    sql: 'sum_bytes_received',
-    compute: (sums) => sums.sum_bytes_received,
-  },
-  bytes_sent: { sums: ['sum_bytes_sent'], sql: 'sum_bytes_sent', compute: (sums) => sums.sum_bytes_sent },
+  bytes_received: { sums: ['sum_bytes_received'], sql: 'sum_bytes_received' },
+  bytes_sent: { sums: ['sum_bytes_sent'], sql: 'sum_bytes_sent' },
   client_errors: defineErrors('sum_client_errors'),
   server_errors: defineErrors('sum_server_errors'),
   error_rate: {
     sums: ['sum_known_requests', 'sum_client_errors', 'sum_server_errors'],
     sql: '(sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0)',
-    compute: (sums) =>
-      divide(
-        Number(sums.sum_client_errors) + Number(sums.sum_server_errors),
-        Number(sums.sum_known_requests),
-      ),
   },
-  response_time_p50: definePercentile('response_time_p50'),
-  response_time_p75: definePercentile('response_time_p75'),
-  response_time_p90: definePercentile('response_time_p90'),
-  response_time_p95: definePercentile('response_time_p95'),
-  response_time_p99: definePercentile('response_time_p99'),
-  apdex: {
-    sums: [],
-    sql: '(satisfied + tolerated / 2) / nullIf(timed_requests, 0)',
-    compute: ({ satisfied = 0, tolerated = 0, timed_requests = 0 }) =>
-      divide(Number(satisfied) + Number(tolerated) / 2, Number(timed_requests)),
-  },
-  timed_requests: {
-    sums: [],
-    sql: 'timed_requests',
-    compute: ({ timed_requests = '0' }) => timed_requests,
-  },
+  response_time_p50: { sums: [] },
+  response_time_p75: { sums: [] },
+  response_time_p90: { sums: [] },
+  response_time_p95: { sums: [] },
+  response_time_p99: { sums: [] },
+  apdex: { sums: [], sql: '(satisfied + tolerated / 2) / nullIf(timed_requests, 0)' },
+  timed_requests: { sums: [], sql: 'timed_requests' },
 };

@@ -118,32 +118,6 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
 }
 
-/**
- * The statements of the sums of each period, without order, for a query without groups. The columns are the start of the period
- * and the names of `PeriodSums`. Those of the percentiles are one array.
- *
- * @param conditions as of `buildStatement`
- */
-export function buildSumsByPeriod(
-  query: MetricsQuery,
-  conditions: Predicate,
-): Record<'counts' | 'bins', MetricsStatement> {
-  const { period, common, read, sums, percentiles, params } = describeSums(query, conditions, []);
-  const build = (kind: 'counts' | 'bins', arrays: Readonly<Record<string, string>> = {}) => ({
-    columns: ['start', ...Object.keys(sums[kind]), ...(kind === 'bins' ? percentiles : [])],
-    sql: `
-WITH ${[...common, `${period.key} AS period`].join(', ')}
-SELECT ${nameAll({ start: period.start, ...sums[kind], ...arrays }).join(', ')}
-FROM ${read(kind)}
-GROUP BY period`,
-    params,
-  });
-  return {
-    counts: build('counts'),
-    bins: build('bins', percentiles.length > 0 ? { percentiles: computeQuantiles(percentiles) } : {}),
-  };
-}
-
 /** What the statements of a query have in common. */
 function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
