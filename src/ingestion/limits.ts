@@ -1,4 +1,5 @@
 import { InvalidRecordError } from './formats/decoders.js';
+import { truncate } from './formats/text.js';
 
 /*
  * Limits of every way in: the protocols of the collector and the import.
@@ -12,6 +13,34 @@ export const MAX_EVENT_ID = 64;
 
 /** Longest line of requests and largest span, log record or data point in bytes: two bodies, 1,000 log messages and a stack at their limits, and spans. */
 export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
+
+/** Longest value of an attribute in characters: longer texts are cut, other values have `VALUE_TOO_LARGE` in their place. */
+export const MAX_VALUE = 65_536;
+export const VALUE_TOO_LARGE = '<value too large>';
+/** Most attributes of a record, headers of a request and events of a span; SDKs keep 128. */
+export const MAX_ATTRIBUTES = 1_024;
+export const MAX_EVENTS = 1_000;
+
+/**
+ * The headers of a request as they are stored: values are cut, and together they are no longer than a body.
+ *
+ * @param ignored gets the name for each header that is left out
+ */
+export function limitHeaders(
+  headers: readonly (readonly [string, string])[],
+  name: string,
+  ignored: string[],
+): (readonly [string, string])[] {
+  const kept: (readonly [string, string])[] = [];
+  let left = MAX_BODY;
+  for (const [key, value] of headers) {
+    const text = truncate(value, MAX_VALUE);
+    left -= key.length + text.length;
+    if (left >= 0 && kept.length < MAX_ATTRIBUTES) kept.push([key, text]);
+    else ignored.push(name);
+  }
+  return kept;
+}
 
 /** In bytes. The client libraries leave out bodies over 50,000 before they mask them, which can make them longer. */
 export const MAX_BODY = 100_000;

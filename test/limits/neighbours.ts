@@ -5,7 +5,7 @@ import { quantile } from '../resilience/load.js';
 import { type Sample, countByStatus, request } from './http.js';
 import type { Team } from './template.js';
 
-/** How often each team sends a message and reads, unless the test says so. */
+/** How often each team sends a message and reads. */
 const INTERVAL_MS = 200;
 const LIVE_INTERVAL_MS = 100;
 /** Requests that one `sync` counts. */
@@ -58,7 +58,6 @@ export class Neighbours {
     private readonly apiUrl: string,
     private readonly collectorUrl: string,
     private readonly headers: Readonly<Record<string, string>>,
-    private readonly intervalMs = INTERVAL_MS,
   ) {
     this.acknowledged = teams.map(() => ({ counted: 0, logged: 0 }));
   }
@@ -71,8 +70,8 @@ export class Neighbours {
     this.pacing = [
       this.pace(LIVE_INTERVAL_MS, () => this.live.push(request(`${this.apiUrl}/health/live`))),
       ...this.teams.flatMap((team, index) => [
-        this.pace(this.intervalMs, (tick) => this.messages.push(this.send(team, index, tick))),
-        this.pace(this.intervalMs, (tick) =>
+        this.pace(INTERVAL_MS, (tick) => this.messages.push(this.send(team, index, tick))),
+        this.pace(INTERVAL_MS, (tick) =>
           this.reads[index]?.push(this.read(team, READS[tick % READS.length] ?? '')),
         ),
       ]),

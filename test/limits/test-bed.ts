@@ -46,18 +46,11 @@ export class TestBed {
     private readonly neighbours: Child<NeighbourHandlers>,
   ) {}
 
-  /**
-   * @param headers what the neighbours send with each request
-   * @param intervalMs how often each of them sends and reads
-   */
+  /** @param headers what the neighbours send with each request */
   static async start(
     { directory: source, teams }: Template,
     neighbours: Child<NeighbourHandlers>,
-    {
-      env = {},
-      headers = {},
-      intervalMs,
-    }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>>; intervalMs?: number } = {},
+    { env = {}, headers = {} }: { env?: NodeJS.ProcessEnv; headers?: Readonly<Record<string, string>> } = {},
   ): Promise<TestBed> {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
     copyStore(source, directory);
@@ -68,7 +61,7 @@ export class TestBed {
     );
     const [attacking, ...others] = teams;
     if (!attacking) throw new Error('the template has no teams');
-    await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers, intervalMs);
+    await neighbours.call('create', others, service.apiUrl, service.collectorUrl, headers);
     return new TestBed(directory, service, new Attacker(attacking, service), neighbours);
   }
 

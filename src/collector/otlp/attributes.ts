@@ -2,7 +2,8 @@ import { isNumber } from 'lossless-json';
 import type { LenientReader } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
 import { methodDecoder, readConsumer } from '../../ingestion/formats/request-decoders.js';
-import { OTHER_METHOD, sanitize } from '../../ingestion/formats/text.js';
+import { OTHER_METHOD, sanitize, truncate } from '../../ingestion/formats/text.js';
+import { MAX_ATTRIBUTES, MAX_VALUE, VALUE_TOO_LARGE } from '../../ingestion/limits.js';
 import type { ConsumerRecord } from '../../ingestion/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
@@ -125,12 +126,37 @@ export function findConsumer(
 export function attributesJson(
   attributes: readonly KeyValue[],
   isLeftOut?: (key: string) => boolean,
+  toJson = valueJson,
 ): string {
   if (attributes.length === 0) return '{}';
   const members = new Map<string, string>();
   for (const { key, value } of attributes)
-    if (!isLeftOut?.(key)) members.set(JSON.stringify(sanitize(key)), valueJson(value?.value));
+    if (!isLeftOut?.(key)) members.set(JSON.stringify(sanitize(key)), toJson(value?.value));
   return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
+}
+
+/**
+ * The same within the limits of a record.
+ *
+ * @param warn called with what was cut or left out
+ */
+export function limitedAttributesJson(
+  attributes: readonly KeyValue[],
+  warn: (what: string) => void,
+  isLeftOut?: (key: string) => boolean,
+): string {
+  if (attributes.length > MAX_ATTRIBUTES) warn(`at most ${MAX_ATTRIBUTES} are kept`);
+  return attributesJson(attributes.slice(0, MAX_ATTRIBUTES), isLeftOut, (value) => {
+    if (value?.case === 'stringValue') {
+      const text = truncate(value.value, MAX_VALUE);
+      if (text.length < value.value.length) warn(`a value was cut to ${MAX_VALUE} characters`);
+      return JSON.stringify(sanitize(text));
+    }
+    const json = valueJson(value);
+    if (json.length <= MAX_VALUE) return json;
+    warn(`a value has more than ${MAX_VALUE} characters`);
+    return JSON.stringify(VALUE_TOO_LARGE);
+  });
 }
 
 /** A value as text: scalars as they are, others as JSON. */

@@ -25,15 +25,24 @@ import { checkRetention, getLogsRetention } from '../../ingestion/formats/timest
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { findRequestUuid } from '../../ingestion/server-span.js';
-import { BODY_TOO_LARGE, MAX_BODY, MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../ingestion/limits.js';
+import {
+  BODY_TOO_LARGE,
+  MAX_ATTRIBUTES,
+  MAX_BODY,
+  MAX_EVENTS,
+  MAX_MESSAGE,
+  MAX_STACKTRACE,
+  limitBody,
+  limitHeaders,
+} from '../../ingestion/limits.js';
 import type { Message, SpanCount, SpanRecord } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import {
   Attributes,
-  attributesJson,
   findConsumer,
   findMethod,
   findStatusCode,
+  limitedAttributesJson,
   toPath,
 } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
@@ -97,7 +106,13 @@ function addSpan(
     message.rejected.add(why);
     return;
   }
-  const record = toSpanRecord(span, scopeName, scopeVersion);
+  if (span.events.length > MAX_EVENTS)
+    message.rejected.warn(`spans[].events: at most ${MAX_EVENTS} are kept`);
+  span.events.splice(MAX_EVENTS);
+  const record = toSpanRecord(span, scopeName, scopeVersion, (what) => {
+    message.rejected.warn(`spans[].attributes: ${what}`);
+  });
+  span.attributes.splice(MAX_ATTRIBUTES);
   message.spans.push(record);
   if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
 }
@@ -110,7 +125,12 @@ function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): s
   return outOfTime && `spans[].start_time_unix_nano: ${outOfTime}`;
 }
 
-function toSpanRecord(span: Span, scope_name: string, scope_version: string): SpanRecord {
+function toSpanRecord(
+  span: Span,
+  scope_name: string,
+  scope_version: string,
+  warn: (what: string) => void,
+): SpanRecord {
   const { startTimeUnixNano: start, endTimeUnixNano: end } = span;
   return {
     trace_id: toHex(span.traceId),
@@ -124,14 +144,18 @@ function toSpanRecord(span: Span, scope_name: string, scope_version: string): Sp
     scope_name,
     scope_version,
     // Request Details has the bodies.
-    attributes: attributesJson(span.attributes, (key) => key === REQUEST_BODY || key === RESPONSE_BODY),
-    events: `[${span.events.map(eventJson).join(EVENT_SEPARATOR)}]`,
+    attributes: limitedAttributesJson(
+      span.attributes,
+      warn,
+      (key) => key === REQUEST_BODY || key === RESPONSE_BODY,
+    ),
+    events: `[${span.events.map((event) => eventJson(event, warn)).join(EVENT_SEPARATOR)}]`,
   };
 }
 
-function eventJson({ timeUnixNano, name, attributes }: Span_Event): string {
+function eventJson({ timeUnixNano, name, attributes }: Span_Event, warn: (what: string) => void): string {
   const timestamp = JSON.stringify(formatNanoseconds(timeUnixNano));
-  return `{"timestamp":${timestamp},"name":${JSON.stringify(sanitize(name))},"attributes":${attributesJson(attributes)}}`;
+  return `{"timestamp":${timestamp},"name":${JSON.stringify(truncate(sanitize(name), MAX_NAME))},"attributes":${limitedAttributesJson(attributes, warn)}}`;
 }
 
 /** UTC with nanoseconds and `Z`; the epoch for times beyond the year 9999. */
@@ -299,7 +323,11 @@ function readCapture(span: Span, attributes: Attributes, trace_id: string, expan
 
 /** Older conventions have underscores instead of hyphens. */
 function readHeaders(attributes: Attributes, prefix: string): Header[] {
-  return Array.from(attributes.listPrefixed(prefix), ([name, value]) => [name.replaceAll('_', '-'), value]);
+  const all = Array.from(attributes.listPrefixed(prefix), ([name, value]): Header => [
+    name.replaceAll('_', '-'),
+    value,
+  ]);
+  return limitHeaders(all, prefix, []);
 }
 
 function readBody(attributes: Attributes, key: string, expansion: Expansion): string | null {

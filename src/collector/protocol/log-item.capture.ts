@@ -12,7 +12,7 @@ import {
   objectDecoder,
   textDecoder,
 } from '../../ingestion/formats/decoders.js';
-import { headerDecoder, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
+import { readHeaders, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../ingestion/limits.js';
@@ -37,8 +37,8 @@ export function readItemCapture(
 ): Capture {
   const logs = Array.isArray(item.logs) ? item.logs.slice(0, MAX_LOGS) : item.logs;
   return {
-    request_headers: reader.readList(request.headers, 'request.headers', headerDecoder.decode),
-    response_headers: reader.readList(response.headers, 'response.headers', headerDecoder.decode),
+    request_headers: readHeaders(request.headers, 'request.headers', reader),
+    response_headers: readHeaders(response.headers, 'response.headers', reader),
     request_body_json: limitBody(reader.read(request.body, 'request.body', base64TextDecoder) ?? ''),
     response_body_json: limitBody(reader.read(response.body, 'response.body', base64TextDecoder) ?? ''),
     trace_id: reader.read(getField(item, 'trace_id'), 'trace_id', traceIdDecoder),

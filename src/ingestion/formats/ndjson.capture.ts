@@ -24,6 +24,7 @@ import {
   textDecoder,
   textOrNumberDecoder,
 } from './decoders.js';
+import { limitBody, limitHeaders } from '../limits.js';
 import { microsecondsDecoder } from './timestamps.js';
 
 /** The number of a line of source code. */
@@ -61,15 +62,25 @@ export function readCapture(source: JsonObject, shiftMs: number, reader: Lenient
     return micros === undefined ? undefined : micros + shiftMs * 1000;
   };
   return {
-    request_headers: reader.readList(request_headers, 'request_headers', headerDecoder.decode),
-    response_headers: reader.readList(response_headers, 'response_headers', headerDecoder.decode),
-    request_body_json: reader.read(request_body_json, 'request_body_json', textDecoder),
-    response_body_json: reader.read(response_body_json, 'response_body_json', textDecoder),
+    request_headers: readHeaders(request_headers, 'request_headers', reader),
+    response_headers: readHeaders(response_headers, 'response_headers', reader),
+    request_body_json: readBody(request_body_json, 'request_body_json', reader),
+    response_body_json: readBody(response_body_json, 'response_body_json', reader),
     trace_id: reader.read(trace_id, 'trace_id', traceIdDecoder),
     exception: readException(exception, reader),
     logs: reader.readList(logs, 'logs', (log) => readLog(log, decodeShiftedMicros, reader)),
     spans: reader.readList(spans, 'spans', (span) => readSpan(span, shiftNs, reader)),
   };
+}
+
+/** Headers within their limits; invalid ones are left out. */
+export function readHeaders(value: unknown, name: string, reader: LenientReader): Header[] {
+  return limitHeaders(reader.readList(value, name, headerDecoder.decode), name, reader.ignored);
+}
+
+function readBody(value: unknown, name: string, reader: LenientReader): string | null {
+  const text = reader.read(value, name, textDecoder);
+  return text === null || text === '' ? text : limitBody(text);
 }
 
 function readException(value: unknown, reader: LenientReader): CapturedException | null {
