@@ -40,6 +40,8 @@ function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
   return {
     ...span,
     name: redactor.redactText(span.name),
+    scope_name: redactor.redactText(span.scope_name),
+    scope_version: redactor.redactText(span.scope_version),
     attributes: redactor.redactAttributes(span.attributes),
     events: redactor.redactAttributes(span.events),
   };

@@ -275,6 +275,7 @@ describe('requests of SERVER spans', () => {
       list: ['a', 1],
       map: { inner: true },
       bytes: Buffer.from('hi'),
+      binary: Buffer.from([0, 255]),
     });
     const grandchild = serverSpan(
       {},
@@ -297,7 +298,7 @@ describe('requests of SERVER spans', () => {
     const ids = body.spans.map((span: { span_id: string }) => span.span_id).sort();
     expect(ids).toEqual([server, child, grandchild].map(({ spanId }) => hex(spanId!)).sort());
     expect(text).toContain(
-      '{"big":9007199254740993,"none":"","zero":0,"no":false,"half":0.5,"huge":1e+20,"list":["a",1],"map":{"inner":true},"bytes":"aGk="}',
+      '{"big":9007199254740993,"none":"","zero":0,"no":false,"half":0.5,"huge":1e+20,"list":["a",1],"map":{"inner":true},"bytes":"hi","binary":"AP8="}',
     );
     expect(text).toContain(`"start_time_ns":${child.startTimeUnixNano}`);
     // A time that no clock has.

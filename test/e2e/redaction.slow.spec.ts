@@ -3,6 +3,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { ALL_SCOPES } from '../../src/common/account.js';
+import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
+import { SECRET_FORMS } from '../factories/secret-forms.js';
+import { callTool, connectClient } from '../setup/mcp.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, serverSpan, traces } from '../collector/setup/otlp.js';
@@ -17,6 +21,8 @@ const SECRETS = 1_000;
 /** Makes secrets, and remembers each. */
 class Planter {
   readonly secrets: string[] = [];
+  /** What is known of the secrets that are written in a form: the form, the place and the way. */
+  readonly labels = new Map<string, string>();
 
   plain = () => this.add(`s3${randomBytes(9).toString('hex')}`);
 
@@ -69,6 +75,15 @@ class Planter {
   text = () =>
     `GET /a?token=${this.plain()} by Bearer ${this.plain()}, card ${this.card().replace(/(.{4})/, '$1')}: {"password":"${this.plain()}"}`;
 
+  /** A function that writes a secret in a form for a place, which may need encoded ones. */
+  write =
+    (form: string, way: string) =>
+    (place: string): string => {
+      const secret = this.plain();
+      this.labels.set(secret, `${form} in ${place} by ${way}`);
+      return SECRET_FORMS[form]!(secret);
+    };
+
   private add(secret: string): string {
     this.secrets.push(secret);
     return secret;
@@ -113,6 +128,127 @@ function buildLines(planter: Planter): object[] {
   ];
 }
 
+type Write = (place: string) => string;
+
+const query = (text: string) => `q=${encodeURIComponent(text)}`;
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const inEpochNanoseconds = () => `${Date.now()}000000`;
+const FORMS = Object.keys(SECRET_FORMS);
+
+/** Attributes of a span with a secret in each place. */
+function plantAttributes(write: Write) {
+  return {
+    'app.note': write('attribute'),
+    'app.list': [write('attribute, list')],
+    'app.map': { deep: write('attribute, map') },
+    'app.encoded': query(write('attribute, encoded')),
+    'url.full': `https://a.example/?${query(write('url.full'))}`,
+    'url.query': query(write('url.query')),
+    'http.target': `/a?${query(write('http.target'))}`,
+    'http.request.header.x-note': [write('attribute of a header')],
+    'rpc.grpc.request.metadata.x-note': [write('attribute of metadata')],
+  };
+}
+
+function plantHeaders(write: Write): [string, string][] {
+  return [
+    ['X-Note', write('header')],
+    ['Location', `https://a.example/?${query(write('header with a URL'))}`],
+  ];
+}
+
+/** A line of NDJSON with a secret in each place. */
+function plantLine(write: Write): object {
+  const times = { start_time_ns: inEpochNanoseconds(), end_time_ns: inEpochNanoseconds() };
+  return {
+    timestamp: timestamp(),
+    method: 'POST',
+    url: `/forms?${query(write('url'))}`,
+    status_code: 500,
+    request_headers: plantHeaders(write),
+    response_headers: plantHeaders(write),
+    request_body_json: write('body'),
+    response_body_json: JSON.stringify({ a: [write('member of a body')] }),
+    trace_id: randomBytes(16).toString('hex'),
+    exception: { type: 'E', message: write('exception'), stacktrace: write('stack trace') },
+    logs: [{ timestamp: timestamp(), message: write('log message'), level: 'info', logger: null }],
+    spans: [
+      {
+        span_id: randomBytes(8).toString('hex'),
+        name: write('span name'),
+        ...times,
+        attributes: plantAttributes(write),
+      },
+    ],
+  };
+}
+
+/** The same for the hub. */
+function plantItem(write: Write): object {
+  return buildLogItem({
+    request: {
+      url: `https://a.example/forms?${query(write('url'))}`,
+      headers: plantHeaders(write),
+      body: base64(write('body')),
+    },
+    response: {
+      headers: plantHeaders(write),
+      body: base64(JSON.stringify({ a: write('member of a body') })),
+    },
+    exception: { type: 'E', message: write('exception'), traceback: write('stack trace') },
+    logs: [{ timestamp: Date.now() / 1000, message: write('log message'), level: 'info' }],
+    traceId: randomBytes(16).toString('hex'),
+    spans: [
+      {
+        spanId: randomBytes(8).toString('hex'),
+        name: write('span name'),
+        startTime: inEpochNanoseconds(),
+        endTime: inEpochNanoseconds(),
+        attributes: plantAttributes(write),
+      },
+    ],
+  });
+}
+
+/** The same for OTLP: a span, and the log records of its trace. */
+function plantSpan(write: Write) {
+  const span = serverSpan({
+    ...plantAttributes(write),
+    'app.bytes': Buffer.from(write('attribute, bytes')),
+    'apitally.request.body': write('body'),
+    'apitally.response.body': Buffer.from(JSON.stringify({ a: write('member of a body') })),
+  });
+  span.name = write('span name');
+  const event = (name: string, values: Record<string, string>) => ({
+    name,
+    timeUnixNano: nanosecondsAgo(60_000),
+    attributes: attributes(values),
+  });
+  span.events = [
+    event('exception', {
+      'exception.message': write('exception'),
+      'exception.stacktrace': write('stack trace'),
+    }),
+    event('note', { 'app.note': write('attribute of an event') }),
+  ];
+  const bodies = [
+    { case: 'stringValue' as const, value: write('log message') },
+    { case: 'bytesValue' as const, value: Buffer.from(write('log message, bytes')) },
+    {
+      case: 'kvlistValue' as const,
+      value: { values: attributes({ note: write('log message, map') }) },
+    },
+  ];
+  const records = bodies.map((value) => ({
+    timeUnixNano: nanosecondsAgo(60_000),
+    severityNumber: SeverityNumber.INFO,
+    traceId: span.traceId!,
+    spanId: span.spanId!,
+    body: { value },
+  }));
+  return { span, records };
+}
+
 describeEmbedded('secrets in what applications send', () => {
   const data = dataDirectory();
   const off = dataDirectory();
@@ -136,7 +272,9 @@ describeEmbedded('secrets in what applications send', () => {
       const { id } = await admin.teams.create('Acme', 'premium');
       const app = await admin.apps.create(id, 'Shop', 'express');
       const { token } = await admin.writeTokens.create(app.id);
-      return { app, token, ...(await admin.keys.create(id)) };
+      // Each request is read in detail, and by agents.
+      const scopes = { ...ALL_SCOPES, requestsPerMinute: 1_000_000 };
+      return { app, token, ...(await admin.keys.create(id, { scopes })) };
     });
     const hub = `${server.collectorUrl}/v2/${app.client_id}/prod`;
     const sender = new OtlpSender(server.collectorUrl, token);
@@ -148,6 +286,17 @@ describeEmbedded('secrets in what applications send', () => {
       const { body } = await post(`${server.collectorUrl}/v1/requests`, lines.join(''), headers);
       expect(body).toMatchObject({ imported: lines.length });
     } while (planter.secrets.length < (least * 2) / 3);
+    for (const form of FORMS) {
+      const item = plantItem(planter.write(form, 'hub'));
+      await post(`${hub}/log?uuid=${randomUUID()}`, logFile([item]));
+      const { span, records } = plantSpan(planter.write(form, 'OTLP'));
+      await sender.deliver('traces', traces([span]));
+      await sender.deliver('logs', logs(records));
+    }
+    const lines = FORMS.map((form) => `${JSON.stringify(plantLine(planter.write(form, 'POST')))}\n`);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' };
+    const { body } = await post(`${server.collectorUrl}/v1/requests`, lines.join(''), headers);
+    expect(body).toMatchObject({ imported: FORMS.length });
     await importFiles(planter, env, least, run);
     const responses = await readAll(server.apiUrl, key);
     expect(await server.stop()).toBe(0);
@@ -163,6 +312,7 @@ describeEmbedded('secrets in what applications send', () => {
     const lines: object[] = [];
     do lines.push(...buildLines(planter));
     while (planter.secrets.length < least);
+    for (const form of FORMS) lines.push(plantLine(planter.write(form, 'import')));
     const file = join(DATA_DIR!, '..', `planted-${process.pid}.log`);
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
     expect(await run('import', file, '--app', '1')).toMatchObject({ imported: lines.length });
@@ -287,20 +437,32 @@ describeEmbedded('secrets in what applications send', () => {
     );
   }
 
-  /** Lists, details and traces of all requests. */
+  /** What each way out says: lists, details, exports, traces, metrics by name, and the tools of agents. */
   async function readAll(url: string, key: string): Promise<string> {
-    const get = async (path: string) => {
-      const response = await fetch(`${url}/v1/apps/1/${path}`, { headers: { 'Api-Key': key } });
-      if (response.status === 429) throw new Error('too many requests for one key');
-      expect(response.status).toBe(200);
+    const ask = async (path: string, json?: object) => {
+      const response = await fetch(`${url}/v1/apps/1/${path}`, {
+        method: json ? 'POST' : 'GET',
+        headers: { 'Api-Key': key, 'content-type': 'application/json' },
+        body: json ? JSON.stringify(json) : null,
+      });
+      expect([path, response.status]).toEqual([path, 200]);
       return response.text();
     };
-    const list = await get('request-logs?limit=1000');
-    const { data: requests } = JSON.parse(list) as { data: { request_uuid: string }[] };
-    const details = [];
-    for (const { request_uuid } of requests.slice(0, 60))
-      details.push(await get(`request-logs/${request_uuid}`));
-    return [list, ...details, await get('endpoints'), await get('consumers')].join('\n');
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const list = await ask('request-logs?limit=1000');
+    const said = [list, await ask('endpoints'), await ask('consumers')];
+    said.push(await ask('request-logs', { since, fields: EXPORT_FIELDS }));
+    said.push(await ask('traces', { since, fields: ['name', 'attributes', 'events', 'scope_name'] }));
+    said.push(await ask('metrics', { since, metrics: ['requests'], group_by: ['path'] }));
+    const client = await connectClient(url, { 'Api-Key': key });
+    for (const { request_uuid } of (JSON.parse(list) as { data: { request_uuid: string }[] }).data) {
+      said.push(await ask(`request-logs/${request_uuid}`));
+      said.push((await callTool(client, 'get_request', { app: '1', request_uuid })).text);
+    }
+    const found = { app: '1', since: '1h', limit: 100, fields: ['url', 'request_headers'] };
+    said.push((await callTool(client, 'search_requests', found)).text);
+    await client.close();
+    return said.join('\n');
   }
 
   const findInText = (text: string, secrets: readonly string[]) =>
@@ -309,9 +471,17 @@ describeEmbedded('secrets in what applications send', () => {
   it(`are in no file, no column and no response: ${SECRETS} of them through every way in`, async () => {
     const { planter, responses, directory } = await plant(data.env, SECRETS);
     expect(planter.secrets.length).toBeGreaterThanOrEqual(SECRETS);
-    expect(findInText(responses, planter.secrets)).toEqual([]);
-    expect(await findInTables(directory, planter.secrets)).toEqual({});
-    expect(findInFiles(directory, planter.secrets)).toEqual([]);
+    const { secrets, labels } = planter;
+    const stored = Object.values(await findInTables(directory, secrets)).flat();
+    const passed = new Set([
+      ...stored,
+      ...findInText(responses, secrets),
+      ...findInFiles(directory, secrets),
+    ]);
+    console.info(
+      `${passed.size} of ${secrets.length} secrets passed, ${labels.size} of them in ${FORMS.length} forms, in each place by each way`,
+    );
+    expect(Array.from(passed, (secret) => labels.get(secret) ?? secret)).toEqual([]);
     // What is no secret is there.
     expect(responses).toContain(
       'https://******@shop.example.com/a?page=2&api_key=******&%73ig=******&q=******',
@@ -334,7 +504,8 @@ describeEmbedded('secrets in what applications send', () => {
   it('are all found when redaction is off', async () => {
     const { planter, responses, directory } = await plant({ ...off.env, REDACTION: 'off' }, 1);
     const found = new Set(Object.values(await findInTables(directory, planter.secrets)).flat());
-    expect(planter.secrets.filter((secret) => !found.has(secret))).toEqual([]);
+    const missing = planter.secrets.filter((secret) => !found.has(secret));
+    expect(missing.map((secret) => planter.labels.get(secret) ?? secret)).toEqual([]);
     expect(findInText(responses, planter.secrets).length).toBeGreaterThan(planter.secrets.length / 2);
   });
 });

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { isNumber } from 'lossless-json';
 import type { LenientReader } from '../../ingestion/formats/decoders.js';
 import { normalizeRoutePattern } from '../../ingestion/formats/path-pattern.js';
@@ -6,6 +7,9 @@ import { OTHER_METHOD, sanitize, truncate } from '../../ingestion/formats/text.j
 import { MAX_ATTRIBUTES, MAX_VALUE, VALUE_TOO_LARGE } from '../../ingestion/limits.js';
 import type { ConsumerRecord } from '../../ingestion/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
+
+/** No text has others than those of white space. */
+const CONTROL_CHARACTER = /[^\P{Cc}\t\r\n]/u;
 
 /** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
 export class Attributes {
@@ -161,6 +165,7 @@ export function limitedAttributesJson(
 
 /** A value as text: scalars as they are, others as JSON. */
 export function valueText(value: AnyValue | undefined): string {
+  if (value?.value.case === 'bytesValue') return bytesText(value.value.value);
   return sanitize(
     scalarText(value?.value) ?? (value?.value.case === undefined ? '' : valueJson(value.value)),
   );
@@ -181,12 +186,19 @@ function valueJson(value: AnyValue['value'] | undefined): string {
     case 'kvlistValue':
       return attributesJson(value.value.values);
     case 'bytesValue':
-      return JSON.stringify(Buffer.from(value.value).toString('base64'));
+      return JSON.stringify(bytesText(value.value));
     // An index into the string table of a profile; spans have none.
     case 'stringValueStrindex':
     case undefined:
       return 'null';
   }
+}
+
+/** Bytes of a text as the text, so that secrets in it are found; all others in Base64. */
+function bytesText(value: Uint8Array): string {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  const text = isUtf8(bytes) ? bytes.toString() : '\0';
+  return CONTROL_CHARACTER.test(text) ? bytes.toString('base64') : text;
 }
 
 function doubleJson(value: number): string {
