@@ -200,6 +200,7 @@ async function importFile(
     }
     if (lineSource.isStopped) result.isStopped = true;
     result.isLastLineLeftOut = lineSource.isLastLineLeftOut;
+    result.hasTrailingBytes = lineSource.hasTrailingBytes;
     progress.endFile(lineSource.bytesRead);
   } catch (failure) {
     if (!(failure instanceof LineSourceError)) throw failure;

@@ -26,6 +26,7 @@ export interface FileResult {
   /** A signal stopped it before its end. */
   isStopped?: boolean;
   isLastLineLeftOut?: boolean;
+  hasTrailingBytes?: boolean;
   /** Why it was not read to its end. */
   error?: LineSourceError;
   /** Why it was left out. */
@@ -37,6 +38,9 @@ const REASONS_SHOWN = 10;
 const LAST_LINE_LEFT_OUT =
   'the last line was left out, because it has no line end and may be half-written; the same command adds it once it has one, ' +
   'and a file that does not grow any more is read to its end from standard input (-)';
+
+const TRAILING_BYTES =
+  'bytes follow the compressed data and are no part of it; all lines before them were read';
 
 export const IDENTITY =
   'A request without request_uuid is identified by its environment, its source, the text of its line and how often that\n' +
@@ -53,9 +57,10 @@ export function checkResults(
   { read, rejected }: ImportSummary,
   stop: StopSignal,
 ) {
-  for (const { path, note, isLastLineLeftOut } of results) {
+  for (const { path, note, isLastLineLeftOut, hasTrailingBytes } of results) {
     if (note !== undefined) printMessage(`${path}: ${note}`);
     if (isLastLineLeftOut) printMessage(`${path}: ${LAST_LINE_LEFT_OUT}`);
+    if (hasTrailingBytes) printMessage(`${path}: ${TRAILING_BYTES}`);
   }
   const last = results.at(-1);
   if (last?.isStopped || results.length < files.length)

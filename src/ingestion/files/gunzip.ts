@@ -1,10 +1,15 @@
 import type { Transform } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import { crc32, createInflateRaw } from 'node:zlib';
 
 /** What is unpacked before its size is looked at: gzip can expand it a thousand times. */
 const SLICE_BYTES = 8 * 1024;
 /** A header and a trailer. */
 const MIN_GZIP_BYTES = 18;
+const TRAILER_BYTES = 8;
+/** An extra field has up to 64 KiB; names and comments are short. */
+const MAX_HEADER_BYTES = 256 * 1024;
+const DEFLATE = 8;
+const [HAS_CHECKSUM, HAS_EXTRA, HAS_NAME, HAS_COMMENT] = [2, 4, 8, 16];
 
 /** Whether bytes begin as a gzip file does (RFC 1952, section 2.3.1). */
 export function isGzip(bytes: Buffer): boolean {
@@ -25,30 +30,137 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Decompresses gzip, also with several members. Of truncated or damaged input, the readable part is
- * yielded before the error is thrown; a pipe would drop its buffered data. With damaged input, the last 16 KiB before
- * the damage may be missing.
+ * Decompresses gzip, also with several members and with zeros between and behind them. Of truncated or damaged input, the
+ * readable part is yielded before the error is thrown. zlib's own reader of several members loses what is before bytes that
+ * are no member, and members behind zeros.
+ *
+ * @param onTrailing called for other bytes behind the last member, which are passed over; by default they are an error
  */
-export async function* gunzip(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
-  const stream = createGunzip();
+export async function* gunzip(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  onTrailing: () => void = () => {
+    throw damaged('bytes follow that are no gzip');
+  },
+): AsyncGenerator<Buffer> {
+  const source = new Source(chunks);
+  do {
+    await readHeader(source);
+    yield* inflateMember(source);
+    await source.skipZeros();
+  } while ((await source.fill(2)) && isGzip(source.bytes));
+  if (source.bytes.length > 0) onTrailing();
+}
+
+/** Bytes that are read when they are needed. */
+class Source {
+  bytes: Buffer = Buffer.alloc(0);
+  private readonly chunks: AsyncIterator<Buffer> | Iterator<Buffer>;
+
+  constructor(chunks: AsyncIterable<Buffer> | Iterable<Buffer>) {
+    this.chunks = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+  }
+
+  /** Reads until there are so many bytes; false if there are fewer. */
+  async fill(count: number): Promise<boolean> {
+    while (this.bytes.length < count) {
+      const next = await this.chunks.next();
+      if (next.done === true) return false;
+      this.bytes = this.bytes.length === 0 ? next.value : Buffer.concat([this.bytes, next.value]);
+    }
+    return true;
+  }
+
+  skip(count: number): void {
+    this.bytes = this.bytes.subarray(count);
+  }
+
+  async skipZeros(): Promise<void> {
+    do {
+      const other = this.bytes.findIndex((byte) => byte !== 0);
+      this.skip(other === -1 ? this.bytes.length : other);
+    } while (this.bytes.length === 0 && (await this.fill(1)));
+  }
+}
+
+/** Passes over a member's header (RFC 1952, section 2.3). */
+async function readHeader(source: Source): Promise<void> {
+  let length = findHeaderLength(source.bytes);
+  while (length === undefined) {
+    if (source.bytes.length > MAX_HEADER_BYTES) throw damaged('the header is too long');
+    if (!(await source.fill(source.bytes.length + 1))) throw cutOff();
+    length = findHeaderLength(source.bytes);
+  }
+  source.skip(length);
+}
+
+/** Undefined if the header is not complete. */
+function findHeaderLength(bytes: Buffer): number | undefined {
+  if (bytes.length < 10) return undefined;
+  if (!isGzip(bytes) || bytes[2] !== DEFLATE) throw damaged('unknown compression method');
+  const flags = bytes.readUInt8(3);
+  let end = 10;
+  if (flags & HAS_EXTRA) {
+    if (bytes.length < end + 2) return undefined;
+    end += 2 + bytes.readUInt16LE(end);
+  }
+  for (const flag of [HAS_NAME, HAS_COMMENT]) {
+    if (!(flags & flag)) continue;
+    const zero = bytes.indexOf(0, end);
+    if (zero === -1) return undefined;
+    end = zero + 1;
+  }
+  if (flags & HAS_CHECKSUM) end += 2;
+  return end <= bytes.length ? end : undefined;
+}
+
+/** The data of a member, whose trailer is checked. */
+async function* inflateMember(source: Source): AsyncGenerator<Buffer> {
+  const stream = createInflateRaw();
   const unpacked: Buffer[] = [];
   stream.on('data', (data: Buffer) => unpacked.push(data));
+  let checksum = 0;
+  let length = 0;
+  const take = function* () {
+    for (const data of unpacked.splice(0)) {
+      checksum = crc32(data, checksum);
+      length += data.length;
+      yield data;
+    }
+  };
   try {
-    for await (const chunk of chunks)
-      for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
-        const slice = chunk.subarray(at, at + SLICE_BYTES);
-        const error = await step(stream, (done) => stream.write(slice, done));
-        yield* unpacked.splice(0);
-        if (error) throw error;
-      }
+    let isEnded = false;
+    while (!isEnded && (await source.fill(1))) {
+      const slice = source.bytes.subarray(0, SLICE_BYTES);
+      const before = stream.bytesWritten;
+      const error = await step(stream, (done) => stream.write(slice, done));
+      yield* take();
+      if (error) throw error;
+      const used = stream.bytesWritten - before;
+      source.skip(used);
+      // The data ends before the slice does, or before the next one begins.
+      isEnded = used < slice.length;
+    }
     const error = await step(stream, (done) => {
       finish(stream, done);
     });
-    yield* unpacked.splice(0);
+    yield* take();
     if (error) throw error;
   } finally {
     stream.destroy();
   }
+  if (!(await source.fill(TRAILER_BYTES))) throw cutOff();
+  const isWhole =
+    source.bytes.readUInt32LE() === checksum && source.bytes.readUInt32LE(4) === length % 2 ** 32;
+  if (!isWhole) throw damaged('incorrect data check');
+  source.skip(TRAILER_BYTES);
+}
+
+function cutOff(): Error {
+  return Object.assign(new Error('unexpected end of file'), { code: 'Z_BUF_ERROR' });
+}
+
+function damaged(message: string): Error {
+  return Object.assign(new Error(message), { code: 'Z_DATA_ERROR' });
 }
 
 /** Resolves once the step of a stream of zlib is done, or to the error that came instead: then zlib calls nothing back. */

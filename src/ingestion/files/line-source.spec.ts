@@ -68,6 +68,16 @@ describe('LineSource', () => {
   });
 
   it.each([
+    ['gzip', GZIP, false],
+    ['gzip with a signature behind it', Buffer.concat([GZIP, Buffer.from('signed\n')]), true],
+    ['plain', PLAIN, false],
+  ])('gives all lines of %s, and says whether other bytes follow', async (_, content, hasTrailingBytes) => {
+    const source = await LineSource.open(await file(content));
+    expect(await drain(source)).toEqual({ texts: LINES, error: undefined });
+    expect(source.hasTrailingBytes).toBe(hasTrailingBytes);
+  });
+
+  it.each([
     ['plain', PLAIN],
     ['gzip', GZIP],
   ])('reads a %s stream byte by byte, its size unknown', async (_, content) => {

@@ -46,6 +46,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   private hasStopped = false;
   private isPlain = true;
   private hasLeftOut = false;
+  private hasTrailing = false;
 
   private constructor(
     private readonly label: string,
@@ -91,6 +92,11 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return this.hasLeftOut;
   }
 
+  /** Whether bytes behind the compressed data were passed over. */
+  get hasTrailingBytes(): boolean {
+    return this.hasTrailing;
+  }
+
   /** Ends the lines, also while the source has none, and without an error. */
   stop(): void {
     this.hasStopped = true;
@@ -124,7 +130,9 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     const chunks = this.chunks();
     const head = await readHead(chunks);
     const whole = prepend(head, chunks);
-    const unpacked = unpack(head.bytes, whole);
+    const unpacked = unpack(head.bytes, whole, () => {
+      this.hasTrailing = true;
+    });
     this.isPlain = unpacked === whole;
     yield* removePadding(checkText(unpacked));
   }
@@ -166,9 +174,9 @@ async function readHead(chunks: AsyncGenerator<Buffer>): Promise<Head> {
   return { bytes };
 }
 
-function unpack(head: Buffer, whole: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  if (isGzip(head)) return gunzip(whole);
-  return READS_ZSTD && isZstd(head) ? unzstd(whole) : whole;
+function unpack(head: Buffer, whole: AsyncIterable<Buffer>, onTrailing: () => void): AsyncIterable<Buffer> {
+  if (isGzip(head)) return gunzip(whole, onTrailing);
+  return READS_ZSTD && isZstd(head) ? unzstd(whole, onTrailing) : whole;
 }
 
 async function* prepend({ bytes, failure }: Head, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -29,10 +29,15 @@ export function isZstd(bytes: Buffer): boolean {
 }
 
 /**
- * Decompresses zstd, also with several frames. Bytes after the last frame are ignored, as with gzip. Of truncated or
- * damaged input, the readable part is yielded before the error is thrown.
+ * Decompresses zstd, also with several frames. Of truncated or damaged input, the readable part is yielded before the error is
+ * thrown.
+ *
+ * @param onTrailing called for bytes behind the last frame, which are passed over
  */
-export async function* unzstd(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+export async function* unzstd(
+  chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
+  onTrailing: () => void = () => undefined,
+): AsyncGenerator<Buffer> {
   const unpacked: Buffer[] = [];
   const open = () => {
     if (!createZstdDecompress) throw new TypeError('this Node.js has no zstd');
@@ -46,7 +51,10 @@ export async function* unzstd(chunks: AsyncIterable<Buffer> | Iterable<Buffer>):
         const before = stream.bytesWritten;
         const error = await step(stream, (done) => stream.write(slice, done));
         yield* unpacked.splice(0);
-        if (error && isNoFrame(error)) return;
+        if (error && isNoFrame(error)) {
+          onTrailing();
+          return;
+        }
         if (error) throw explain(error);
         const read = stream.bytesWritten - before;
         at += read;
