@@ -1,6 +1,7 @@
 import type { Slices } from '../common/async/slices.js';
 import type { Redactor } from '../ingestion/redaction/redactor.js';
-import type { ErrorRecord, LogMessage, Message, SpanRecord } from './message.js';
+import type { SpanRecord } from '../ingestion/span-record.js';
+import type { ErrorRecord, LogMessage, Message } from './message.js';
 
 /** The messages of a body with their texts redacted; names of environments and consumers are no secrets. */
 export async function redactMessages(

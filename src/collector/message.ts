@@ -3,6 +3,7 @@ import type { SpanKey } from '../ingestion/known-requests.js';
 import type { DimensionNames } from '../ingestion/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../ingestion/request-record.js';
 import { weighCount, weighRequest } from '../ingestion/row-encoder.js';
+import { type SpanRecord, weighSpan } from '../ingestion/span-record.js';
 import type { RejectedEntries } from './rejected-entries.js';
 
 export type ErrorKind = 'validation' | 'server';
@@ -31,27 +32,6 @@ export interface InstanceReport {
   /** The client library and the versions of packages; empty except at a start. */
   client: string;
   versions: Record<string, string>;
-}
-
-/** A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text. */
-export interface SpanRecord {
-  trace_id: string;
-  span_id: string;
-  parent_span_id: string;
-  name: string;
-  /** OpenTelemetry's names in upper case. */
-  kind: string;
-  status: string;
-  /** Nanoseconds since the Unix epoch, as decimal digits. */
-  start_time_ns: string;
-  duration_ns: string;
-  /** Empty if absent. */
-  scope_name: string;
-  scope_version: string;
-  /** JSON text of an object. */
-  attributes: string;
-  /** JSON text of a list. */
-  events: string;
 }
 
 /** A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0. */
@@ -148,12 +128,7 @@ export function weighMessage(message: Message): number {
   return rows + ENTRY_CHARACTERS * (names.length + 1);
 }
 
-/** About how many characters the row of a span has: its JSON is escaped in it. */
-export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
-  return 2 * (attributes.length + events.length) + 2 * ENTRY_CHARACTERS;
-}
-
-/** The same of a log record. */
+/** About how many characters the row of a log record has. */
 export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
   return 2 * message.length + ENTRY_CHARACTERS;
 }

@@ -5,6 +5,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { Config } from '../config/config.js';
 import { findBin } from '../ingestion/bins.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
+import { createCapture } from './capture/capture.js';
 import { EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween } from './generator.js';
@@ -38,6 +39,10 @@ const LOGGED = `
 SELECT count() AS logged, uniqExact(request_uuid) AS distinct, toUnixTimestamp64Milli(max(timestamp)) AS newest
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({since:Int64})`;
+
+const SPANS = `
+SELECT count() AS spans, uniqExact(span_id) AS ids FROM spans_v1
+WHERE app_id = {app_id:UInt32} AND start_time_ns >= {since:Int64}`;
 
 interface Sums {
   slot: number;
@@ -117,6 +122,20 @@ describe('seedDemo', () => {
   it('fills a gap that is longer than the retention of the logs', async () => {
     await start(NOW);
     expect(await traffic()).toEqual(recount(NOW));
+  });
+
+  it('has the captured spans of its requests in Query Traces, each once', async () => {
+    const since = BigInt(NOW - 3 * DAY_MS) * 1_000_000n;
+    const starts = sample
+      .filter(({ timestamp }) => timestamp >= NOW - 3 * DAY_MS && timestamp <= NOW)
+      .map((request) => createCapture(request))
+      .flatMap((text) =>
+        Array.from(text.matchAll(/"start_time_ns":(\d+)/g), ([, digits]) => BigInt(digits!)),
+      );
+    const params = { app_id: appId, since };
+    const [row] = await store.rows<{ spans: number; ids: number }>('test.spans', SPANS, params);
+    expect(row).toEqual({ spans: starts.length, ids: starts.length });
+    expect(starts.length).toBeGreaterThan(100);
   });
 
   it('counts by consumer what it counts', async () => {

@@ -64,6 +64,8 @@ export const EMPTY_CAPTURE_JSON = toJson(EMPTY_CAPTURE);
 /** The JSON text after the request headers, if nothing else was captured. */
 const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 
+/** The ID of the trace in a capture's text. It cannot match inside a JSON string, where quotation marks are escaped. */
+export const TRACE_ID = /,"trace_id":"([0-9a-f]{32})","exception":/;
 /** Kinds and statuses of spans in the order of OTLP's numbers, as the contract spells them (docs/contract.md#span-values). */
 export const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 export const SPAN_STATUSES = ['UNSET', 'OK', 'ERROR'];

@@ -10,6 +10,7 @@ import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from './request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
+import { type SpanRecord, readSpanRecords, weighSpan } from './span-record.js';
 
 /** Longer than the claims of a dead process. */
 const WAIT_FOR_CLAIMS_MS = 75_000;
@@ -125,12 +126,13 @@ export class RequestsWriter {
       ({ record, ids }) => toRequestRow(appId, record, ids),
       ({ record }) => weighRequest(record),
     );
+    const spans = await listSpans(appId, resolved);
     const batch = {
       // Derived from its requests, so that two processes without Redis that import the same file write the same batches.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
       createdAt: formatBatchTime(),
       messages: [],
-      pieces: [...pieces],
+      pieces: [...pieces, ...encodePieces('logged_spans', spans, (row) => row, weighSpan)],
       requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),
     };
     // The same batch may be written again.
@@ -138,6 +140,19 @@ export class RequestsWriter {
     await inTurn(() => this.log.write(batch));
     return resolved;
   }
+}
+
+/** The rows of the captured spans of requests. */
+async function listSpans(app_id: number, requests: readonly WithIds<RequestRecord>[]) {
+  const now = Date.now();
+  const work = new Slices();
+  const rows: (SpanRecord & { app_id: number; app_env_id: number })[] = [];
+  for (const { record, ids } of requests) {
+    for (const span of readSpanRecords(record, now))
+      rows.push({ app_id, app_env_id: ids.app_env_id, ...span });
+    if (work.isOver) await work.giveWay();
+  }
+  return rows;
 }
 
 /** Whether the route may not exist: the path was inferred from a URL that the application responded to with 404 or 405. */

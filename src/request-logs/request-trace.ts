@@ -1,12 +1,10 @@
-import { EMPTY_CAPTURE_JSON, formatMicroseconds } from '../ingestion/capture.js';
+import { EMPTY_CAPTURE_JSON, TRACE_ID, formatMicroseconds } from '../ingestion/capture.js';
 import { findRequestUuid } from '../ingestion/server-span.js';
 import type { TraceLog, TraceSpan } from './request-trace.repository.js';
 
 /** The end of a capture without logs and spans. */
 const NO_LOGS_NO_SPANS = EMPTY_CAPTURE_JSON.slice(EMPTY_CAPTURE_JSON.indexOf('"logs"'));
 const NO_EXCEPTION = `"exception":null,${NO_LOGS_NO_SPANS}`;
-/** It cannot match inside a JSON string, where quotation marks are escaped. */
-const TRACE_ID = /,"trace_id":"([0-9a-f]{32})","exception":/;
 const TIMESTAMP = /^\{"timestamp":"([^"]+)"/;
 const NO_SPAN = '0'.repeat(16);
 const MAX_LOGS = 1_000;

@@ -16,16 +16,9 @@ import type {
 } from '../../ingestion/names/name-registry.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../../ingestion/row-encoder.js';
+import { type SpanRecord, weighSpan } from '../../ingestion/span-record.js';
 import type { ClientApp, ClientApps } from '../client-apps.js';
-import {
-  type ErrorRecord,
-  type LogMessage,
-  type Message,
-  type SpanRecord,
-  weighError,
-  weighLogMessage,
-  weighSpan,
-} from '../message.js';
+import { type ErrorRecord, type LogMessage, type Message, weighError, weighLogMessage } from '../message.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 import type { IntervalDays } from './interval-days.js';
 

@@ -35,7 +35,8 @@ import {
   limitBody,
   limitHeaders,
 } from '../../ingestion/limits.js';
-import type { Message, SpanCount, SpanRecord } from '../message.js';
+import type { SpanRecord } from '../../ingestion/span-record.js';
+import type { Message, SpanCount } from '../message.js';
 import { findClientAddress } from '../protocol/client-address.js';
 import {
   Attributes,

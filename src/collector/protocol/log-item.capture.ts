@@ -3,7 +3,6 @@ import {
   type CapturedException,
   type CapturedLog,
   type CapturedSpan,
-  toAttributesJson,
 } from '../../ingestion/capture.js';
 import {
   type JsonObject,
@@ -14,16 +13,11 @@ import {
 } from '../../ingestion/formats/decoders.js';
 import { readHeaders, readLog, readSpan, traceIdDecoder } from '../../ingestion/formats/ndjson.capture.js';
 import { truncate } from '../../ingestion/formats/text.js';
-import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../ingestion/limits.js';
-import type { SpanRecord } from '../message.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
 /** A limit of the client libraries. */
 const MAX_LOGS = 1_000;
-/** Longest name of a span in Query Traces. */
-const MAX_NAME = 1_024;
-const NANOSECONDS_IN_MS = 1_000_000n;
 
 /**
  * The captured data of a logged request, in the shape of Request Details; invalid parts are left out. A log record or a span
@@ -46,34 +40,6 @@ export function readItemCapture(
     logs: reader.readList(logs, 'logs', (log) => readItemLog(log, reader)),
     spans: reader.readList(item.spans, 'spans', (span) => readItemSpan(span, reader)),
   };
-}
-
-/** The captured spans for Query Traces; none without a trace. Spans with other IDs than OpenTelemetry's are left out. */
-export function toSpanRecords({ trace_id, spans }: Capture, now: number): SpanRecord[] {
-  if (trace_id === null) return [];
-  return spans
-    .filter(({ span_id, start_time_ns }) => {
-      const startMs = Number(start_time_ns / NANOSECONDS_IN_MS);
-      return isSpanId(span_id) && checkRetention(startMs, getLogsRetention(now), now) === undefined;
-    })
-    .map((span) => ({
-      trace_id,
-      span_id: span.span_id.toLowerCase(),
-      parent_span_id: isSpanId(span.parent_span_id) ? span.parent_span_id.toLowerCase() : '',
-      name: truncate(span.name, MAX_NAME),
-      kind: span.kind ?? 'INTERNAL',
-      status: span.status ?? 'UNSET',
-      start_time_ns: span.start_time_ns.toString(),
-      duration_ns: span.duration_ns.toString(),
-      scope_name: '',
-      scope_version: '',
-      attributes: toAttributesJson(span),
-      events: '[]',
-    }));
-}
-
-function isSpanId(text: string | null): text is string {
-  return text !== null && /^(?!0{16})[0-9a-f]{16}$/i.test(text);
 }
 
 function readException(value: unknown, reader: LenientReader): CapturedException | null {

@@ -23,10 +23,11 @@ import { checkRetention, getLogsRetention } from '../../ingestion/formats/timest
 import { isStaticAssetOrHealthCheck } from '../../ingestion/log-exclusion.js';
 import type { RequestRecord } from '../../ingestion/request-record.js';
 import { hasMoreValues } from '../../ingestion/limits.js';
-import type { MessageContext, SpanRecord } from '../message.js';
+import { type SpanRecord, toSpanRecords } from '../../ingestion/span-record.js';
+import type { MessageContext } from '../message.js';
 import { findClientAddress } from './client-address.js';
 import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
-import { readItemCapture, toSpanRecords } from './log-item.capture.js';
+import { readItemCapture } from './log-item.capture.js';
 
 /** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */
 const MAX_VALUES = 300_000;

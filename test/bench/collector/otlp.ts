@@ -7,7 +7,7 @@ import { decode } from '../../../src/collector/otlp/encoding.js';
 import { ExportTraceServiceRequestSchema } from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import { Span_SpanKind } from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/collector/otlp/traces.parser.js';
-import { weighSpan } from '../../../src/collector/message.js';
+import { weighSpan } from '../../../src/ingestion/span-record.js';
 import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/ingestion/row-encoder.js';
 import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
 import type { OtlpRate } from '../sections/collector.js';
