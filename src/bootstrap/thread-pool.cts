@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+
 /** The highest default of `EMBEDDED_SESSIONS`. */
 const SESSIONS = 8;
 /** A session of a read, and one of a statement that a command sends. */
@@ -12,12 +15,16 @@ const OTHERS = 8;
  * Node.js 20 uses the pool to load ES modules, so the programs begin as CommonJS, and this is before the configuration is read.
  */
 export function sizeThreadPool(): void {
+  const { UV_THREADPOOL_SIZE: given = '', EMBEDDED_SESSIONS } = { ...readEnvFile(), ...process.env };
+  const needed = EACH * (Number(EMBEDDED_SESSIONS) || SESSIONS) + OTHERS;
+  process.env.UV_THREADPOOL_SIZE = given === '' ? String(needed) : given;
+}
+
+/** Without its variables if it cannot be read: the program says so when it reads it again. */
+function readEnvFile(): NodeJS.ProcessEnv {
   try {
-    process.loadEnvFile();
+    return parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''));
   } catch {
-    // There is none, or the program says later why it cannot be read.
+    return {};
   }
-  const { UV_THREADPOOL_SIZE, EMBEDDED_SESSIONS } = process.env;
-  if (!UV_THREADPOOL_SIZE)
-    process.env.UV_THREADPOOL_SIZE = String(EACH * (Number(EMBEDDED_SESSIONS) || SESSIONS) + OTHERS);
 }
