@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Account } from '../common/account.js';
+import { FairShares, type Holder, NoRoom } from '../common/fair-shares.js';
 import { FileResponse } from '../common/formats/file-response.js';
 import type { FileFormat } from '../common/formats/file-format.js';
 import { type FileJoiner, createJoiner } from '../common/formats/file-joiner.js';
@@ -26,26 +27,36 @@ interface FilePart {
   readonly maxRows: number | undefined;
 }
 
+/** Another team needed the place of a file. */
+class PlaceTaken extends Error {
+  constructor() {
+    super('another team asks for its place');
+  }
+}
+
 /** Responses whose file is read and sent page by page. */
 @Injectable()
 export class FileStreams {
   private readonly running = new Map<string, number>();
+  private readonly places: FairShares;
 
   constructor(
     private readonly config: Config,
     @Inject(Telemetry) private readonly telemetry: Telemetry,
-  ) {}
+  ) {
+    this.places = new FairShares(config.maxExports, 1);
+  }
 
   /**
    * The response begins with the first page, or after ten seconds; an error before that is an error like any other.
    *
    * @param body of the request, for the error of a limit
    * @param read yields the bytes of the file
-   * @throws ApiError 429 if the key reads two files already, 503 if all keys together read too many, 504 after the operator's
+   * @throws ApiError 429 if the key reads two files already, 503 if all keys together read too many or another team needs the place, 504 after the operator's
    *   limit in seconds; ValidationException for a result beyond the limit in rows
    */
   async respond(
-    { keyIdentifier }: Account,
+    account: Account,
     format: FileFormat,
     body: unknown,
     read: (part: FilePart) => AsyncGenerator<Buffer, void, undefined>,
@@ -56,7 +67,7 @@ export class FileStreams {
     // Its queries end with it as well.
     if (current?.signal) current.signal = AbortSignal.any([current.signal, deadline.signal]);
     const { maxRows } = this.config.exportLimits;
-    const chunks = this.count(keyIdentifier, format, deadline, () => read({ joiner, maxRows }));
+    const chunks = this.count(account, format, deadline, () => read({ joiner, maxRows }));
     const first = chunks.next();
     // Also of a response that was never begun.
     current?.signal?.addEventListener('abort', () => void chunks.return());
@@ -64,7 +75,8 @@ export class FileStreams {
       first,
       pause(HEADERS_WITHIN_MS, undefined, { ref: false, signal: deadline.signal }),
     ]).catch((error: unknown) => {
-      if (deadline.signal.aborted) throw queryTimedOut();
+      if (deadline.signal.aborted)
+        throw deadline.signal.reason instanceof PlaceTaken ? serviceUnavailable() : queryTimedOut();
       if (!(error instanceof ExportLimitExceeded)) throw error;
       throw new ValidationException([createIssue('body', [], body, valueError(error.message))]);
     });
@@ -73,12 +85,18 @@ export class FileStreams {
   }
 
   private async *count<Chunk>(
-    key: string,
+    account: Account,
     format: FileFormat,
     deadline: AbortController,
     read: () => AsyncGenerator<Chunk, void, undefined>,
   ): AsyncGenerator<Chunk, void, undefined> {
-    this.begin(key);
+    const place = { waitedMs: 0, since: undefined as number | undefined };
+    const end = this.begin(account, {
+      waitedMs: () => place.waitedMs + (place.since === undefined ? 0 : performance.now() - place.since),
+      end: () => {
+        deadline.abort(new PlaceTaken());
+      },
+    });
     const { maxSeconds } = this.config.exportLimits;
     const timer =
       maxSeconds === undefined
@@ -89,7 +107,13 @@ export class FileStreams {
     // If nothing else is known, the consumer of the bytes disconnected.
     let outcome: ExportOutcome = 'client_closed';
     try {
-      yield* read();
+      for await (const chunk of read()) {
+        // The next one is asked for once the client has taken this one.
+        place.since = performance.now();
+        yield chunk;
+        place.waitedMs += performance.now() - place.since;
+        place.since = undefined;
+      }
       outcome = 'completed';
     } catch (error) {
       if (error instanceof ExportLimitExceeded) outcome = error.limit;
@@ -97,23 +121,33 @@ export class FileStreams {
       throw error;
     } finally {
       clearTimeout(timer);
-      this.end(key);
-      this.telemetry.metrics?.countExport(format, deadline.signal.aborted ? 'max_seconds' : outcome);
+      end();
+      const { aborted, reason } = deadline.signal as { aborted: boolean; reason: unknown };
+      if (aborted) outcome = reason instanceof PlaceTaken ? 'place_taken' : 'max_seconds';
+      this.telemetry.metrics?.countExport(format, outcome);
     }
   }
 
-  private begin(key: string): void {
+  /** Takes a place, and returns what gives it back. */
+  private begin(
+    { keyIdentifier: key, teamId: team }: Account,
+    file: Pick<Holder, 'waitedMs' | 'end'>,
+  ): () => void {
     const ofKey = this.running.get(key) ?? 0;
     if (ofKey >= PER_KEY) throw rateLimitExceeded(1);
-    const all = [...this.running.values()].reduce((sum, count) => sum + count, 0);
-    if (all >= this.config.maxExports) throw serviceUnavailable();
+    let giveBack: () => void;
+    try {
+      giveBack = this.places.take({ team, amount: 1, ...file });
+    } catch (error) {
+      throw error instanceof NoRoom ? serviceUnavailable() : error;
+    }
     this.running.set(key, ofKey + 1);
-  }
-
-  private end(key: string): void {
-    const left = (this.running.get(key) ?? 0) - 1;
-    if (left > 0) this.running.set(key, left);
-    else this.running.delete(key);
+    return () => {
+      giveBack();
+      const left = (this.running.get(key) ?? 0) - 1;
+      if (left > 0) this.running.set(key, left);
+      else this.running.delete(key);
+    };
   }
 }
 

@@ -28,7 +28,8 @@ export type MessageOutcome =
   'accepted' | 'unknown_client' | 'rate_limited' | 'invalid' | 'disconnected' | 'unavailable' | 'failed';
 
 /** Outcome of an export: completed, or why it broke off. */
-export type ExportOutcome = 'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'failed';
+export type ExportOutcome =
+  'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'place_taken' | 'failed';
 
 /**
  * The metrics of the process. Every label has few values, from this code or the routes: never client

@@ -1,0 +1,67 @@
+import { buffer } from 'node:stream/consumers';
+import { TestApp } from '../setup/app.js';
+import { eventually } from '../setup/eventually.js';
+import { postFor, postOnly } from '../setup/post-file.js';
+import { closeConnections } from '../setup/raw-http.js';
+import { Tenant } from '../setup/tenant.js';
+
+const PLACES = 4;
+const ROWS = 1_500;
+
+describe('places for exports and queries of traces', () => {
+  let app: TestApp;
+  let tenants: Tenant[];
+  const start = Date.now() - 3_600_000;
+  const since = new Date(start).toISOString();
+
+  beforeAll(async () => {
+    app = await TestApp.start({ MAX_EXPORTS: String(PLACES) });
+    tenants = [await Tenant.create(app), await Tenant.create(app), await Tenant.create(app)];
+    // Far more than the buffers of a connection hold.
+    const url = `https://x/${'y'.repeat(20_000)}`;
+    for (const tenant of tenants)
+      await tenant.write(...Array.from({ length: ROWS }, (_, index) => ({ timestamp: start + index, url })));
+  });
+
+  afterAll(async () => {
+    closeConnections();
+    await app.stop();
+  });
+
+  const createKey = async ({ teamId }: Tenant) => (await app.admin.keys.create(teamId)).key;
+  /** An export that is not read. */
+  const open = ({ appId }: Tenant, key: string) =>
+    postOnly(app.url, `/v1/apps/${appId}/request-logs`, { headers: { 'Api-Key': key }, body: { since } });
+
+  it('are of any team, but no team keeps more than its share from others', async () => {
+    const [one, two, three] = tenants as [Tenant, Tenant, Tenant];
+    const keys = [one.key, await createKey(one)];
+    const unread = [];
+    for (const key of [...keys, ...keys]) unread.push(await open(one, key));
+    expect(unread.map(({ statusCode }) => statusCode)).toEqual(Array(PLACES).fill(200));
+    expect(await open(one, await createKey(one))).toMatchObject({
+      statusCode: 503,
+      headers: { 'retry-after': '1' },
+    });
+
+    const others = [await open(two, two.key), await open(two, two.key)];
+    expect(others.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+    expect((await open(two, await createKey(two))).statusCode).toBe(503);
+    // Of the first team two broke off, visibly, and two are whole.
+    const ends = await Promise.allSettled(unread.map((response) => buffer(response)));
+    expect(ends.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+
+    const third = await postFor(app.url, `/v1/apps/${three.appId}/traces`, {
+      headers: { 'Api-Key': three.key },
+      body: { since, fields: ['name'] },
+    });
+    expect(third.status).toBe(200);
+    for (const response of others) response.destroy();
+    await eventually(async () => (await open(one, await createKey(one))).statusCode === 200);
+  });
+});
