@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ConfigError } from '../config/config.js';
+import { ConfigError, presetVariable } from '../config/config.js';
 
 /** Variables of the working directory. */
 export const ENV_FILE = '.env';
@@ -14,7 +14,7 @@ export function loadEnvFile() {
   if (!existsSync(ENV_FILE)) return;
   try {
     const variables = parseEnv(readFileSync(ENV_FILE, 'utf8').replace(/^\uFEFF/, ''));
-    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
+    for (const [name, value] of Object.entries(variables)) presetVariable(name, value ?? '');
   } catch (error) {
     throw new ConfigError(
       `Invalid configuration. .env cannot be read (${(error as NodeJS.ErrnoException).code})`,

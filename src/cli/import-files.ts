@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setFlagsFromString } from 'node:v8';
 import { AdminError } from '../admin/admin.error.js';
 import { createAdmin } from '../admin/admin.js';
-import { Config } from '../config/config.js';
+import { Config, presetVariable } from '../config/config.js';
 import { ABANDONED_AFTER_SECONDS } from '../ingestion/batch-log.js';
 import { IMPORT_BATCH, type ImportSummary, Importer, latestTimestamp } from '../ingestion/files/importer.js';
 import { LineSource, LineSourceError } from '../ingestion/files/line-source.js';
@@ -47,7 +47,7 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
     throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
   // Read when the engine is loaded.
-  process.env.JE_MALLOC_CONF ??= ALLOCATOR;
+  presetVariable('JE_MALLOC_CONF', ALLOCATOR);
   const format = chooseFormat(options);
   return withStore(async (store, { coordinator, isShared }) => {
     await createAdmin(store).apps.require(options.app);

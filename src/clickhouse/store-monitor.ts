@@ -30,6 +30,8 @@ export class StoreMonitor {
   private found: readonly Damage[] = [];
   private readonly met = new LRUCache<string, Damage>({ max: 1_000, ttl: MET_DAMAGE_TTL_MS });
   private disks: readonly Disk[] = [];
+  /** Those of this version. */
+  private tables?: readonly string[];
   private hasChecked = false;
   private failure?: string;
   private timer?: NodeJS.Timeout;
@@ -82,7 +84,8 @@ export class StoreMonitor {
   /** Never throws: if the store cannot be queried, the previous state stays. */
   async check(): Promise<void> {
     try {
-      const damage = await findDamage(this.store, listTables(await readMigrations()));
+      this.tables ??= listTables(await readMigrations());
+      const damage = await findDamage(this.store, this.tables);
       this.disks = await this.store.rows<Disk>('store.disks', DISKS);
       this.report(damage);
       this.hasChecked = true;

@@ -105,7 +105,7 @@ const SECRETS = [
   'API_KEY',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
-/** Shorter names resemble those of other programs: `APP_URL` is not `API_URL`, nor `JAVA_DIR` `DATA_DIR`. */
+/** Shorter names with other letters resemble those of other programs: `APP_URL` is not `API_URL`, nor `JAVA_DIR` `DATA_DIR`. */
 const MIN_COMPARED_LENGTH = 9;
 const MAX_EDITS = 2;
 
@@ -122,6 +122,11 @@ class Variables {
     this.warnings = findMisspelled(env);
     this.program = env.npm_lifecycle_event === undefined ? 'request-analytics' : 'npm run -s cli --';
   }
+}
+
+/** Sets a variable that the environment does not have, for what reads it later: the configuration, or the engine when it is loaded. */
+export function presetVariable(name: string, value: string): void {
+  process.env[name] ??= value;
 }
 
 /**
@@ -288,14 +293,25 @@ function readSecret(path: string): string | undefined {
 function findMisspelled(env: NodeJS.ProcessEnv): string[] {
   const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
   return Object.keys(env).flatMap((name) => {
-    if (known.includes(name) || name.length < MIN_COMPARED_LENGTH) return [];
+    if (known.includes(name)) return [];
     const upper = name.toUpperCase();
-    // A typing error in the first letter is rare; `X_API_KEY` is a name of its own.
-    const meant = known.find((one) => one.startsWith(upper.charAt(0)) && distance(upper, one) <= MAX_EDITS);
+    const isCompared = name.length >= MIN_COMPARED_LENGTH;
+    const meant = known.find(
+      (one) =>
+        // Words alone, such as `PORT`, are names of other programs in lower case.
+        (one.includes('_') && joinWords(upper) === joinWords(one)) ||
+        // A typing error in the first letter is rare; `X_API_KEY` is a name of its own.
+        (isCompared && one.startsWith(upper.charAt(0)) && distance(upper, one) <= MAX_EDITS),
+    );
     return meant === undefined
       ? []
       : [`${name} has no effect: no variable has this name; ${meant} may be meant`];
   });
+}
+
+/** `DATADIR`, `DATA-DIR` and `DATA_DIR` alike. */
+function joinWords(name: string): string {
+  return name.replaceAll(/[^A-Z0-9]/g, '');
 }
 
 function throwIfInvalid(issues: readonly string[]) {

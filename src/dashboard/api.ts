@@ -38,13 +38,10 @@ export class ApiFailure extends Error {
     readonly retryAt: number,
     /** Of a 429: the limit is the key's, not that on wrong keys of an address. */
     readonly isLimitOfKey: boolean,
+    /** The scopes of the key leave out the operation; others may work. */
+    readonly isOfScopes: boolean,
   ) {
     super(message);
-  }
-
-  /** Whether the scopes of the key leave out the operation; others may work. */
-  get isOfScopes(): boolean {
-    return this.status === 403 && this.message.startsWith('This API key does not allow');
   }
 }
 
@@ -293,6 +290,7 @@ export class Api {
       describeError(error),
       Date.now() + Math.max(seconds, 1) * 1000,
       response.headers.has('X-RateLimit-Limit'),
+      response.headers.get('WWW-Authenticate')?.includes('insufficient_scope') ?? false,
     );
   }
 }
@@ -306,7 +304,7 @@ function metricsCurl(app_id: number, body: MetricsQuery): string {
 }
 
 function noResponse(message: string): ApiFailure {
-  return new ApiFailure(0, message, Date.now() + RETRY_SECONDS * 1000, false);
+  return new ApiFailure(0, message, Date.now() + RETRY_SECONDS * 1000, false, false);
 }
 
 /** The `detail` of an error: a text, or a list of validation issues. */

@@ -136,7 +136,7 @@ async function loadConsumers(api: Api, appId: number, since: string, wanted: rea
 
 export function toFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
-  return new ApiFailure(0, 'The response could not be read.', Date.now() + 10_000, false);
+  return new ApiFailure(0, 'The response could not be read.', Date.now() + 10_000, false, false);
 }
 
 /** Calls on a clock while the tab is visible; after a pause, at once. */

@@ -12,13 +12,16 @@ export class ApiError extends HttpException {
 }
 
 const CHALLENGE = { 'WWW-Authenticate': 'APIKey' };
+/** The error code of RFC 6750, by which a program tells it from the other 403. */
+const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'APIKey error="insufficient_scope"' };
 
 export const badRequest = () => new ApiError(400, 'Bad Request');
 export const notAuthenticated = () => new ApiError(401, 'Not authenticated', CHALLENGE);
 export const invalidApiKey = () => new ApiError(401, 'Invalid API key', CHALLENGE);
 export const premiumRequired = () => new ApiError(403, 'API access requires the Premium plan');
 /** @param what an operation, or data of one, that the key's scopes leave out */
-export const notInScope = (what: string) => new ApiError(403, `This API key does not allow ${what}`);
+export const notInScope = (what: string) =>
+  new ApiError(403, `This API key does not allow ${what}`, INSUFFICIENT_SCOPE);
 export const notFound = () => new ApiError(404, 'Not Found');
 export const appNotFound = () => new ApiError(404, 'App not found');
 export const requestLogNotFound = () => new ApiError(404, 'Request log not found');

@@ -4,6 +4,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FileStream } from '../common/formats/file-response.js';
+import { ClientDisconnected } from './abort-signal.middleware.js';
 import { STALLED_READER_MS } from './streamed-list.js';
 import { startZstd } from './zstd.js';
 
@@ -79,9 +80,9 @@ function freeSent({ buffer, length }: Buffer): void {
 
 /** The connection is gone, or the request was given up for that reason. */
 function isClosedByClient(error: unknown): boolean {
-  const { name = '', code = '' } = error as { name?: string; code?: string };
+  const { code = '' } = error as { code?: string };
   return (
-    name === 'ClientDisconnected' ||
+    error instanceof ClientDisconnected ||
     code === 'ERR_STREAM_PREMATURE_CLOSE' ||
     code === 'ECONNRESET' ||
     code === 'EPIPE'

@@ -34,8 +34,10 @@ const ERROR_RESPONSES: Readonly<Record<number, ResponseObject & { name: string }
   },
   403: {
     name: 'Forbidden',
-    description: "The team's plan is not premium, or the key's scopes leave out what was asked for",
-    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    description:
+      "The team's plan is not premium, or the key's scopes leave out what was asked for; the latter response has " +
+      '`WWW-Authenticate`',
+    headers: { ...requiredHeaders(AUTHENTICATED_HEADERS), ...optionalHeaders(['WWW-Authenticate']) },
     content: errorContent({ plan: premiumRequired(), scope: notInScope('getTraffic') }),
   },
   404: {

@@ -55,9 +55,9 @@ export const HEADERS = {
     example: '0.011 +5ms',
   },
   'WWW-Authenticate': {
-    description: 'How to authenticate: with an API key',
+    description: 'How to authenticate: with an API key; of a 403, with one that has the scope',
     required: true,
-    schema: { type: 'string', enum: ['APIKey'] },
+    schema: { type: 'string', enum: ['APIKey', 'APIKey error="insufficient_scope"'] },
     example: 'APIKey',
   },
 } as const satisfies Record<string, HeaderObject>;

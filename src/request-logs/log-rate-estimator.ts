@@ -5,6 +5,9 @@ import { logsRetainedFrom } from '../common/time/retention.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
 
 const REMEMBERED_MS = 300_000;
+/** Few records are counted fast, and an import can make them many at once. */
+const FEW = 50_000;
+const FEW_REMEMBERED_MS = 5_000;
 
 /** Estimates an app's request logs per millisecond, on average since its oldest; cached for some minutes. */
 @Injectable()
@@ -19,8 +22,10 @@ export class LogRateEstimator {
     if (known !== undefined) return known;
     const retained = { start: logsRetainedFrom(now), end: now };
     const { records, oldest } = await this.repository.countAndOldest(scope, retained);
-    const rowsPerMs = oldest === null ? 0 : records / (now - oldest);
-    this.rates.set(scope.appId, rowsPerMs);
+    // Not remembered: the first page after an import would read the whole window.
+    if (oldest === null) return 0;
+    const rowsPerMs = records / (now - oldest);
+    this.rates.set(scope.appId, rowsPerMs, { ttl: records < FEW ? FEW_REMEMBERED_MS : REMEMBERED_MS });
     return rowsPerMs;
   }
 }

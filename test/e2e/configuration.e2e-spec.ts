@@ -176,6 +176,10 @@ describe('the configuration', () => {
   it.each([
     ['REDACT_HEADER', 'REDACT_HEADERS'],
     ['redact_headers', 'REDACT_HEADERS'],
+    ['DATADIR', 'DATA_DIR'],
+    ['data_dir', 'DATA_DIR'],
+    ['DATA-DIR', 'DATA_DIR'],
+    ['APIURL', 'API_URL'],
     ['RATE_LIMT_PER_MINUTES', 'RATE_LIMIT_PER_MINUTE'],
     ['CLICKHOUSE_PASSWORDFILE', 'CLICKHOUSE_PASSWORD_FILE'],
   ])('warns of %s, which has no effect where %s may be meant', (name, meant) => {
@@ -184,7 +188,7 @@ describe('the configuration', () => {
   });
 
   it.each([
-    ...['APP_URL', 'APP_KEYS', 'X_API_KEY', 'JAVA_DIR', 'HOME', 'HOSTNAME'],
+    ...['APP_URL', 'APP_KEYS', 'X_API_KEY', 'JAVA_DIR', 'HOME', 'HOSTNAME', 'host', 'docs'],
     ...['DATABASE_URL', 'CLICKHOUSE_DB', 'OTEL_SERVICE_NAME', ...FILES],
   ])('does not warn of %s', (name) => {
     expect(new Config({ [name]: '' }).warnings).toEqual([]);

@@ -168,7 +168,8 @@ describe('a key with operations', () => {
         expect(seen(response)).toEqual({
           status: 403,
           text: detail(`This API key does not allow ${id}`),
-          headers: AUTHENTICATED_HEADERS,
+          // By which a program tells it from the 403 of a plan.
+          headers: { ...AUTHENTICATED_HEADERS, 'www-authenticate': 'APIKey error="insufficient_scope"' },
         });
     }
   });

@@ -3,6 +3,7 @@ import { JsonLines } from '../../src/clickhouse/json-lines.js';
 import type { Window } from '../../src/common/time/window.js';
 import { type ScanStep, scanBackwards } from '../../src/request-logs/backward-scan.js';
 import type { RequestLogKey } from '../../src/request-logs/request-log-key.js';
+import { LogRateEstimator } from '../../src/request-logs/log-rate-estimator.js';
 import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
 import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
@@ -105,5 +106,15 @@ describe('RequestLogsRepository', () => {
     const { rows, left } = await page({ start: end - 1_000 * STEP_MS, end });
     expect(rows).toHaveLength(PAGE);
     expect(left).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
+  });
+
+  it('estimates how many requests an app has anew once an import has filled it', async () => {
+    // The next app has the rows of the other one.
+    await createRequestLogs(open);
+    const empty = await createRequestLogs(open);
+    const estimator = new LogRateEstimator(empty.repository);
+    expect(await estimator.estimate(empty.scope, end)).toBe(0);
+    await open.store.command(FILL, { app_id: empty.scope.appId, end });
+    expect(await estimator.estimate(empty.scope, end)).toBeCloseTo(1 / STEP_MS, 6);
   });
 });

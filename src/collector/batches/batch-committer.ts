@@ -69,15 +69,23 @@ export class BatchCommitter {
 
   /** Counts the spans of instances that sent no metric of their requests for long enough. */
   async settle(): Promise<void> {
-    for (const due of await this.instances.findDue())
-      try {
-        await this.queue.runExclusive(() => this.settleInstances(due));
-      } catch (error) {
-        // The others are counted all the same.
-        this.log.warn(
-          `app ${due.app_id}: spans not counted yet: ${error instanceof Error ? error.message : String(error)}`,
-        );
+    const failed = new Set<number>();
+    let triedBefore = -1;
+    // What is due is found in parts: one whose apps fail must not keep those of others out.
+    while (failed.size > triedBefore) {
+      triedBefore = failed.size;
+      for (const due of await this.instances.findDue([...failed])) {
+        if (failed.has(due.app_id)) continue;
+        try {
+          await this.queue.runExclusive(() => this.settleInstances(due));
+        } catch (error) {
+          failed.add(due.app_id);
+          this.log.warn(
+            `app ${due.app_id}: spans not counted yet: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        }
       }
+    }
   }
 
   private async settleInstances(due: DueInstances): Promise<void> {

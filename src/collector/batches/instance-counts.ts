@@ -75,7 +75,7 @@ const PENDING_SPANS = `${PENDING} AND requests > 0`;
 const PENDING_SIZES = `${PENDING} AND requests = 0 ORDER BY received_at DESC LIMIT {limit:UInt32}`;
 const DUE = `
 SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid, count() AS pending FROM pending_counts_v1 AS p
-WHERE p.requests > 0 AND (p.app_id, p.instance_uuid) GLOBAL NOT IN (
+WHERE p.requests > 0 AND p.app_id NOT IN {without:Array(UInt32)} AND (p.app_id, p.instance_uuid) GLOBAL NOT IN (
   SELECT app_id, instance_uuid FROM counted_instances_v1
   WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
 )
@@ -145,9 +145,13 @@ export class InstanceCounts {
     return found;
   }
 
-  /** Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch. */
-  async findDue(): Promise<DueInstances[]> {
-    const params = { before: Date.now() - this.delayMs, limit: MAX_DUE };
+  /**
+   * Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch.
+   *
+   * @param without apps that are left out
+   */
+  async findDue(without: readonly number[]): Promise<DueInstances[]> {
+    const params = { before: Date.now() - this.delayMs, limit: MAX_DUE, without };
     const due = await this.store.rows<{ app_id: number; instance_uuid: string; pending: number }>(
       'instances.due',
       DUE,

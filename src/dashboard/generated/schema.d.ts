@@ -1060,7 +1060,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The team's plan is not premium, or the key's scopes leave out what was asked for */
+        /** @description The team's plan is not premium, or the key's scopes leave out what was asked for; the latter response has `WWW-Authenticate` */
         Forbidden: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1069,6 +1069,11 @@ export interface components {
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                /**
+                 * @description How to authenticate: with an API key; of a 403, with one that has the scope
+                 * @example APIKey
+                 */
+                "WWW-Authenticate"?: "APIKey" | "APIKey error=\"insufficient_scope\"";
                 [name: string]: unknown;
             };
             content: {
@@ -1343,10 +1348,10 @@ export interface components {
          */
         "X-Percentile-Accuracy": string;
         /**
-         * @description How to authenticate: with an API key
+         * @description How to authenticate: with an API key; of a 403, with one that has the scope
          * @example APIKey
          */
-        "WWW-Authenticate": "APIKey";
+        "WWW-Authenticate": "APIKey" | "APIKey error=\"insufficient_scope\"";
     };
     pathItems: never;
 }

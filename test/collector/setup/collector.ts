@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import type { RunningServer } from '../../../src/bootstrap/api-server.js';
 import { startCollectorOn } from '../../../src/bootstrap/collector-server.js';
 import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { BatchCommitter } from '../../../src/collector/batches/batch-committer.js';
 import { Config } from '../../../src/config/config.js';
 import { NameRegistry } from '../../../src/ingestion/names/name-registry.js';
 import { RequestClaims } from '../../../src/ingestion/request-claims.js';
@@ -34,6 +35,11 @@ export class TestCollector {
   createWriter(store: ClickHouse): RequestsWriter {
     const { app } = this.running;
     return new RequestsWriter(store, app.get(NameRegistry), app.get(RequestClaims));
+  }
+
+  /** Counts spans whose metric did not arrive in time, as the collector does at intervals. */
+  settle(): Promise<void> {
+    return this.running.app.get(BatchCommitter).settle();
   }
 
   post(path: string, body: string | Buffer): Promise<PostResponse> {
