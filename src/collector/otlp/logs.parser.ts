@@ -1,3 +1,4 @@
+import type { Steps } from '../../common/async/slices.js';
 import { sanitize, truncate } from '../../ingestion/formats/text.js';
 import { checkRetention, getLogsRetention } from '../../ingestion/formats/timestamps.js';
 import { MAX_MESSAGE } from '../../ingestion/limits.js';
@@ -17,7 +18,10 @@ const MAX_LINE = 2 ** 31 - 1;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
 /** Parses log records: those of a trace, and the reports of version 1 of the client libraries. */
-export function parseLogs({ resourceLogs }: ExportLogsServiceRequest, context: BodyContext): Message[] {
+export function* parseLogs(
+  { resourceLogs }: ExportLogsServiceRequest,
+  context: BodyContext,
+): Steps<Message[]> {
   const messages = new OriginMessages(context);
   for (const { resource, scopeLogs } of resourceLogs) {
     const message = messages.find(resource);
@@ -25,6 +29,7 @@ export function parseLogs({ resourceLogs }: ExportLogsServiceRequest, context: B
       for (const record of logRecords) {
         if (isLibraryEvent(scope?.name, record)) addLibraryEvent(message, record, context);
         else addRecord(message, record, scope?.name ?? '', context.now);
+        yield;
       }
   }
   return messages.list();

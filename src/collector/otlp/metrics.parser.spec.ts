@@ -1,4 +1,5 @@
 import { type MessageInitShape, create } from '@bufbuild/protobuf';
+import { finish } from '../../../test/setup/finish.js';
 import type { Message } from '../message.js';
 import {
   type ExportMetricsServiceRequest,
@@ -37,7 +38,7 @@ function parse(metrics: MetricInit[]): Message {
 
 function parseOne(request: ExportMetricsServiceRequest): Message {
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { left: 0 } };
-  return parseMetrics(request, context)[0]!;
+  return finish(parseMetrics(request, context))[0]!;
 }
 
 function histogram(dataPoints: object[], { name = DURATION, unit = 's' } = {}): MetricInit {

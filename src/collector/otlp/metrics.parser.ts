@@ -1,3 +1,4 @@
+import type { Steps } from '../../common/async/slices.js';
 import { hashUuid } from '../../common/hash-uuid.js';
 import type { Measure } from '../../ingestion/bins.js';
 import { LenientReader } from '../../ingestion/formats/decoders.js';
@@ -43,10 +44,10 @@ const SECONDS: ReadonlyMap<string, number> = new Map([
  * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
  * of the last synchronization.
  */
-export function parseMetrics(
+export function* parseMetrics(
   { resourceMetrics }: ExportMetricsServiceRequest,
   context: BodyContext,
-): Message[] {
+): Steps<Message[]> {
   const messages = new OriginMessages(context);
   // Once for all points: subtracting the months for each one took half of the time of parsing.
   const retention = getTrafficRetention(context.now);
@@ -55,7 +56,7 @@ export function parseMetrics(
     for (const { scope, schemaUrl, metrics } of scopeMetrics) {
       const name = scope?.name ?? '';
       const source = { scope: name, scopeKey: toScopeKey(scope, schemaUrl), now: context.now, retention };
-      for (const metric of metrics) addMetric(message, metric, source);
+      for (const metric of metrics) yield* addMetric(message, metric, source);
     }
   }
   return messages.list();
@@ -70,7 +71,8 @@ interface Source {
   retention: Retention;
 }
 
-function addMetric(message: Message, metric: Metric, source: Source): void {
+function* addMetric(message: Message, metric: Metric, source: Source): Steps<void> {
+  yield;
   const measure = MEASURES.get(metric.name);
   const { data } = metric;
   if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
@@ -88,8 +90,10 @@ function addMetric(message: Message, metric: Metric, source: Source): void {
     return;
   }
   const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
-  for (const point of dataPoints)
+  for (const point of dataPoints) {
     addPoint(message, source, { point, measure, unit, isCumulative, name: metric.name });
+    yield;
+  }
 }
 
 interface Measured {

@@ -6,6 +6,7 @@ import type { Request } from 'express';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../http/api-error.js';
 import { usesGzip } from '../../http/request-body.js';
+import type { Steps } from '../../common/async/slices.js';
 import { isTooLarge } from '../../ingestion/files/gunzip.js';
 import { InvalidRecordError } from '../../ingestion/formats/decoders.js';
 import { MessageIntake } from '../message-intake.js';
@@ -35,7 +36,7 @@ export interface Outcome {
 const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
 const PARSERS: Readonly<
-  Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Message[]>
+  Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Steps<Message[]>>
 > = {
   traces: (bytes, encoding, context) =>
     parseTraces(decode(ExportTraceServiceRequestSchema, bytes, encoding), context),
@@ -76,8 +77,7 @@ export class OtlpService {
         maxBytes: this.maxBytes,
         unpackLimit: this.unpackLimit,
         unpack: usesGzip(request) ? (body) => decompress(body, this.unpackLimit) : undefined,
-        // eslint-disable-next-line @typescript-eslint/require-await -- TMP
-        parse: async (bytes, _work, reserve) => {
+        parse: async (bytes, work, reserve) => {
           // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
           reserve(2 * bytes.length);
           const digest = `${signal}\n${hash('sha256', bytes)}`;
@@ -88,7 +88,7 @@ export class OtlpService {
             maxSpanWeight: this.maxSpanWeight,
             expansion: { left: this.maxBytes },
           };
-          const parsed = parseOr400(() => PARSERS[signal](bytes, encoding, context));
+          const parsed = await parseOr400(() => work.run(PARSERS[signal](bytes, encoding, context)));
           // Before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;
@@ -111,9 +111,9 @@ async function decompress(body: Buffer, limit: UnpackLimit): Promise<Buffer> {
   }
 }
 
-function parseOr400(parse: () => Message[]): Message[] {
+async function parseOr400(parse: () => Promise<Message[]>): Promise<Message[]> {
   try {
-    return parse();
+    return await parse();
   } catch (error) {
     throw error instanceof InvalidRecordError ? new ApiError(400, error.message) : error;
   }

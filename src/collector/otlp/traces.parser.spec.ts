@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import { finish } from '../../../test/setup/finish.js';
 import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import { parseTraces } from './traces.parser.js';
 
@@ -14,7 +15,7 @@ function parseSpan(members: object) {
     resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
   });
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { left: 0 } };
-  const [message] = parseTraces(request, context);
+  const [message] = finish(parseTraces(request, context));
   const [record] = message!.spans;
   return {
     attributes: JSON.parse(record!.attributes) as Record<string, string>,

@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import type { Steps } from '../../common/async/slices.js';
 import { parseAddress } from '../../common/ip-address.js';
 import { type Bin, findBin } from '../../ingestion/bins.js';
 import {
@@ -76,7 +77,10 @@ const TORNADO_ROUTES_SINCE = 63;
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
 /** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
-export function parseTraces({ resourceSpans }: ExportTraceServiceRequest, context: BodyContext): Message[] {
+export function* parseTraces(
+  { resourceSpans }: ExportTraceServiceRequest,
+  context: BodyContext,
+): Steps<Message[]> {
   const messages = new OriginMessages(context);
   for (const { resource, scopeSpans } of resourceSpans) {
     const message = messages.find(resource);
@@ -88,7 +92,10 @@ export function parseTraces({ resourceSpans }: ExportTraceServiceRequest, contex
       const [name, version] = [scope?.name ?? '', scope?.version ?? ''].map((text) =>
         truncate(sanitize(text), MAX_SCOPE),
       );
-      for (const span of spans) addSpan(message, span, name ?? '', version ?? '', context);
+      for (const span of spans) {
+        addSpan(message, span, name ?? '', version ?? '', context);
+        yield;
+      }
     }
   }
   return messages.list();

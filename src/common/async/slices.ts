@@ -3,12 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 /** Longest time in milliseconds for which work holds the event loop. */
 const SLICE_MS = 5;
 
+/** Work in short steps: a generator that yields after each. */
+export type Steps<T> = Generator<undefined, T>;
+
 /** The last turn of the event loop that was given to work. */
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /**
- * Divides long work into slices, between which the event loop serves others. The work is done in small steps: by a generator that
- * yields after each, or in a loop that calls `giveWay` where `isOver`.
+ * Divides long work into slices, between which the event loop serves others. The work is done in steps, or in a loop that calls `giveWay` where `isOver`.
  */
 export class Slices {
   /** When the slice began; infinity while the work waits. */
@@ -45,7 +47,7 @@ export class Slices {
   }
 
   /** Does work to its end, of which each step is short. */
-  async run<T>(steps: Generator<unknown, T>): Promise<T> {
+  async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
       const { done, value } = steps.next();
       if (done === true) return value;

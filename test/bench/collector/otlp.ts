@@ -8,6 +8,7 @@ import { ExportTraceServiceRequestSchema } from '../../../src/collector/otlp/gen
 import { Span_SpanKind } from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/collector/otlp/traces.parser.js';
 import { weighSpan } from '../../../src/ingestion/span-record.js';
+import { finish } from '../../setup/finish.js';
 import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/ingestion/row-encoder.js';
 import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
 import type { OtlpRate } from '../sections/collector.js';
@@ -58,13 +59,15 @@ function parsedRate(count: number): Promise<number> {
   return ratePerCore(process.pid, count * SPANS_PER_BODY, () => {
     for (let at = 0; at < count; at++) {
       const request = decode(ExportTraceServiceRequestSchema, bodies[at % bodies.length]!, 'protobuf');
-      for (const message of parseTraces(request, {
-        digest: String(at),
-        env: 'prod',
-        now: Date.now(),
-        maxSpanWeight: 1,
-        expansion: { left: Infinity },
-      })) {
+      for (const message of finish(
+        parseTraces(request, {
+          digest: String(at),
+          env: 'prod',
+          now: Date.now(),
+          maxSpanWeight: 1,
+          expansion: { left: Infinity },
+        }),
+      )) {
         const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));
         for (const piece of [
           ...encodePieces('logged_spans', message.spans, (row) => ({ app_id: 1, ...row }), weighSpan),
