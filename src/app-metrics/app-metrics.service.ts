@@ -12,6 +12,8 @@ import { planPeriods } from './metric-periods.js';
 
 /** The largest error of a percentile by the bins, against the nearest-rank value of the exact times. */
 const BIN_ERROR = 0.011;
+/** Percentiles are whole milliseconds. */
+const ROUNDING_MS = 0.5;
 
 @Injectable()
 export class AppMetricsService {
@@ -60,10 +62,10 @@ export class AppMetricsService {
   }
 }
 
-/** The error of the bins, or of wider intervals and buckets of senders. Rounded up, so that it stays a bound. */
+/** The error of the bins, or of wider intervals and buckets of senders, rounded up so that it stays a bound. */
 function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
   const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
-  return absolute_error_ms > 0 ? `${relative} +${Math.ceil(absolute_error_ms)}ms` : String(relative);
+  return `${relative} +${Math.ceil(absolute_error_ms + ROUNDING_MS)}ms`;
 }
 
 /** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */

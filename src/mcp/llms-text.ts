@@ -47,8 +47,8 @@ ${mcp ? MCP : ''}
 
 - Times are ISO 8601, UTC without an offset. Windows include their start and exclude their end.
 - Ask metrics first and single requests last: metrics cover 13 months in one small response, request logs 15 days.
-- 4xx and 5xx are client and server errors, except those that the operator expects of an endpoint. Percentiles are exact to 1.1 %,
-  or to the width of a sender's buckets: the header \`X-Percentile-Accuracy\` has the largest error.
+- 4xx and 5xx are client and server errors, except those that the operator expects of an endpoint. Percentiles are exact to 1.1 % and
+  a whole millisecond, or to the width of a sender's buckets: the header \`X-Percentile-Accuracy\` has the largest error.
 - A page has \`next_token\` while there are more; send it with the same filters.
 - An error is \`{"detail": …}\`; a 422 lists each wrong parameter with its place.
 

@@ -49,10 +49,11 @@ export const HEADERS = {
   },
   'X-Percentile-Accuracy': {
     description:
-      'How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)',
+      'How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+1ms` for the ' +
+      'rounding to whole milliseconds, `+6ms` with bins of 10 ms)',
     required: false,
-    schema: { type: 'string', pattern: '^\\d+(\\.\\d+)?( \\+\\d+ms)?$' },
-    example: '0.011 +5ms',
+    schema: { type: 'string', pattern: '^\\d+(\\.\\d+)? \\+\\d+ms$' },
+    example: '0.011 +6ms',
   },
   'WWW-Authenticate': {
     description: 'How to authenticate: with an API key; of a 403, with one that has the scope',

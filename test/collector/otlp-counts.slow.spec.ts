@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import {
   AggregationTemporality,
   DataPointFlags,
@@ -324,8 +325,10 @@ describe('requests counted by the metric of their durations', () => {
   });
 
   it.each([
-    ['a scale of no histogram', { scale: -2_000_000_000 }, 'scale: must be from -10 to 20'],
-    ['a zero threshold that is no number', { zeroThreshold: NaN }, 'zero_threshold: must be a number from 0'],
+    ['a scale of no histogram', { scale: -2_000_000_000 }, 'scale: must be from -2 to 20'],
+    ['a scale that says nothing about times', { scale: -3 }, 'scale: must be from -2 to 20'],
+    ['a zero threshold that is no number', { zeroThreshold: NaN }, 'zero_threshold: must be from 0 to 1'],
+    ['a zero threshold above most times', { zeroThreshold: 1e9 }, 'zero_threshold: must be from 0 to 1'],
   ])('rejects an exponential histogram with %s, and counts the others', async (_, members, reason) => {
     const valid = duration([0n, 2n, 0n, 0n]);
     const { attributes, startTimeUnixNano, timeUnixNano } = valid.data.value.dataPoints[0]!;
@@ -346,10 +349,29 @@ describe('requests counted by the metric of their durations', () => {
       partialSuccess: { rejectedDataPoints: 1n, errorMessage: `data_points[].${reason}` },
     });
     expect(await counted()).toMatchObject([{ requests: 2 }]);
+    expect(Number((await accuracy())!.split(' ')[0])).toBeLessThan(2.2);
+  });
+
+  it('states the accuracy of the default buckets of SDKs, as the documents do', async () => {
+    const explicitBounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+    const buckets = explicitBounds.map(() => 1n);
+    await sender.deliver('metrics', metrics([duration([...buckets, 0n], { extremes: { explicitBounds } })]));
+    expect(await accuracy()).toBe('0.597 +4ms');
+    for (const document of ['README.md', 'docs/design.md', 'docs/contract.md'])
+      expect(await readFile(document, 'utf8')).toContain('59.7 %');
+  });
+
+  it.each([0.4, 1.4, 2.49, 3.5])('states an accuracy that holds for %s ms, which is rounded', async (ms) => {
+    const extremes = { min: ms / 1000, max: ms / 1000 };
+    await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n], { extremes })]));
+    const [relative, absolute] = (await accuracy())!.split(' +');
+    const [row] = await counted();
+    const error = Math.abs(row!.response_time_p50! - ms);
+    expect(error).toBeLessThanOrEqual(Number(relative) * ms + Number.parseFloat(absolute ?? '0'));
   });
 
   it('states the accuracy of percentiles: that of the bins, then that of the widest bucket that has counts', async () => {
-    expect(await accuracy()).toBe('0.011');
+    expect(await accuracy()).toBe('0.011 +1ms');
     await sender.deliver('metrics', metrics([duration([1n, 0n, 0n, 0n])]));
     expect(await accuracy()).toBe('0.011 +6ms');
     await sender.deliver('metrics', metrics([duration([0n, 1n, 0n, 0n])]));
@@ -360,14 +382,14 @@ describe('requests counted by the metric of their durations', () => {
     expect(Number(relative)).toBeLessThan(2.2);
     expect(absolute).toBe('+6ms');
     const [tomorrow, later] = [1, 2].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
-    expect(await accuracy({ since: tomorrow, until: later })).toBe('0.011');
-    expect(await accuracy({ since: '2025-01-01', until: '2025-01-02' })).toBe('0.011');
+    expect(await accuracy({ since: tomorrow, until: later })).toBe('0.011 +1ms');
+    expect(await accuracy({ since: '2025-01-01', until: '2025-01-02' })).toBe('0.011 +1ms');
     const other = await service.tenant();
     const { headers } = await other.tenant.post('metrics', {
       since: '2025-01-01',
       metrics: ['response_time_p50'],
     });
-    expect(headers['x-percentile-accuracy']).toBe('0.011');
+    expect(headers['x-percentile-accuracy']).toBe('0.011 +1ms');
   });
 
   it.each([

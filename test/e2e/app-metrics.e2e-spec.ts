@@ -94,7 +94,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
           `"server_errors":0,"error_rate":1,${times(707)},"apdex":0.5}\n`,
       );
       expect(headers['content-type']).toBe('application/x-ndjson');
-      expect(headers['x-percentile-accuracy']).toBe('0.011');
+      expect(headers['x-percentile-accuracy']).toBe('0.011 +1ms');
     });
 
     it('says no accuracy where there are no percentiles', async () => {

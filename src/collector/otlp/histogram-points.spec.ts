@@ -46,8 +46,8 @@ describe('the difference of two points of a cumulative exponential histogram', (
     const before = Array.from({ length: 500 }, (_, index) => 0.05 * 1.0093 ** index);
     const added = Array.from({ length: 40 }, (_, index) => 0.0493 * 1.131 ** index);
     for (const unit of [1, 1e-3])
-      for (let from = 9; from >= -10; from--)
-        for (let to = from; to >= -10; to--) {
+      for (let from = 9; from >= -2; from--)
+        for (let to = from; to >= -2; to--) {
           const bins = subtract(histogram([...before, ...added], to), histogram(before, from), unit);
           const expected = subtractBins(readBins(histogram(added, to), unit, true), []);
           expect({ from, to, bins: bins.sort() }).toEqual({ from, to, bins: expected.sort() });

@@ -12,8 +12,13 @@ import type {
  * of each coarser scale.
  */
 const SCALE_OF_PLACES = 6;
-/** Scales of the SDKs; a bucket of a lower one would be wider than the range of numbers. */
-const [MIN_SCALE, MAX_SCALE] = [-10, 20];
+/**
+ * At the lowest scale ten buckets reach from 1 ns to 18 minutes, and SDKs have 160. A bucket of a lower scale says nothing about a time,
+ * and the accuracy of all percentiles of its app would be that of its width.
+ */
+const [MIN_SCALE, MAX_SCALE] = [-2, 20];
+/** SDKs send 0 or nearly 0. */
+const MAX_ZERO_THRESHOLD = 1;
 
 export type HistogramPoint = HistogramDataPoint | ExponentialHistogramDataPoint;
 
@@ -38,7 +43,9 @@ export function findFault(point: HistogramPoint): string | undefined {
   if (!('explicitBounds' in point)) {
     if (point.scale < MIN_SCALE || point.scale > MAX_SCALE)
       return `scale: must be from ${MIN_SCALE} to ${MAX_SCALE}`;
-    return point.zeroThreshold >= 0 ? undefined : 'zero_threshold: must be a number from 0';
+    return point.zeroThreshold >= 0 && point.zeroThreshold <= MAX_ZERO_THRESHOLD
+      ? undefined
+      : `zero_threshold: must be from 0 to ${MAX_ZERO_THRESHOLD}`;
   }
   const { explicitBounds: bounds, bucketCounts } = point;
   if (bounds.some((bound, index) => !Number.isFinite(bound) || bound <= (bounds[index - 1] ?? -Infinity)))

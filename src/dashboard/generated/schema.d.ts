@@ -1343,8 +1343,8 @@ export interface components {
          */
         ETag: string;
         /**
-         * @description How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+5ms` for bins of 10 ms)
-         * @example 0.011 +5ms
+         * @description How far percentiles can be from the exact ones: a relative error, and milliseconds on top of it (`+1ms` for the rounding to whole milliseconds, `+6ms` with bins of 10 ms)
+         * @example 0.011 +6ms
          */
         "X-Percentile-Accuracy": string;
         /**
