@@ -241,40 +241,6 @@ describe('requests of SERVER spans', () => {
     expect(body.spans).toMatchObject([{ span_id: hex(server.spanId!) }]);
   });
 
-  it('shows a log record once that comes again in another body, and others of the same time', async () => {
-    const { client, sender } = await start();
-    const server = serverSpan();
-    await sender.deliver('traces', traces([server]));
-    const timeUnixNano = nanosecondsAgo(60_000);
-    const record = (text: string, severityNumber = SeverityNumber.INFO, time = timeUnixNano) => ({
-      traceId: server.traceId!,
-      spanId: server.spanId!,
-      timeUnixNano: time,
-      severityNumber,
-      body: { value: { case: 'stringValue' as const, value: text } },
-    });
-    const repeated = record('again');
-    await sender.deliver('logs', logs([repeated]));
-    const others = [
-      record('other'),
-      record('again', SeverityNumber.WARN),
-      record('again', SeverityNumber.INFO, timeUnixNano + 1n),
-    ];
-    await sender.deliver('logs', logs([repeated, ...others]));
-    await sender.deliver('logs', logs([repeated], { scope: 'other.logger' }));
-    const { body } = await client.tenant.get(`request-logs/${buildUuid(server)}`);
-    const shown = body.logs.map(({ message, level, logger }: Record<string, string>) =>
-      [message, level, logger].join(' '),
-    );
-    expect(shown.toSorted()).toEqual([
-      'again info app.logger',
-      'again info app.logger',
-      'again info other.logger',
-      'again warn app.logger',
-      'other info app.logger',
-    ]);
-  });
-
   it('shows logs without a time of their own, of when they were observed', async () => {
     const { client, sender } = await start();
     const server = serverSpan();
