@@ -193,7 +193,10 @@ export class NamedValues {
     const value = this.findAssigned(name) ?? this.findBehindOption(name) ?? this.findInPair(name);
     if (!value) return name.end;
     const { start, end, next } = value;
-    if (isSecretValue(name.text, this.text.slice(start, end))) this.found.add(start, end);
+    const found = this.text.slice(start, end);
+    // Other names may stand behind a mask.
+    if (found.startsWith(MASK)) return start + MASK.length;
+    if (isSecretValue(name.text, found)) this.found.add(start, end);
     return Math.max(next, name.end);
   }
 
