@@ -36,13 +36,17 @@ const CHECK = 'CHECK TABLE {table:Identifier}';
  * @param tables the expected tables; checked only if the account can see them all
  */
 export async function findDamage(store: ClickHouse, tables: readonly string[]): Promise<Damage[]> {
-  const present = await listNames(store, 'store.tables', TABLES);
-  // The first table of a store: without it, nothing was migrated yet, or the account cannot see all tables.
-  const missing = present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
   return [
-    ...missing.map((table) => ({ table, part: null, what: 'is missing' })),
+    ...(await findMissing(store, tables)).map((table) => ({ table, part: null, what: 'is missing' })),
     ...(await findSetAside(store)),
   ];
+}
+
+/** Those of the tables and views that the store does not have. */
+export async function findMissing(store: ClickHouse, tables: readonly string[]): Promise<string[]> {
+  const present = await listNames(store, 'store.tables', TABLES);
+  // The first table of a store: without it, nothing was migrated yet, or the account cannot see all tables.
+  return present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
 }
 
 async function listNames(store: ClickHouse, query: string, sql: string): Promise<Set<string>> {

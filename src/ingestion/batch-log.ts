@@ -3,6 +3,7 @@ import type { ClickHouse } from '../clickhouse/clickhouse.client.js';
 import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import { chunkBySize, chunkForLookup } from '../common/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
+import { LandingViews } from './landing-views.js';
 import { dateTime64 } from './names/id-generator.js';
 import { WriteGate } from './write-gate.js';
 
@@ -131,6 +132,7 @@ export class BatchLog {
   private readonly unfinished = new Map<string, { requests: readonly string[]; since: number }>();
 
   private readonly gate: WriteGate;
+  private readonly views: LandingViews;
 
   /** @param coordinator of all writers of the store; left out where nothing else can write */
   constructor(
@@ -138,6 +140,7 @@ export class BatchLog {
     coordinator: WriterCoordinator = new LocalCoordinator(),
   ) {
     this.gate = new WriteGate(coordinator);
+    this.views = new LandingViews(store);
   }
 
   /** Returns the messages that the log does not have, after applying their unapplied batches. */
@@ -180,10 +183,11 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @throws StoreUnavailable if writes are paused for too long
+   * @throws StoreUnavailable if writes are paused for too long; StoredDataDamaged if it would not be stored whole
    */
   write(batch: Batch): Promise<void> {
     return this.gate.run(async () => {
+      await this.views.requireAll();
       const { id, requests = [] } = batch;
       this.unfinished.set(id, { requests, since: performance.now() });
       try {
@@ -274,7 +278,10 @@ export class BatchLog {
     for (const state of states) {
       if (state.is_applied === 1 || this.unmarked.has(state.batch_id)) continue;
       try {
-        await this.gate.run(() => this.applyFromLog(state));
+        await this.gate.run(async () => {
+          await this.views.requireAll();
+          await this.applyFromLog(state);
+        });
       } catch (error) {
         if (isOutcomeUnknown(error)) throw error;
         rejected.set(state.batch_id, error);

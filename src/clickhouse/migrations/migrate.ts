@@ -87,6 +87,14 @@ export function listTables(migrations: readonly Migration[]): string[] {
   return [...tables];
 }
 
+const VIEW = /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m;
+
+/** The materialized views of a store after these migrations. */
+export function listViews(migrations: readonly Migration[]): string[] {
+  const names = migrations.flatMap(({ statements }) => statements.map((one) => VIEW.exec(one)?.[1]));
+  return listTables(migrations).filter((name) => names.includes(name));
+}
+
 const TABLE_TTL = /^CREATE TABLE IF NOT EXISTS (\w+)[^]*?^TTL (.+)$/m;
 const NEW_TTL = /^ALTER TABLE (\w+)\s+MODIFY TTL ([^;]+)/m;
 
