@@ -53,8 +53,9 @@ export class RowChanges {
     const sql = `
 INSERT INTO ${table}
 SELECT * REPLACE (${columns}, ${VERSIONS[kind]} AS updated_at) FROM ${table} FINAL WHERE ${where}`;
-    await this.claims.run([`row/${table}/${JSON.stringify(key)}`], WAIT_MS, () =>
-      this.store.command(sql, { ...params, ...key }, { name, operation: 'INSERT' }),
-    );
+    await this.claims.run([`row/${table}/${JSON.stringify(key)}`], WAIT_MS, async (hold) => {
+      await hold();
+      await this.store.command(sql, { ...params, ...key }, { name, operation: 'INSERT' });
+    });
   }
 }

@@ -4,6 +4,7 @@ import { StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.err
 import { chunkBySize, chunkForLookup } from '../common/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../common/writer-coordinator.js';
 import { LandingViews } from './landing-views.js';
+import type { Hold } from './lease.js';
 import { dateTime64 } from './names/id-generator.js';
 import { WriteGate } from './write-gate.js';
 
@@ -183,20 +184,24 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @throws StoreUnavailable if writes are paused for too long; StoredDataDamaged if it would not be stored whole
+   * @param holdClaims of the claims on its requests, which must be held until the batch is appended: from then on it is applied by anyone
+   * @throws LeaseLost if they are lost, and nothing is written; StoreUnavailable if writes are paused for too long; StoredDataDamaged if it would not be stored whole
    */
-  write(batch: Batch): Promise<void> {
-    return this.gate.run(async () => {
+  write(batch: Batch, holdClaims: Hold = () => Promise.resolve()): Promise<void> {
+    return this.gate.run(async (holdWrite) => {
       await this.views.requireAll();
       const { id, requests = [] } = batch;
       this.unfinished.set(id, { requests, since: performance.now() });
       try {
-        await this.append(batch);
+        await this.append(batch, async () => {
+          await holdClaims();
+          await holdWrite();
+        });
       } catch (error) {
         if (!isOutcomeUnknown(error)) this.unfinished.delete(id);
         throw error;
       }
-      await this.apply(batch);
+      await this.apply(batch, holdWrite);
       this.unfinished.delete(id);
     });
   }
@@ -229,7 +234,7 @@ export class BatchLog {
   }
 
   /** Appends the batch and the marks of earlier ones. */
-  async append({ id, createdAt, messages, pieces }: Batch): Promise<void> {
+  async append({ id, createdAt, messages, pieces }: Batch, hold?: Hold): Promise<void> {
     const appIds = messages.map(({ app_id }) => app_id).join();
     const uuids = messages.map(({ message_uuid }) => `'${message_uuid}'`).join();
     const instances = messages.map(({ instance_uuid }) => `'${instance_uuid ?? NIL_UUID}'`).join();
@@ -242,13 +247,17 @@ export class BatchLog {
       if (last.length > 0) await this.insert(last, token(id, `log ${statements++}`));
       last = lines;
     }
+    // Without its header the batch is not in the log.
+    await hold?.();
     await this.insertWithMarks([...last, header], token(id, 'log'));
   }
 
   /** Inserts the rows of an appended batch into their tables. */
-  async apply({ id, createdAt, pieces }: Omit<Batch, 'messages'>): Promise<void> {
-    for (const [index, { table, rows }] of pieces.entries())
+  async apply({ id, createdAt, pieces }: Omit<Batch, 'messages'>, hold?: Hold): Promise<void> {
+    for (const [index, { table, rows }] of pieces.entries()) {
+      await hold?.();
       await this.store.insert(table, [rows], token(id, `piece ${index + 1}`));
+    }
     this.unmarked.set(id, { createdAt, pieces: pieces.length });
   }
 
@@ -278,9 +287,9 @@ export class BatchLog {
     for (const state of states) {
       if (state.is_applied === 1 || this.unmarked.has(state.batch_id)) continue;
       try {
-        await this.gate.run(async () => {
+        await this.gate.run(async (hold) => {
           await this.views.requireAll();
-          await this.applyFromLog(state);
+          await this.applyFromLog(state, hold);
         });
       } catch (error) {
         if (isOutcomeUnknown(error)) throw error;
@@ -291,7 +300,7 @@ export class BatchLog {
   }
 
   /** Piece by piece, so that memory holds one of them. */
-  private async applyFromLog({ batch_id, created, pieces }: BatchState): Promise<void> {
+  private async applyFromLog({ batch_id, created, pieces }: BatchState, hold: Hold): Promise<void> {
     for (let piece = 1; piece <= pieces; piece++) {
       const [row] = await this.store.rows<{ table_name: string; payload: string }>('batches.piece', PIECE, {
         batch_id,
@@ -299,6 +308,7 @@ export class BatchLog {
       });
       const table = INGEST_TABLES.find((name) => name === row?.table_name);
       if (!row || !table) throw new Error(`batch ${batch_id} has no piece ${piece} to apply`);
+      await hold();
       await this.store.insert(table, [row.payload], token(batch_id, `piece ${piece}`));
     }
     this.unmarked.set(batch_id, { createdAt: created, pieces });

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../clickhouse/clickhouse.errors.js';
 import { withResolvers } from '../common/async/with-resolvers.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
-import { runWithLease } from './lease.js';
+import { type Hold, runWithLease } from './lease.js';
 
 /** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
@@ -25,10 +25,11 @@ export class RequestClaims {
    * Runs the work once no other writer has a claim on any of the requests.
    *
    * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
+   * @param work calls `hold` before it writes
    * @throws StoreUnavailable if another process keeps its claim for too long, or the coordinator is unavailable
    */
-  async run<T>(keys: readonly string[], waitMs: number, work: () => Promise<T>): Promise<T> {
-    if (keys.length === 0) return work();
+  async run<T>(keys: readonly string[], waitMs: number, work: (hold: Hold) => Promise<T>): Promise<T> {
+    if (keys.length === 0) return work(() => Promise.resolve());
     // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last check and the claim.
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
       await Promise.all(others);
@@ -49,17 +50,25 @@ export class RequestClaims {
   private async runAmongProcesses<T>(
     keys: readonly string[],
     waitMs: number,
-    work: () => Promise<T>,
+    work: (hold: Hold) => Promise<T>,
   ): Promise<T> {
     const locks = keys.map((key) => `request:${key}`);
-    await this.lockAll(locks, waitMs);
-    const lease = { renew: () => this.lock(locks), everyMs: RENEW_MS, release: () => this.unlock(locks) };
+    const lease = {
+      acquiredAt: await this.lockAll(locks, waitMs),
+      heldMs: CLAIM_MS,
+      renew: () => this.lock(locks),
+      everyMs: RENEW_MS,
+      release: () => this.unlock(locks),
+    };
     return runWithLease(lease, work);
   }
 
-  private async lockAll(locks: readonly string[], waitMs: number): Promise<void> {
+  /** @returns when they were acquired */
+  private async lockAll(locks: readonly string[], waitMs: number): Promise<number> {
     const deadline = Date.now() + waitMs;
-    while (!(await this.lock(locks))) {
+    for (;;) {
+      const at = performance.now();
+      if (await this.lock(locks)) return at;
       await this.unlock(locks);
       if (Date.now() > deadline) throw new StoreUnavailable('another process is writing the same requests');
       await pause(RETRY_MS);

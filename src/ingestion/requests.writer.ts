@@ -4,6 +4,7 @@ import { hashUuid } from '../common/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
 import { BatchLog, type Recovery, type UnfinishedBatch, formatBatchTime } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
+import type { Hold } from './lease.js';
 import { NameRegistry, type WithIds } from './names/name-registry.js';
 import { Redactor } from './redaction/redactor.js';
 import { RequestClaims } from './request-claims.js';
@@ -71,7 +72,7 @@ export class RequestsWriter {
   ): Promise<WithIds<RequestRecord>[]> {
     const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
     const keys = requests.map(requestKey);
-    return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+    return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
       const unfinished = await this.log.finish(keys);
       const unknown: RequestRecord[] = [];
       const work = new Slices();
@@ -79,7 +80,7 @@ export class RequestsWriter {
         unknown.push(this.redactor.redactRequest(record));
         if (work.isOver) await work.giveWay();
       }
-      return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn) : [];
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn, hold) : [];
     });
   }
 
@@ -115,6 +116,7 @@ export class RequestsWriter {
     records: readonly RequestRecord[],
     unfinished: ReadonlyMap<string, UnfinishedBatch>,
     inTurn: RunCommit,
+    hold: Hold,
   ): Promise<WithIds<RequestRecord>[]> {
     const resolved = await this.names.resolve(
       appId,
@@ -137,7 +139,7 @@ export class RequestsWriter {
     };
     // The same batch may be written again.
     for (const { id, reason } of unfinished.values()) if (id !== batch.id) throw reason;
-    await inTurn(() => this.log.write(batch));
+    await inTurn(() => this.log.write(batch, hold));
     return resolved;
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DiskFull, StoreUnavailable, isOutcomeUnknown } from '../clickhouse/clickhouse.errors.js';
 import type { WriterCoordinator } from '../common/writer-coordinator.js';
-import { runWithLease } from './lease.js';
+import { type Hold, runWithLease } from './lease.js';
 
 /** How long a write outlives a process that died: longer than the store needs to finish its last insert. */
 const WRITE_MS = 60_000;
@@ -30,16 +30,19 @@ export class WriteGate {
    *
    * @throws StoreUnavailable if they are paused for too long, or the coordinator is unavailable
    */
-  async run<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: (hold: Hold) => Promise<T>): Promise<T> {
     const owner = randomUUID();
     const begin = () => this.coordinator.beginWrite(owner, WRITE_MS);
     const deadline = Date.now() + WAIT_FOR_RESUME_MS;
+    let acquiredAt = performance.now();
     while (!(await begin())) {
       if (Date.now() > deadline) throw new StoreUnavailable('writes are paused by a backup');
       await pause(RETRY_MS);
+      acquiredAt = performance.now();
     }
     const release = () => this.coordinator.endWrite(owner);
-    return runWithLease({ renew: begin, everyMs: RENEW_WRITE_MS, release }, work, mayStillWrite);
+    const lease = { acquiredAt, heldMs: WRITE_MS, renew: begin, everyMs: RENEW_WRITE_MS, release };
+    return runWithLease(lease, work, mayStillWrite);
   }
 
   /**

@@ -4,6 +4,7 @@ import { runEvery } from '../../common/async/run-every.js';
 import { RequestContext } from '../../common/request-context.js';
 import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../../ingestion/batch-log.js';
 import { requestKey } from '../../ingestion/known-requests.js';
+import type { Hold } from '../../ingestion/lease.js';
 import type { RequestClaims } from '../../ingestion/request-claims.js';
 import type { Telemetry } from '../../observability/telemetry.js';
 import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
@@ -91,9 +92,9 @@ export class BatchCommitter {
   private async settleInstances(due: DueInstances): Promise<void> {
     await this.resolveInDoubt();
     const keys = due.instances.map((instance) => instanceKey(due.app_id, instance));
-    await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+    await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
       const batch = await this.builder.buildSettled(due);
-      if (batch) await this.write(batch);
+      if (batch) await this.write(batch, hold);
     });
   }
 
@@ -137,7 +138,7 @@ export class BatchCommitter {
     if (unseen.length > 0) {
       const requests = requestsIn(unseen).map(requestKey);
       const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
-      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async () => {
+      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
         const unfinished = await this.batchLog.finish(requests);
         for (const message of unfinished.size > 0 ? unseen : [])
           for (const request of requestsIn([message])) {
@@ -145,7 +146,7 @@ export class BatchCommitter {
             if (earlier) rejected.set(message, earlier.reason);
           }
         const free = unseen.filter((message) => !rejected.has(message));
-        if (free.length > 0) await this.write(await this.builder.build(free));
+        if (free.length > 0) await this.write(await this.builder.build(free), hold);
       });
     }
     return rejected;
@@ -160,10 +161,10 @@ export class BatchCommitter {
     for (const key of keys) if (!this.inFlight.has(key)) await this.locks.release(key);
   }
 
-  private async write(batch: Batch): Promise<void> {
+  private async write(batch: Batch, hold?: Hold): Promise<void> {
     this.inDoubt = batch;
     try {
-      await this.batchLog.write(batch);
+      await this.batchLog.write(batch, hold);
       this.inDoubt = undefined;
     } catch (error) {
       // Rejected rows are not in the store, or are in the log: in both cases the message may be sent again.
