@@ -39,15 +39,20 @@ const QUOTE = '"'.charCodeAt(0);
  * Microseconds of Apache's `%D` cannot be distinguished from other numbers. Null if the line is none of the format.
  */
 export function readCombined(values: readonly string[]): LogValues | null {
-  const behind = values[5] ?? '';
+  // Without the time, it is the one of syslog.
+  const hasTime = values.length === 6;
+  const from = hasTime ? 2 : 1;
+  const [before = '', behind = ''] = [values[0], values[from + 3]];
   if (behind !== '' && !behind.startsWith(' ')) return null;
-  const request = readClient(values[0] ?? '');
-  if (request === null) return null;
-  request.timestamp = values[1];
-  request.request = values[2];
-  request.status_code = values[3];
+  const request = readClient(before);
+  // A user with blanks or brackets may be a damaged time.
+  if (request === null || (!hasTime && /[ [\]]/.test(String(request.user)))) return null;
+  if (hasTime) request.timestamp = values[1];
+  request.request = values[from];
+  request.status_code = values[from + 1];
+  const size = values[from + 2];
   // A hyphen means that no bytes were sent.
-  request.response_size_bytes = values[4] === '-' ? 0 : values[4];
+  request.response_size_bytes = size === '-' ? 0 : size;
   readColumns(behind, request);
   return request;
 }
@@ -105,8 +110,9 @@ function readBehindPrefix(text: string, first: List): LogValues | null {
 /** The values with the user, who follows an identity behind the client; null if there is none. */
 function readUser(text: string, client: List, host?: string, forwarded_for?: string): LogValues | null {
   const identityEnd = text.indexOf(' ', client.end + 1);
-  if (identityEnd <= client.end + 1) return null;
-  const user = text.slice(identityEnd + 1);
+  // Of two hyphens, one may be missing.
+  const user = text.slice((identityEnd === -1 ? client.end : identityEnd) + 1);
+  if (identityEnd === -1 ? user !== '-' : identityEnd === client.end + 1) return null;
   if (user === '' || user.startsWith(' ')) return null;
   return {
     timestamp: undefined,

@@ -175,7 +175,11 @@ export const FORMATS: readonly LogFormat[] = [
   {
     name: 'combined',
     label: 'the common or the combined format',
-    lines: ['$before [$time_local] "$request" $status $body_bytes_sent$behind'],
+    lines: [
+      '$before [$time_local] "$request" $status $body_bytes_sent$behind',
+      // Behind the time of syslog.
+      '$before "$request" $status $body_bytes_sent$behind',
+    ],
     read: readCombined,
     explainText: explainCombined,
   },
@@ -477,8 +481,13 @@ export const FORMATS: readonly LogFormat[] = [
     name: 'nginx-proxy-manager',
     label: 'nginx-proxy-manager',
     lines: [
-      `[$time_local] $_ $upstream_status $status - ${NPM_REQUEST} [Sent-to $_] "$http_user_agent" "$http_referer"`,
-      `[$time_local] $status - ${NPM_REQUEST} "$http_user_agent" "$http_referer"`,
+      ...['$_ $upstream_status $status', '$status'].flatMap((status) =>
+        ['[Sent-to $_] ', ''].map(
+          (sentTo) => `[$time_local] ${status} - ${NPM_REQUEST} ${sentTo}"$http_user_agent" "$http_referer"`,
+        ),
+      ),
+      // NPMplus
+      '[$time_local] $host $remote_addr $request_time "$request" $status $body_bytes_sent $request_length $http_referer $http_user_agent',
     ],
   },
   {

@@ -13,7 +13,7 @@ const NEXT_REQUEST = new RegExp(
 const NOT_THE_LAST = 'line: another request follows; each must end with a line feed';
 
 /** Where the time of a line is that has none itself, as text of an error message. */
-const TIME_AROUND = 'a time around it, as syslog, Kubernetes, journald and `docker compose logs -t` write it';
+const TIME_AROUND = 'a time around it, as syslog and containers write it';
 
 const variables = new FieldReader(VARIABLES);
 const NO_TIME = { ...variables.names, timestamp: TIME_AROUND };
@@ -83,8 +83,10 @@ export class LogReader {
       const values = this.format.read
         ? this.format.read(match.values)
         : variables.read(toObject(matcher.names, match.values));
-      if (values === null)
-        return { result: { reason: this.explainText(line, 'body_bytes_sent') }, found: Infinity };
+      if (values === null) {
+        best = { found: best.found, missing: best.missing || 'body_bytes_sent' };
+        continue;
+      }
       if (matcher.hasEscapes && match.tail.includes(' HTTP/') && NEXT_REQUEST.test(match.tail))
         return { result: { reason: NOT_THE_LAST }, found: Infinity };
       return {

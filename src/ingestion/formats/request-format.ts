@@ -71,7 +71,7 @@ const OTHER_LOGS: readonly (readonly [name: string, pattern: RegExp])[] = [
 const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
 /** Envelopes in envelopes: syslog around Docker around a logger. */
 const MAX_LAYERS = 6;
-/** Values of a line that are found before a message names its format. */
+/** Values of a line by which a message names its format: one may stand in any text. */
 const MIN_FOUND = 2;
 /** The same as the longest line. */
 const MAX_PENDING = 16 * 1024 * 1024;
@@ -220,7 +220,7 @@ export class LineParser {
       if (known || 'record' in result) return [known?.name ?? JSON_FORMAT, result];
     }
     let best: [name: string, result: LineResult] | undefined;
-    let mostFound = MIN_FOUND;
+    let mostFound = MIN_FOUND - 1;
     for (const [name, reader] of READERS) {
       if (!reader.hasLines) continue;
       const { result, found } = reader.readText(line, this.options, loggedAt);

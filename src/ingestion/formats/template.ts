@@ -23,7 +23,7 @@ export type Match =
       /** What follows the last value without which it is no request. */
       readonly tail: string;
     }
-  /** The number of values that were found, and the name of the one that was not; empty for the end of the line. */
+  /** How many values were found that are known by what they look like; and the name of one that was not, or none for the line's end. */
   | { readonly found: number; readonly missing: string };
 
 const CLOCK = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[A-Z]{3}|[+-]\d\d:?\d\d))?`;
@@ -38,7 +38,8 @@ export const LOG_TIME = DATE + CLOCK;
 
 /** What values look like that are known by it: other text may have what follows them in itself, as a user may have a bracket. */
 const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
-  [LOG_TIME, 'time_local', 'time_iso8601', 'request_creation_time'],
+  [LOG_TIME, 'time_local', 'request_creation_time'],
+  [String.raw`\d{4}-\d\d-\d\dT` + CLOCK, 'time_iso8601'],
   [String.raw`\d{1,5}(?!\d)`, 'status'],
   [optional(String.raw`\+?\d{1,20}`), 'request_length', 'content_length', 'body_bytes_sent', 'bytes_sent'],
   [
@@ -58,6 +59,7 @@ const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
     'upstream_header_time',
     'upstream_status',
   ],
+  [String.raw`[\w.:%[\]-]{1,320}`, 'client_ip_port'],
   [list(ADDRESS), 'remote_addr', 'http_x_forwarded_for', 'proxy_add_x_forwarded_for', 'upstream_addr'],
 ];
 const SHAPE_OF: ReadonlyMap<string, string> = new Map(
@@ -150,6 +152,7 @@ export class TemplateMatcher {
     const values: string[] = [];
     let at = this.before.length;
     let tailAt = 0;
+    let found = 0;
     this.nextEnd = -1;
     for (let index = 0; index < fields.length; index++) {
       const field = fields[index];
@@ -162,14 +165,15 @@ export class TemplateMatcher {
         end = shape === undefined ? this.findEnd(line, at, after, fields[index + 1]) : endOf(shape, line, at);
       if (end === -1 && mayEnd && shape === undefined) end = line.length;
       const isFollowed = end !== -1 && line.startsWith(after, end);
-      if (end === -1 || !(isFollowed || mayEnd)) return { found: index, missing: name };
+      if (end === -1 || !(isFollowed || mayEnd)) return { found, missing: name };
+      if (shape !== undefined) found += 1;
       const value = line.slice(at, end);
       values.push(isEscaped ? unescapeText(value) : value);
       if (index === lastRequired) tailAt = end;
       if (!isFollowed) return { values, tail: line.slice(tailAt) };
       at = end + after.length;
     }
-    if (at < line.length && !isOpen) return { found: values.length, missing: '' };
+    if (at < line.length && !isOpen) return { found, missing: '' };
     return { values, tail: line.slice(tailAt) };
   }
 
