@@ -1,5 +1,5 @@
 import { unescapeText } from './access-log.js';
-import { type Template, checkTemplate } from './template.js';
+import { type Template, checkTemplate, escape } from './template.js';
 
 /** A way to write the form of a line. */
 interface Dialect {
@@ -11,6 +11,24 @@ interface Dialect {
 
 /** What has no meaning here. */
 const IGNORED = '_';
+/** A time in the form that the format string gives to it. */
+const TIME = 'time_custom';
+/** Conversions of `strftime`, Apache's words for times since the epoch, and Envoy's digits of a fraction. */
+const TIME_SHAPES: readonly (readonly [conversion: RegExp, shape: string])[] = [
+  [/^%[FD]/, String.raw`\d{2,4}[-/]\d\d[-/]\d\d`],
+  [/^%T/, String.raw`\d\d:\d\d:\d\d`],
+  [/^%Y/, String.raw`\d{4}`],
+  [/^%[mdHMSIyC]/, String.raw`\d\d`],
+  [/^%e/, String.raw`[ \d]\d`],
+  [/^%[bha]/, '[A-Z][a-z]{2}'],
+  [/^%z/, String.raw`[+-]\d\d:?\d\d`],
+  [/^%Z/, '[A-Z]{1,5}'],
+  [/^%\d?f/, String.raw`\d{1,9}`],
+  [/^%\d?s/, String.raw`\d{1,19}`],
+  [/^(?:begin:|end:)/, ''],
+  [/^[mu]?sec(?:_frac)?/, String.raw`\d{1,19}`],
+  [/^%%/, '%'],
+];
 
 const toHeader = (prefix: string, name = '') => prefix + name.toLowerCase().replaceAll('-', '_');
 
@@ -68,9 +86,10 @@ const NGINX: Dialect = {
 
 const APACHE: Dialect = {
   // Several directives of a time, as for its fraction and its offset, are one value.
-  value: /((?:%\{[^}]*\}t[ .,:]?)*%\{[^}]*\}t)|%(?:!?[\d,]+)?[<>]?(?:\{([^}]*)\})?(\^\w\w|[A-Za-z])/g,
-  toName: ([, times, argument, directive = '']) => {
-    if (times !== undefined) return 'time_custom';
+  value: /((?:%\{[^}]*\}t[ .,:]?)*%\{[^}]*\}t)|(%U%q)|%(?:!?[\d,]+)?[<>]?(?:\{([^}]*)\})?(\^\w\w|[A-Za-z])/g,
+  toName: ([, times, target, argument, directive = '']) => {
+    if (times !== undefined) return TIME;
+    if (target !== undefined) return 'request_uri';
     switch (directive) {
       case 'i':
         return toHeader('http_', argument);
@@ -103,7 +122,7 @@ const ENVOY: Dialect = {
     const argument = given.toUpperCase();
     const known = ENVOY_VARIABLES[operator + argument] ?? ENVOY_VARIABLES[operator];
     if (known !== undefined) return known;
-    if (operator === 'START_TIME') return given === '' ? 'time_iso8601' : 'time_custom';
+    if (operator === 'START_TIME') return given === '' ? 'time_iso8601' : TIME;
     const [header = ''] = given.slice(1, -1).split('?');
     if (operator === 'REQ') return toHeader('http_', header.replace(/^:/, ''));
     return operator === 'RESP' ? toHeader('sent_http_', header) : IGNORED;
@@ -144,7 +163,7 @@ export function parseFormatString(text: string): Template {
 
 /** The form of lines, in the words of a server's configuration. */
 export function parseTemplate(format: string, dialect: Dialect = findDialect(format)): Template {
-  const fields: { name: string; before: string }[] = [];
+  const fields: { name: string; before: string; shape: string | undefined }[] = [];
   let at = 0;
   let before = '';
   for (const match of format.matchAll(dialect.value)) {
@@ -153,10 +172,29 @@ export function parseTemplate(format: string, dialect: Dialect = findDialect(for
     // Apache writes brackets around a time that has no form of its own.
     const isBracketed = /^%(?:t|\(t\)s)$/.test(match[0]);
     const name = isBracketed ? 'time_local' : dialect.toName(match);
-    fields.push({ name, before: isBracketed ? `${before}[` : before });
+    const shape = name === TIME ? findTimeShape(match[0]) : undefined;
+    fields.push({ name, before: isBracketed ? `${before}[` : before, shape });
     before = isBracketed ? ']' : '';
   }
   return { fields, end: before + toText(format.slice(at), dialect), hasEscapes: dialect !== ENVOY };
+}
+
+/** What a time looks like, from the directives that write it: `%{%Y-%m-%d}t %{%T}t`, or `%START_TIME(%s.%3f)%`. */
+function findTimeShape(directives: string): string {
+  const format = directives
+    .replace(/%\{([^}]*)\}t/g, '$1')
+    .replace(/^%START_TIME\(([^)]*)\)(?::\d+)?%$/, '$1');
+  let shape = '';
+  for (let at = 0; at < format.length;) {
+    const rest = format.slice(at);
+    const [pattern, conversion] = TIME_SHAPES.find(([one]) => one.test(rest)) ?? [
+      /^[^]/,
+      escape(format.charAt(at)),
+    ];
+    shape += conversion;
+    at += pattern.exec(rest)?.[0].length ?? 1;
+  }
+  return shape;
 }
 
 function toText(literal: string, dialect: Dialect): string {

@@ -14,8 +14,10 @@ export interface LogFormat {
   readonly matches?: (line: JsonObject) => boolean;
   /** What the values of an object mean. */
   readonly fields?: FieldMap;
-  /** The forms of its lines of text, in the words of nginx or of Envoy. Lines may have more values at their end, or fewer. */
+  /** The forms of its lines of text, in the words of nginx or of Envoy. */
   readonly lines?: readonly string[];
+  /** Whether its lines have no more values at their end than that, and no fewer. */
+  readonly isExact?: boolean;
   /** Whether blanks fill the columns of its lines. */
   readonly isPadded?: boolean;
   /** Reads the values of a line of text, if they are more than `VARIABLES` says; null if it is none of the format. */
@@ -115,6 +117,7 @@ const COMMON: FieldMap = {
   method: ['request_method', 'method', 'http_method', 'verb'],
   url: ['request_uri', 'request_url'],
   path: ['uri', 'url', 'path', 'document_uri', 'request_path'],
+  query: ['args', 'query_string', 'query'],
   host: ['http_host', 'host', 'server_name', 'vhost', 'domain', 'domain_http_host'],
   scheme: ['http_x_forwarded_proto', 'scheme', 'x_forwarded_proto', 'forwarded_proto'],
   status_code: ['status', 'status_code', 'response_status', 'http_status', 'code'],
@@ -427,16 +430,16 @@ export const FORMATS: readonly LogFormat[] = [
     correct: correctCaddy,
   },
   {
-    name: 'nginx',
-    label: 'nginx',
-    matches: hasAny(...NGINX_NAMES),
+    name: 'fastly',
+    label: 'Fastly',
+    matches: hasAny('fastly_server', 'fastly_is_edge', 'fastly_info_state'),
     fields: COMMON,
     correct: correctTarget,
   },
   {
-    name: 'fastly',
-    label: 'Fastly',
-    matches: hasAny('fastly_server', 'fastly_is_edge', 'fastly_info_state'),
+    name: 'nginx',
+    label: 'nginx',
+    matches: hasAny(...NGINX_NAMES),
     fields: COMMON,
     correct: correctTarget,
   },
@@ -528,6 +531,7 @@ export const FORMATS: readonly LogFormat[] = [
   {
     name: 'morgan',
     label: 'morgan',
+    isExact: true,
     lines: [
       '$request_method $request_uri $status $request_time_ms ms - $body_bytes_sent',
       '$request_method $request_uri $status $body_bytes_sent - $request_time_ms ms',

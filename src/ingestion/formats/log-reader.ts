@@ -38,11 +38,11 @@ export class LogReader {
     map: FieldMap = {},
     template?: Template,
   ) {
-    const { lines = [], fields, isPadded, hasEscapes } = format;
+    const { lines = [], fields, isExact = false, isPadded, hasEscapes } = format;
     this.matchers =
       template === undefined
         ? lines.map(
-            (line) => new TemplateMatcher(parseTemplate(line), { isOpen: true, isPadded, hasEscapes }),
+            (line) => new TemplateMatcher(parseTemplate(line), { isOpen: !isExact, isPadded, hasEscapes }),
           )
         : [new TemplateMatcher(template)];
     this.fields = fields && new FieldReader(mergeFields(fields, map));

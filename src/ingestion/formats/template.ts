@@ -14,6 +14,8 @@ interface Field {
   readonly name: string;
   /** The text between the value before it, or the line's beginning, and this one. */
   readonly before: string;
+  /** What the value looks like, as text of a regular expression, if its name does not say so. */
+  readonly shape?: string | undefined;
 }
 
 /** A line that has the form of a template, or how much of it has. */
@@ -60,6 +62,7 @@ const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
     'upstream_status',
   ],
   [String.raw`[\w.:%[\]-]{1,320}`, 'client_ip_port'],
+  [String.raw`[A-Za-z][\w-]{0,31}`, 'request_method'],
   [list(ADDRESS), 'remote_addr', 'http_x_forwarded_for', 'proxy_add_x_forwarded_for', 'upstream_addr'],
 ];
 const SHAPE_OF: ReadonlyMap<string, string> = new Map(
@@ -93,9 +96,9 @@ interface CompiledField {
 
 /** The template. @throws RangeError if nothing tells two of its values apart */
 export function checkTemplate(template: Template): Template {
-  for (const [index, { name }] of template.fields.entries()) {
+  for (const [index, { name, shape }] of template.fields.entries()) {
     const next = template.fields[index + 1];
-    if (next?.before === '' && !SHAPE_OF.has(name))
+    if (next?.before === '' && shape === undefined && !SHAPE_OF.has(name))
       throw new RangeError(`has nothing between $${name} and $${next.name}`);
   }
   return template;
@@ -126,11 +129,11 @@ export class TemplateMatcher {
     this.isOpen = isOpen;
     this.isPadded = isPadded;
     this.before = fields[0]?.before ?? '';
-    this.fields = fields.map(({ name }, index) => {
+    this.fields = fields.map(({ name, shape: own }, index) => {
       const next = fields[index + 1];
       const after = next?.before ?? end;
       // A value in quotes ends with them, whatever it is.
-      const shape = after.startsWith('"') ? undefined : SHAPE_OF.get(name);
+      const shape = after.startsWith('"') ? undefined : (own ?? SHAPE_OF.get(name));
       const isEscaped = hasEscapes && !SEVERAL.has(name);
       if (shape === undefined) return { name, after, shape, place: undefined, isEscaped };
       return {
@@ -198,7 +201,7 @@ export class TemplateMatcher {
 }
 
 /** A text as a regular expression that matches it. */
-function escape(text: string): string {
+export function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }
 
