@@ -15,8 +15,9 @@ import { type FormatChoice, parseFormatChoice } from '../ingestion/formats/reque
 import { Redactor } from '../ingestion/redaction/redactor.js';
 import { RequestsWriter } from '../ingestion/requests.writer.js';
 import type { AuditTarget } from './audit.js';
+import { adviseOnImport } from './import-advice.js';
 import { type FileResult, STANDARD_INPUT, checkResults, report, toFigures } from './import-report.js';
-import { printMessage, printResult } from './output.js';
+import { printForPeople, printMessage, printResult } from './output.js';
 import { Progress } from './progress.js';
 import { RejectsFile } from './rejects-file.js';
 import { StopSignal } from './stop-signal.js';
@@ -164,7 +165,14 @@ async function importFiles(
     progress.stop();
     rejects?.close();
     const { summary } = importer;
-    printResult(files.length > 1 ? { ...summary, files: results.map(toFigures) } : summary);
+    const profile = importer.profile.summarize();
+    const formats = [...new Set(results.map((one) => one.format).filter((one) => one !== undefined))];
+    // Nothing is known of lines that are all invalid.
+    const known = profile.from === null ? {} : { format: formats.join(', '), ...profile };
+    printResult({ ...summary, ...known, ...(files.length > 1 && { files: results.map(toFigures) }) });
+    const requests = summary.read - summary.rejected;
+    for (const line of adviseOnImport({ ...profile, app, formats, requests, baseUrl }, new Config()))
+      printForPeople(line);
     // An import that failed has no result of the file at which it did.
     const isWhole =
       isStored && results.length === files.length && !results.some((one) => one.error ?? one.isStopped);

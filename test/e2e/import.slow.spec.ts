@@ -73,6 +73,29 @@ describe('an import', () => {
     expect((await logged(tenant)).length).toBe(601);
   });
 
+  it('says what it was about, and what it counted and did not log', async () => {
+    const tenant = await Tenant.create(app);
+    const defaults = { appId: tenant.appId, env: 'prod', source: '', now: Date.now() };
+    const importer = new Importer(app.writer, defaults);
+    const lines = [
+      `www.example.com:443 ${logLine(20 * 24 * 3600)}`,
+      logLine(60).replace(' 0.250', ''),
+      logLine(50, '/assets/app.3f2a.js'),
+      logLine(40, '/healthz'),
+      logLine(30, '/robots.txt'),
+      'x',
+    ];
+    await importer.add(lines.map((text, index) => ({ number: index + 1, text })));
+    expect(await importer.end()).toMatchObject({ imported: 5, rejected: 1, logged: 1 });
+    const { from, to, ...profile } = importer.profile.summarize();
+    expect(profile).toEqual({
+      hosts: ['www.example.com'],
+      with_response_time: 4,
+      not_logged: { older_than_15_days: 1, static_assets: 2, health_checks: 1 },
+    });
+    expect(Date.parse(to!) - Date.parse(from!)).toBe((20 * 24 * 3600 - 30) * SECOND);
+  });
+
   it('counts as logged what the logs keep', async () => {
     const tenant = await Tenant.create(app);
     const lines = [logLine(20 * 24 * 3600), logLine(60)];
@@ -315,6 +338,12 @@ describeEmbedded('import, as a command', () => {
         duplicates: 1,
         rejected: 1,
         logged: 4,
+        format: 'combined',
+        from: expect.any(String),
+        to: expect.any(String),
+        hosts: [],
+        with_response_time: 5,
+        not_logged: {},
         files: [
           { file: name('access.log.2.packed'), format: 'combined', ...counts(1, 1) },
           { file: name('access.log.3.gz'), format: 'combined', ...counts(1, 0) },

@@ -8,6 +8,7 @@ import { type Retention, checkRetention, getTrafficRetention } from '../formats/
 import type { RequestRecord } from '../request-record.js';
 import type { RequestsWriter } from '../requests.writer.js';
 import { weighRequest } from '../row-encoder.js';
+import { ImportProfile } from './import-profile.js';
 import { LineIdentities } from './line-identity.js';
 import type { SourceLine } from './line-splitter.js';
 import { RejectedLineGroups } from './rejected-lines.js';
@@ -83,6 +84,7 @@ const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0,
 export class Importer {
   readonly summary: ImportSummary = { ...NOTHING };
   readonly rejectedLines = new RejectedLineGroups();
+  readonly profile = new ImportProfile();
   private parser!: LineParser;
   private identities!: LineIdentities;
   private file!: FileSummary;
@@ -162,6 +164,7 @@ export class Importer {
     const reason = checkRetention(record.timestamp, this.retention, this.options.now);
     if (reason !== undefined) return { reason };
     for (const name of ignored) this.count('ignored_members', name);
+    this.profile.add(record);
     const env = record.env ?? this.options.env;
     const request_uuid = record.request_uuid ?? this.identities.next(env, text);
     return { ...record, env, request_uuid };
@@ -218,6 +221,7 @@ export class Importer {
       this.increase(file, 'duplicates', -1);
       this.increase(file, 'imported');
       if (!record.excluded_from_logs && record.timestamp > this.logsFrom) this.increase(file, 'logged');
+      else this.profile.addNotLogged(record);
       for (const kind of overflow) this.count('over_limits', kind);
     }
   }
