@@ -7,6 +7,7 @@ import { MEDIA_TYPES } from '../common/formats/file-format.js';
 import type { Config } from '../config/config.js';
 import { accessLog } from '../http/access-log.js';
 import { ApiExceptionFilter } from '../http/exception.filter.js';
+import type { HttpAdapter } from '../http/http.adapter.js';
 import { requireHost } from '../http/host.middleware.js';
 import { normalizeRequestTarget } from '../http/raw-query.js';
 import { requestId } from '../http/request-id.middleware.js';
@@ -95,6 +96,7 @@ export function setUpHttp(
   app.set('query parser', false);
   app.disable('x-powered-by');
   const telemetry = app.get(Telemetry);
+  (app.getHttpAdapter() as HttpAdapter).readers.limit(config.readers);
   reportDroppedConnections(app.getHttpServer(), logger, telemetry);
   const log = accessLog(logger, telemetry);
   if (config.trustProxy === false) app.use(warnOnForwarding(logger));

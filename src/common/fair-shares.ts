@@ -22,6 +22,7 @@ export class NoRoom extends Error {
  */
 export class FairShares {
   private readonly holders = new Set<Holder>();
+  private total = 0;
 
   /** @param leastShare that every team keeps, however many ask */
   constructor(
@@ -30,7 +31,7 @@ export class FairShares {
   ) {}
 
   get used(): number {
-    return sum(this.holders);
+    return this.total;
   }
 
   /**
@@ -39,20 +40,27 @@ export class FairShares {
    * @throws NoRoom
    */
   take(holder: Holder): () => void {
-    const fits = () => this.holders.size === 0 || this.used + holder.amount <= this.capacity;
-    const share = Math.max(this.leastShare, this.capacity / this.groupByTeam(holder.team).size);
+    const fits = () => this.holders.size === 0 || this.total + holder.amount <= this.capacity;
     if (!fits()) {
+      const share = Math.max(this.leastShare, this.capacity / this.groupByTeam(holder.team).size);
       const own = sum(this.groupByTeam().get(holder.team) ?? []);
       if (own > 0 && own + holder.amount > share) throw new NoRoom('team');
       while (!fits()) {
         const victim = this.findVictim(holder.team, share);
         if (!victim) throw new NoRoom('others');
-        this.holders.delete(victim);
+        this.remove(victim);
         victim.end();
       }
     }
     this.holders.add(holder);
-    return () => this.holders.delete(holder);
+    this.total += holder.amount;
+    return () => {
+      this.remove(holder);
+    };
+  }
+
+  private remove(holder: Holder): void {
+    if (this.holders.delete(holder)) this.total -= holder.amount;
   }
 
   private findVictim(asking: number | undefined, share: number): Holder | undefined {

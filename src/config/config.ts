@@ -46,6 +46,8 @@ const SPECS = {
   QUERY_MAX_READ_MB: whole(16, 1_048_576)({ default: 16_384 }),
   QUERY_MAX_RESULT_MB: whole(1, 1_048_576)({ default: 256 }),
   MAX_EXPORTS: whole(1, 1000)({ default: 4 }),
+  RESPONSE_MIN_KB_PER_SECOND: whole(5, 1_000_000)({ default: 10 }),
+  MAX_UNREAD_RESPONSES_MB: whole(1, 1_048_576)({ default: 128 }),
   EXPORT_MAX_ROWS: whole(1, 10_000_000_000)({ default: undefined }),
   EXPORT_MAX_SECONDS: whole(1, 604_800)({ default: undefined }),
   REDIS_URL: address('redis:', 'rediss:')({ default: undefined }),
@@ -160,6 +162,11 @@ export class Config extends Variables {
   readonly maxExports = this.env.MAX_EXPORTS;
   /** Rows and seconds of one export; undefined: any number. */
   readonly exportLimits = { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
+  /** What clients may cost that read their responses slowly. */
+  readonly readers = {
+    bytesPerSecond: this.env.RESPONSE_MIN_KB_PER_SECOND * 1_000,
+    maxUnreadBytes: this.env.MAX_UNREAD_RESPONSES_MB * MIB,
+  };
   readonly redisUrl = this.env.REDIS_URL;
   /** Requests allowed in a window of 60 s per API key (docs/contract.md#rate-limit). */
   readonly rateLimitPerMinute = this.env.RATE_LIMIT_PER_MINUTE;

@@ -1,14 +1,13 @@
 import { type RequestListener, createServer } from 'node:http';
 import { Readable, pipeline } from 'node:stream';
-import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { FileResponse } from '../common/formats/file-response.js';
 import { handleClientError, rejectConnect, trackResponse } from './client-error.js';
 import { manageIdleConnections } from './idle-connections.js';
 import { JsonResponse, setResponseHeaders } from './json-response.js';
+import { ResponseReaders } from './response-readers.js';
 import { sendStream } from './streamed-file.js';
-import { STALLED_READER_MS } from './streamed-list.js';
 import { startZstd } from './zstd.js';
 
 /** Connections per port; far below the usual limit of open files. */
@@ -22,6 +21,8 @@ const MAX_RESPONSE_LISTENERS = 20;
  * percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to malformed HTTP in our format.
  */
 export class HttpAdapter extends ExpressAdapter {
+  readonly readers = new ResponseReaders();
+
   /** @param requestTimeout within which a request must arrive, in milliseconds; 0: no limit */
   constructor(private readonly requestTimeout = HEADERS_WITHIN_MS) {
     const instance = express();
@@ -44,8 +45,8 @@ export class HttpAdapter extends ExpressAdapter {
     }
     // Express would respond to `If-None-Match: *` with 304.
     if (response.get('ETag') === undefined) delete response.req.headers['if-none-match'];
-    if (body instanceof StreamableFile) response.setTimeout(STALLED_READER_MS, () => response.destroy());
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    if (!response.req.fresh && response.req.method !== 'HEAD') this.readers.hold(response, body.length);
     if (statusCode !== undefined) response.status(statusCode);
     // A 304 has no body; `send` makes it.
     const zstd = response.req.fresh ? undefined : startZstd(response, body.length);
@@ -68,6 +69,7 @@ export class HttpAdapter extends ExpressAdapter {
     );
     server.maxConnections = MAX_CONNECTIONS;
     manageIdleConnections(server);
+    this.readers.watch(server);
     server.on('request', (_request, response) => response.setMaxListeners(MAX_RESPONSE_LISTENERS));
     server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
     // An unknown `Expect` may be ignored; Node's own 417 would lack our headers.

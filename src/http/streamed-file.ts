@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { FileStream } from '../common/formats/file-response.js';
 import { ClientDisconnected } from './abort-signal.middleware.js';
-import { STALLED_READER_MS } from './streamed-list.js';
+import { cutInPieces } from './response-readers.js';
 import { startZstd } from './zstd.js';
 
 const log = new Logger('StreamedFile');
@@ -29,11 +29,6 @@ export async function sendStream(
   const isChunked = request.httpVersion !== '1.0';
   const takesTrailers = isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '');
   if (takesTrailers) response.set('Trailer', Object.keys(trailers()).join(', '));
-  const stopOnStall = () => {
-    // Silence while the next rows are looked for is not the reader's.
-    if (response.writableLength > 0) breakOff(request, response);
-  };
-  response.setTimeout(STALLED_READER_MS, stopOnStall);
   const zstd = startZstd(response);
   response.flushHeaders();
   const stopInTime = () => {
@@ -56,8 +51,8 @@ export async function sendStream(
       for await (const chunk of chunks) {
         if (sent && sent.buffer !== chunk.buffer) freeSent(sent);
         sent = chunk;
-        // The next chunk is asked for once this one is written, because it is larger than the writer's buffer.
-        yield chunk;
+        // The next chunk is asked for once this one is written, because its pieces are larger than the writer's buffer.
+        yield* cutInPieces(chunk);
       }
     } catch (error) {
       // The pipeline would end the connection in good order.

@@ -1,9 +1,6 @@
 import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 
-/** After this long without progress of the client, its connection is closed. */
-export const STALLED_READER_MS = 60_000;
-
 /**
  * The body `{"data":[…]}` of a list without pagination. A list that is longer than one read of the store is streamed, so that
  * memory does not depend on its length. An error before the first byte is handled as usual; after that
