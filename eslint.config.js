@@ -11,8 +11,8 @@ export default defineConfig(
       'data/',
       'coverage/',
       '.cache/',
-      'src/collector/otlp/generated/',
-      'src/dashboard/generated/schema.d.ts',
+      'src/sources/otlp/generated/',
+      'src/entry/dashboard/generated/schema.d.ts',
     ],
   },
   js.configs.recommended,
@@ -47,12 +47,12 @@ export default defineConfig(
   },
   {
     // Most functions here are handlers of one call, whose value nobody takes.
-    files: ['src/dashboard/**/*.{ts,tsx}'],
+    files: ['src/entry/dashboard/**/*.{ts,tsx}'],
     rules: { '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }] },
   },
   {
     // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask for one.
-    files: ['src/{app-metrics,endpoints,consumers,request-logs,traffic}/**/*.ts'],
+    files: ['src/api/{app-metrics,endpoints,consumers,request-logs,traces,traffic}/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
         'error',
@@ -60,7 +60,7 @@ export default defineConfig(
           patterns: [
             {
               regex:
-                '/clickhouse/(?!clickhouse\\.errors\\.js$|json-lines\\.js$|predicates\\.js$|query-parameters\\.js$)|^@clickhouse/|^chdb',
+                '/store/(?!client/(?:clickhouse\\.errors|json-lines|query-parameters)\\.js$)|^@clickhouse/|^chdb',
               message:
                 'Query through AppScopedStore: no statement on the data of an app runs without its scope.',
             },

@@ -1,20 +1,20 @@
 import { Module } from '@nestjs/common';
-import { AppMetricsModule } from './app-metrics/app-metrics.module.js';
-import { AppsModule } from './apps/apps.module.js';
-import { AuthModule } from './auth/auth.module.js';
-import { ClickHouseModule } from './bootstrap/clickhouse.module.js';
+import { AppMetricsModule } from './api/app-metrics/app-metrics.module.js';
+import { AppsModule } from './api/apps/apps.module.js';
+import { AuthModule } from './access/auth.module.js';
+import { ClickHouseModule } from './write/clickhouse.module.js';
 import { ConfigModule } from './config/config.module.js';
-import { ConsumersModule } from './consumers/consumers.module.js';
-import { EndpointsModule } from './endpoints/endpoints.module.js';
-import { HealthModule } from './health/health.module.js';
-import { FallbackModule } from './http/fallback.module.js';
+import { ConsumersModule } from './api/consumers/consumers.module.js';
+import { EndpointsModule } from './api/endpoints/endpoints.module.js';
+import { HealthModule } from './ops/health/health.module.js';
+import { FallbackModule } from './platform/http/fallback.module.js';
 import { McpModule } from './mcp/mcp.module.js';
-import { TelemetryModule } from './observability/telemetry.module.js';
-import { PaginationModule } from './pagination/pagination.module.js';
-import { RequestLogsModule } from './request-logs/request-logs.module.js';
-import { TeamModule } from './team/team.module.js';
-import { TracesModule } from './traces/traces.module.js';
-import { TrafficModule } from './traffic/traffic.module.js';
+import { TelemetryModule } from './platform/telemetry/telemetry.module.js';
+import { PaginationModule } from './platform/paging/pagination.module.js';
+import { RequestLogsModule } from './api/request-logs/request-logs.module.js';
+import { TeamModule } from './api/team/team.module.js';
+import { TracesModule } from './api/traces/traces.module.js';
+import { TrafficModule } from './api/traffic/traffic.module.js';
 
 @Module({
   imports: [

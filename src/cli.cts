@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { sizeThreadPool } from './bootstrap/thread-pool.cjs';
+import { sizeThreadPool } from './entry/bootstrap/thread-pool.cjs';
 
 sizeThreadPool();
-void import('./cli/main.js');
+void import('./entry/cli/main.js');

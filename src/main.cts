@@ -1,4 +1,4 @@
-import { sizeThreadPool } from './bootstrap/thread-pool.cjs';
+import { sizeThreadPool } from './entry/bootstrap/thread-pool.cjs';
 
 sizeThreadPool();
-void import('./bootstrap/run.js').then(({ runServer }) => runServer());
+void import('./entry/bootstrap/run.js').then(({ runServer }) => runServer());

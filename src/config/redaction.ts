@@ -1,4 +1,4 @@
-import type { JsonPathStep } from '../ingestion/redaction/json-path.js';
+import type { JsonPathStep } from './json-path.js';
 
 /** Kinds of secrets that are recognized by their form. */
 export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;

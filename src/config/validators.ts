@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import { EnvError, bool, makeValidator } from 'envalid';
-import { type JsonPathStep, parseJsonPath } from '../ingestion/redaction/json-path.js';
+import { type JsonPathStep, parseJsonPath } from './json-path.js';
 import { SECRET_FORMS, type SecretForm } from './redaction.js';
 
 /** More is a mistake: with one hop too many, clients can forge their address. */

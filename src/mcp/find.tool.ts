@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { App } from '../apps/apps.dto.js';
-import type { Match } from '../apps/apps.service.js';
-import type { Account } from '../common/account.js';
+import type { App } from '../api/apps/apps.dto.js';
+import type { Match } from '../api/apps/apps.service.js';
+import type { Account } from '../platform/http/account.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { findNearest } from './nearest.js';
 import { chooseApp } from './scope.js';

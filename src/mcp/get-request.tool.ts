@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { App } from '../apps/apps.dto.js';
-import type { Account } from '../common/account.js';
-import { stringifyExact } from '../common/json/exact-json.js';
-import { ApiError } from '../http/api-error.js';
-import type { RequestDetails } from '../request-logs/request-details.dto.js';
-import { parseUuid } from '../validation/uuid.js';
+import type { App } from '../api/apps/apps.dto.js';
+import type { Account } from '../platform/http/account.js';
+import { stringifyExact } from '../shared/json/exact-json.js';
+import { ApiError } from '../platform/http/api-error.js';
+import type { RequestDetails } from '../api/request-logs/request-details.dto.js';
+import { parseUuid } from '../platform/input/uuid.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { chooseApp } from './scope.js';
 import { ToolError } from './tool.error.js';

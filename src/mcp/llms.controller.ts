@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Public } from '../common/public.decorator.js';
+import { Public } from '../platform/http/public.decorator.js';
 import { Config } from '../config/config.js';
 import { describeForAgents } from './llms-text.js';
 

@@ -8,12 +8,12 @@ import {
   isLegacyRequest,
 } from '@modelcontextprotocol/server';
 import type { Request as HttpRequest, Response as HttpResponse } from 'express';
-import { CurrentAccount } from '../auth/account.decorator.js';
-import { readBody } from '../http/request-body.js';
-import { AcceptsBearer } from '../common/accepts-bearer.decorator.js';
-import type { Account } from '../common/account.js';
-import { parseJson } from '../common/json/parse-json.js';
-import { parseJsonBody } from '../validation/json-body.js';
+import { CurrentAccount } from '../access/keys/account.decorator.js';
+import { readBody } from '../platform/http/request-body.js';
+import { AcceptsBearer } from '../access/keys/accepts-bearer.decorator.js';
+import type { Account } from '../platform/http/account.js';
+import { parseJson } from '../shared/json/parse-json.js';
+import { parseJsonBody } from '../platform/input/json-body.js';
 import { createMcpServer } from './mcp-server.js';
 import { ToolRunner } from './tool-runner.js';
 

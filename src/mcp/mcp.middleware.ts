@@ -1,7 +1,7 @@
 import { localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server';
 import type { NextFunction, Request, Response } from 'express';
 import type { Config } from '../config/config.js';
-import { ApiError, notFound } from '../http/api-error.js';
+import { ApiError, notFound } from '../platform/http/api-error.js';
 
 const originNotAllowed = () => new ApiError(403, 'Origin not allowed');
 

@@ -1,11 +1,11 @@
 import { type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
-import { AppMetricsModule } from '../app-metrics/app-metrics.module.js';
-import { AppsModule } from '../apps/apps.module.js';
+import { AppMetricsModule } from '../api/app-metrics/app-metrics.module.js';
+import { AppsModule } from '../api/apps/apps.module.js';
 import { Config } from '../config/config.js';
-import { ConsumersModule } from '../consumers/consumers.module.js';
-import { EndpointsModule } from '../endpoints/endpoints.module.js';
-import { RequestLogsModule } from '../request-logs/request-logs.module.js';
-import { InputPipe } from '../validation/input.pipe.js';
+import { ConsumersModule } from '../api/consumers/consumers.module.js';
+import { EndpointsModule } from '../api/endpoints/endpoints.module.js';
+import { RequestLogsModule } from '../api/request-logs/request-logs.module.js';
+import { InputPipe } from '../platform/input/input.pipe.js';
 import { AnalyticsReader } from './analytics-reader.js';
 import { LlmsController } from './llms.controller.js';
 import { McpController } from './mcp.controller.js';

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
-import type { Account } from '../common/account.js';
-import type { Window } from '../common/time/window.js';
+import type { GroupField, Metric } from '../api/app-metrics/app-metrics.input.js';
+import type { Account } from '../platform/http/account.js';
+import type { Window } from '../shared/time/window.js';
 import type { AnalyticsReader, MetricsValues } from './analytics-reader.js';
 import { type Scope, describeScope, resolveScope, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { type CallToolResult, isCallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { parseJson } from '../common/json/parse-json.js';
+import { parseJson } from '../shared/json/parse-json.js';
 import { createMcpServer } from './mcp-server.js';
 import { showInvisible } from './untrusted-text.js';
 

@@ -1,8 +1,8 @@
-import type { App, Env } from '../apps/apps.dto.js';
-import { parseMethods } from '../clickhouse/predicates.js';
-import type { Account } from '../common/account.js';
-import type { NamedConsumer } from '../consumers/consumers.repository.js';
-import { MAX_STATUS_FILTER, STATUS_FILTER } from '../request-logs/request-logs.input.js';
+import type { App, Env } from '../api/apps/apps.dto.js';
+import { parseMethods } from '../queries/predicates.js';
+import type { Account } from '../platform/http/account.js';
+import type { NamedConsumer } from '../api/consumers/consumers.repository.js';
+import { MAX_STATUS_FILTER, STATUS_FILTER } from '../api/request-logs/request-logs.input.js';
 import type { AnalyticsReader, MetricFilterBody } from './analytics-reader.js';
 import { findNearest } from './nearest.js';
 import { ToolError, unknownName } from './tool.error.js';

@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { Account } from '../common/account.js';
-import { logsRetainedFrom } from '../common/time/retention.js';
-import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import type { Window } from '../common/time/window.js';
-import type { RequestLogKey } from '../request-logs/request-log-key.js';
-import { parseUuid } from '../validation/uuid.js';
+import type { Account } from '../platform/http/account.js';
+import { logsRetainedFrom } from '../config/retention.js';
+import { parseTimestamp, resolveTimestamp } from '../shared/time/timestamp.js';
+import type { Window } from '../shared/time/window.js';
+import type { RequestLogKey } from '../api/request-logs/request-log-key.js';
+import { parseUuid } from '../platform/input/uuid.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { type Scope, describeScope, resolveScope, toLogParameters, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';

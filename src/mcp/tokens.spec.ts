@@ -1,6 +1,6 @@
 import { countTokens as countCl100k } from 'gpt-tokenizer/encoding/cl100k_base';
 import { countTokens as countO200k } from 'gpt-tokenizer/encoding/o200k_base';
-import { Random } from '../demo/random.js';
+import { Random } from '../shared/random.js';
 import { cutToTokens, estimateTokens } from './tokens.js';
 
 const random = new Random(7);

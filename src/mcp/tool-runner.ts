@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { ClientDisconnected } from '../http/abort-signal.middleware.js';
-import type { Account } from '../common/account.js';
-import { RequestContext } from '../common/request-context.js';
-import { ApiExceptionFilter } from '../http/exception.filter.js';
-import { ValidationException } from '../validation/validation.exception.js';
+import { ClientDisconnected } from '../platform/http/abort-signal.middleware.js';
+import type { Account } from '../platform/http/account.js';
+import { RequestContext } from '../telemetry/request-context.js';
+import { ApiExceptionFilter } from '../platform/http/exception.filter.js';
+import { ValidationException } from '../platform/input/validation.exception.js';
 import { AnalyticsReader } from './analytics-reader.js';
 import { explainChange } from './explain-change.tool.js';
 import { find } from './find.tool.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { GROUP_FIELDS, METRICS } from '../app-metrics/app-metrics.input.js';
-import { EXPORT_FIELDS } from '../request-logs/export/export.input.js';
+import { GROUP_FIELDS, METRICS } from '../api/app-metrics/app-metrics.input.js';
+import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
 import { findNearest } from './nearest.js';
 import { quoteName } from './untrusted-text.js';
 

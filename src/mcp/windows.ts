@@ -1,11 +1,11 @@
 import { Temporal } from 'temporal-polyfill';
-import { planPeriods } from '../app-metrics/metric-periods.js';
-import type { Interval } from '../traffic/periods.js';
-import { minutesRetainedFrom } from '../common/time/retention.js';
-import { parseTimestamp, resolveTimestamp } from '../common/time/timestamp.js';
-import type { Window } from '../common/time/window.js';
-import { ConstraintViolation } from '../validation/issues.js';
-import { parseTimezone } from '../validation/timezone.js';
+import { planPeriods } from '../api/app-metrics/metric-periods.js';
+import type { Interval } from '../queries/calendar/periods.js';
+import { minutesRetainedFrom } from '../config/retention.js';
+import { parseTimestamp, resolveTimestamp } from '../shared/time/timestamp.js';
+import type { Window } from '../shared/time/window.js';
+import { ConstraintViolation } from '../platform/input/issues.js';
+import { parseTimezone } from '../platform/input/timezone.js';
 import { findNearest } from './nearest.js';
 import { ToolError } from './tool.error.js';
 import { quoteName } from './untrusted-text.js';

@@ -1,9 +1,9 @@
-import { ALL_SCOPES, type OperationId } from '../../src/common/account.js';
+import { ALL_SCOPES, type OperationId } from '../../src/platform/http/account.js';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { Temporal } from 'temporal-polyfill';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import { seedDemo } from '../../src/demo/seed.js';
+import { seedDemo } from '../../src/entry/demo/seed.js';
 import { Config } from '../../src/config/config.js';
 import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';

@@ -5,8 +5,8 @@ import {
   type MessageKey,
   type Piece,
   formatBatchTime,
-} from '../../src/ingestion/batch-log.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+} from '../../src/write/batch-log.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { findRequestUuid } from '../../src/ingestion/server-span.js';
+import { findRequestUuid } from '../../src/records/server-span.js';
 import { queryParquet } from '../setup/duckdb.js';
 import { postFor } from '../setup/post-file.js';
 import type { Tenant } from '../setup/tenant.js';

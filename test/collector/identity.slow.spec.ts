@@ -1,9 +1,9 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { parseNdjsonLine } from '../../src/ingestion/formats/ndjson.parser.js';
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
+import { parseNdjsonLine } from '../../src/sources/lines/formats/ndjson.parser.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
+import { RedisCoordinator } from '../../src/coordination/redis-coordinator.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { type Client, TestService } from './setup/collector.js';

@@ -1,4 +1,4 @@
-import { Importer } from '../../src/ingestion/files/importer.js';
+import { Importer } from '../../src/sources/lines/files/importer.js';
 import { type Client, TestService } from './setup/collector.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import {
   AggregationTemporality,
   DataPointFlags,
-} from '../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { findBin, findMiddleOfBin } from '../../src/ingestion/bins.js';
+} from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { findBin, findMiddleOfBin } from '../../src/records/bins.js';
 import { eventually } from '../setup/eventually.js';
 import { Client, TestService } from './setup/collector.js';
 import {

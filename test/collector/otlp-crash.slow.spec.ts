@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdmin } from '../../src/admin/admin.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { KILLS, SEED, randomFrom } from '../resilience/crash.js';
 import { eventually } from '../setup/eventually.js';

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { BODY_TOO_LARGE } from '../../src/ingestion/limits.js';
-import { findRequestUuid } from '../../src/ingestion/server-span.js';
-import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import { BODY_TOO_LARGE } from '../../src/records/limits.js';
+import { findRequestUuid } from '../../src/records/server-span.js';
+import { SeverityNumber } from '../../src/sources/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import {
   Span_SpanKind,
   Status_StatusCode,
-} from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+} from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { TestApp } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
 import { buildLogItem } from './setup/messages.js';

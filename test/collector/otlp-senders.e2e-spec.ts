@@ -3,11 +3,11 @@
  * sources of those; `npm run test:clients` runs real ones.
  */
 import { randomBytes } from 'node:crypto';
-import { AggregationTemporality } from '../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { AggregationTemporality } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import {
   Span_SpanKind,
   Status_StatusCode,
-} from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+} from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { Client, TestService } from './setup/collector.js';
 import {
   OtlpSender,

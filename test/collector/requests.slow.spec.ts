@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { Importer } from '../../src/ingestion/files/importer.js';
+import { Importer } from '../../src/sources/lines/files/importer.js';
 import { eventually } from '../setup/eventually.js';
 import { exchangeBytes, parseResponses } from '../setup/raw-http.js';
 import { WITHOUT_CACHE } from '../setup/app.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestService } from './setup/collector.js';
 
 /** More than the collector looks at in one query. */

@@ -1,4 +1,4 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';

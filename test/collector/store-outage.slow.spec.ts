@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
-import { BatchLog, formatBatchTime } from '../../src/ingestion/batch-log.js';
+import { StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
+import { BatchLog, formatBatchTime } from '../../src/write/batch-log.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
 import { type Client, TestService } from './setup/collector.js';

@@ -2,13 +2,13 @@ import { compile } from '../setup/compile.js';
 
 /** What stands before each statement. */
 const PREAMBLE = `
-import type { Account } from '../../src/common/account.js';
-import type { AppScope, AppsService } from '../../src/apps/apps.service.js';
-import type { AppScopedStore } from '../../src/apps/app-scoped-store.js';
-import type { ConsumersRepository } from '../../src/consumers/consumers.repository.js';
-import type { EndpointsRepository } from '../../src/endpoints/endpoints.repository.js';
-import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
-import type { TrafficRepository } from '../../src/traffic/traffic.repository.js';
+import type { Account } from '../../src/platform/http/account.js';
+import type { AppScope, AppsService } from '../../src/api/apps/apps.service.js';
+import type { AppScopedStore } from '../../src/api/apps/app-scoped-store.js';
+import type { ConsumersRepository } from '../../src/api/consumers/consumers.repository.js';
+import type { EndpointsRepository } from '../../src/api/endpoints/endpoints.repository.js';
+import type { RequestLogsRepository } from '../../src/api/request-logs/request-logs.repository.js';
+import type { TrafficRepository } from '../../src/api/traffic/traffic.repository.js';
 declare const account: Account;
 declare const apps: AppsService;
 declare const store: AppScopedStore;
@@ -49,7 +49,7 @@ const DOES_NOT = {
       get checked() { return true as const; }
     }`,
   'an account for a scope': `export const rows = store.rows(account, 'name', 'SELECT 1');`,
-  'the class of scopes': `import { CheckedAppScope } from '../../src/apps/apps.service.js'; new CheckedAppScope(1, 2, []);`,
+  'the class of scopes': `import { CheckedAppScope } from '../../src/api/apps/apps.service.js'; new CheckedAppScope(1, 2, []);`,
   'changing the app of a scope': 'scope.appId = 2;',
   ...Object.fromEntries(
     (['endpoints', 'consumers', 'request logs', 'request details', 'traffic'] as const).flatMap((name) => [

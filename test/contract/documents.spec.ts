@@ -95,7 +95,7 @@ describe('the documents', () => {
   });
 
   it('name each audited command', () => {
-    const commands = filesIn('src/cli').filter((name) => !name.endsWith('spec.ts'));
+    const commands = filesIn('src/entry/cli').filter((name) => !name.endsWith('spec.ts'));
     const actions = commands.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/runAudited\(\s*'([^']+)'/g)].map(([, action]) => action),
     );

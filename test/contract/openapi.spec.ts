@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import type { MediaTypeObject, RequestBodyObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { AppModule } from '../../src/app.module.js';
-import { HttpAdapter } from '../../src/http/http.adapter.js';
-import { createDocument } from '../../src/openapi/openapi.js';
+import { HttpAdapter } from '../../src/platform/http/http.adapter.js';
+import { createDocument } from '../../src/platform/openapi/openapi.js';
 import { type HttpResponse, check, findSchemaErrors } from '../setup/conforms.js';
 import { allOperations, document, operations, resolve } from '../setup/document.js';
 

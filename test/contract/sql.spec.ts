@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';

@@ -13,7 +13,7 @@ const READER = readFileSync('test/contract/client/read-everything.ts', 'utf8');
 describe('a client whose types are generated from the document', () => {
   const CALL = `
     import createClient from 'openapi-fetch';
-    import type { paths } from '../../../src/dashboard/generated/schema.js';
+    import type { paths } from '../../../src/entry/dashboard/generated/schema.d.js';
     const client = createClient<paths>();
     const path = { app_id: 1 };
     `;
@@ -45,7 +45,7 @@ describe('a client whose types are generated from the document', () => {
       'test/contract/openapi.json',
       '--check',
       '--output',
-      'src/dashboard/generated/schema.d.ts',
+      'src/entry/dashboard/generated/schema.d.ts',
     ];
     const { status, stderr } = spawnSync(process.execPath, [GENERATOR, ...files], { encoding: 'utf8' });
     expect([status, stderr]).toEqual([0, expect.any(String)]);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { createAdmin } from '../../src/admin/admin.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { Load, type Outgoing } from '../collector/setup/load.js';
 import { logFile } from '../collector/setup/log-file.js';

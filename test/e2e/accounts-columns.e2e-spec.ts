@@ -1,7 +1,7 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import type { Parameters } from '../../src/clickhouse/query-parameters.js';
-import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import type { Parameters } from '../../src/store/client/query-parameters.js';
+import { StoreMonitor } from '../../src/store/health/store-monitor.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { readGrants } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
 import { TestApp } from '../setup/app.js';

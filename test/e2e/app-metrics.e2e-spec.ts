@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { planPeriods } from '../../src/app-metrics/metric-periods.js';
-import { buildStatement } from '../../src/app-metrics/metrics-statement.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { planPeriods } from '../../src/api/app-metrics/metric-periods.js';
+import { buildStatement } from '../../src/api/app-metrics/metrics-statement.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryParquet, readParquet } from '../setup/duckdb.js';

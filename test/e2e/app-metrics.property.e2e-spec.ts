@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { BINS_PER_OCTAVE } from '../../src/ingestion/bins.js';
+import { BINS_PER_OCTAVE } from '../../src/records/bins.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { LocalClock } from '../setup/local-clock.js';

@@ -1,4 +1,4 @@
-import { APPS_PER_READ } from '../../src/apps/apps.repository.js';
+import { APPS_PER_READ } from '../../src/api/apps/apps.repository.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
 import { Tenant } from '../setup/tenant.js';

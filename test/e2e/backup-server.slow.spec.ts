@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { startAs } from '../setup/account-server.js';
 import type { ConfiguredServer } from '../setup/configured-server.js';

@@ -15,8 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../setup/eventually.js';
-import { requireSpace } from '../../src/backup/backup-directory.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { requireSpace } from '../../src/ops/backup/backup-directory.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { post } from '../collector/setup/post.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';

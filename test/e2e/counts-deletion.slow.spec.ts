@@ -1,6 +1,6 @@
-import { createAdmin } from '../../src/admin/admin.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
 import { Config } from '../../src/config/config.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { dataDirectory } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';

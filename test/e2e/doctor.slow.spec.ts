@@ -2,12 +2,12 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { Redis } from 'ioredis';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { migrate } from '../../src/store/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
-import { DoctorRepository } from '../../src/doctor/doctor.repository.js';
-import { type CheckResult, checkProcess, checkStore } from '../../src/doctor/doctor.js';
-import { BatchLog } from '../../src/ingestion/batch-log.js';
+import { DoctorRepository } from '../../src/ops/doctor/doctor.repository.js';
+import { type CheckResult, checkProcess, checkStore } from '../../src/ops/doctor/doctor.js';
+import { BatchLog } from '../../src/write/batch-log.js';
 import { readGrants, startAs } from '../setup/account-server.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
 import { prepare } from '../setup/data-directory.js';

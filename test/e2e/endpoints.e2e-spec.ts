@@ -1,4 +1,4 @@
-import { ENDPOINTS_PER_READ } from '../../src/endpoints/endpoints.repository.js';
+import { ENDPOINTS_PER_READ } from '../../src/api/endpoints/endpoints.repository.js';
 import { TestApp } from '../setup/app.js';
 import { type Query, Tenant } from '../setup/tenant.js';
 

@@ -1,4 +1,4 @@
-import { createAdmin } from '../../src/admin/admin.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';

@@ -4,10 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createAdmin } from '../../src/admin/admin.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
 import { Config } from '../../src/config/config.js';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { dataDirectory } from '../setup/data-directory.js';
 import { queryParquet } from '../setup/duckdb.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import { EXPORT_FILTERS, type ExportField } from '../../src/request-logs/export/export.input.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import { EXPORT_FILTERS, type ExportField } from '../../src/api/request-logs/export/export.input.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { postFor } from '../setup/post-file.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
 import { TestApp } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryCsv, queryParquet, readParquet } from '../setup/duckdb.js';

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { Random } from '../../src/demo/random.js';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
+import { Random } from '../../src/shared/random.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { TestApp } from '../setup/app.js';
 import { type ToolResponse, callTool, connectClient, countTokens } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import { EXPORT_FIELDS } from '../../src/api/request-logs/export/export.input.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type ToolResponse, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { type Server, connect } from 'node:net';
-import { RequestContext } from '../../src/common/request-context.js';
-import { Telemetry } from '../../src/observability/telemetry.js';
+import { RequestContext } from '../../src/telemetry/request-context.js';
+import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { post } from '../collector/setup/post.js';

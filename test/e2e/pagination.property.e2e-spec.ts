@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { type ConsumerBody, type LogBody, Tenant, type TrafficBody } from '../setup/tenant.js';

@@ -1,7 +1,7 @@
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer, Reflector } from '@nestjs/core';
 import type { Application } from 'express';
-import { PUBLIC } from '../../src/common/public.decorator.js';
+import { PUBLIC } from '../../src/platform/http/public.decorator.js';
 import { TestApp } from '../setup/app.js';
 import { REQUIRED_HEADERS, detail, seen } from '../setup/contract.js';
 import { sendRaw } from '../setup/raw-http.js';

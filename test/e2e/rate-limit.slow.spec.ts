@@ -1,6 +1,6 @@
 import { constants, setPriority } from 'node:os';
-import { createAdmin } from '../../src/admin/admin.js';
-import { createApiKey } from '../../src/auth/api-key.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { createApiKey } from '../../src/access/keys/api-key.js';
 import { Config } from '../../src/config/config.js';
 import type { HttpResponse } from '../setup/conforms.js';
 import { dataDirectory } from '../setup/data-directory.js';

@@ -1,10 +1,10 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { SeverityNumber } from '../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
-import { Span_SpanKind } from '../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
-import { ALL_SCOPES } from '../../src/common/account.js';
-import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
+import { SeverityNumber } from '../../src/sources/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import { Span_SpanKind } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { ALL_SCOPES } from '../../src/platform/http/account.js';
+import { EXPORT_FIELDS } from '../../src/api/request-logs/export/export.input.js';
 import { SECRET_FORMS } from '../factories/secret-forms.js';
 import { callTool, connectClient } from '../setup/mcp.js';
 import { logFile } from '../collector/setup/log-file.js';

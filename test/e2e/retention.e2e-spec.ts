@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
-import { trafficRetainedFrom } from '../../src/common/time/retention.js';
-import { toLogRow } from '../../src/ingestion/row-encoder.js';
+import { trafficRetainedFrom } from '../../src/config/retention.js';
+import { toLogRow } from '../../src/write/row-encoder.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { type Admin, createAdmin } from '../../src/admin/admin.js';
-import { createApiKey, hashApiKey } from '../../src/auth/api-key.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
+import { createApiKey, hashApiKey } from '../../src/access/keys/api-key.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';

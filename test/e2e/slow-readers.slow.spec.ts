@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { HttpAdapter } from '../../src/http/http.adapter.js';
+import type { HttpAdapter } from '../../src/platform/http/http.adapter.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { findLockOwner } from '../../src/clickhouse/embedded/data-directory.js';
-import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { findLockOwner } from '../../src/store/embedded/data-directory.js';
+import { SocketConnection } from '../../src/coordination/socket/socket.connection.js';
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';

@@ -1,4 +1,4 @@
-import { ALL_SCOPES } from '../../src/common/account.js';
+import { ALL_SCOPES } from '../../src/platform/http/account.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 

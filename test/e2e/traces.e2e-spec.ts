@@ -1,4 +1,4 @@
-import { EVENT_SEPARATOR } from '../../src/ingestion/capture.js';
+import { EVENT_SEPARATOR } from '../../src/records/capture.js';
 import { TestApp } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryCsv, readParquet } from '../setup/duckdb.js';

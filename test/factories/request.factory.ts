@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
 
 /** A request of a minute ago; say only what the test is about. */
 export function buildRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {

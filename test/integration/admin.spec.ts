@@ -1,12 +1,12 @@
-import { AdminError } from '../../src/admin/admin.error.js';
-import { type Admin, createAdmin } from '../../src/admin/admin.js';
-import { ApiKeyRepository } from '../../src/auth/api-key.repository.js';
-import { hashApiKey } from '../../src/auth/api-key.js';
-import { ALL_SCOPES } from '../../src/common/account.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { AdminError } from '../../src/ops/admin/admin.error.js';
+import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
+import { ApiKeyRepository } from '../../src/access/keys/api-key.repository.js';
+import { hashApiKey } from '../../src/access/keys/api-key.js';
+import { ALL_SCOPES } from '../../src/platform/http/account.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { DEFAULT_LIMITS } from '../../src/config/name-limits.js';
-import { NameLimitsLookup } from '../../src/ingestion/names/name-limits.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { NameLimitsLookup } from '../../src/records/names/name-limits.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 

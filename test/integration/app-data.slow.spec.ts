@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { AdminError } from '../../src/admin/admin.error.js';
-import { type Admin, createAdmin } from '../../src/admin/admin.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
-import { BatchLog, formatBatchTime } from '../../src/ingestion/batch-log.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { AdminError } from '../../src/ops/admin/admin.error.js';
+import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
+import { BatchLog, formatBatchTime } from '../../src/write/batch-log.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
 

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AdminError } from '../../src/admin/admin.error.js';
-import { BackupRepository } from '../../src/backup/backup.repository.js';
-import { BackupService } from '../../src/backup/backup.service.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { AdminError } from '../../src/ops/admin/admin.error.js';
+import { BackupRepository } from '../../src/ops/backup/backup.repository.js';
+import { BackupService } from '../../src/ops/backup/backup.service.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
 import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';

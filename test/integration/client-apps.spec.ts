@@ -1,6 +1,6 @@
-import { createAdmin } from '../../src/admin/admin.js';
-import { StoreMonitor } from '../../src/clickhouse/store-monitor.js';
-import { type ClientApp, ClientApps } from '../../src/collector/client-apps.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { StoreMonitor } from '../../src/store/health/store-monitor.js';
+import { type ClientApp, ClientApps } from '../../src/access/tokens/client-apps.js';
 import { Config } from '../../src/config/config.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
 

@@ -1,7 +1,7 @@
-import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { type Cluster, createDatabaseDdl, fillCluster } from '../../src/clickhouse/migrations/cluster-ddl.js';
-import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
-import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
+import type { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { type Cluster, createDatabaseDdl, fillCluster } from '../../src/store/migrations/cluster-ddl.js';
+import { readMigrations } from '../../src/store/migrations/migrate.js';
+import { MigrationError } from '../../src/store/migrations/migration.error.js';
 import { accountStatements, readGrants } from '../setup/account-server.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ConsumerEraser } from '../../src/admin/consumer-eraser.js';
-import { BatchLog } from '../../src/ingestion/batch-log.js';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { findRequestUuid } from '../../src/ingestion/server-span.js';
+import { ConsumerEraser } from '../../src/ops/admin/consumer-eraser.js';
+import { BatchLog } from '../../src/write/batch-log.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
+import { findRequestUuid } from '../../src/records/server-span.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
 

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { AdminError } from '../../src/admin/admin.error.js';
-import { CountsDeletion } from '../../src/admin/counts-deletion.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { AdminError } from '../../src/ops/admin/admin.error.js';
+import { CountsDeletion } from '../../src/ops/admin/counts-deletion.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
 

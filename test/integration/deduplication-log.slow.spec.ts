@@ -1,10 +1,10 @@
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { repairDeduplicationLogs } from '../../src/clickhouse/embedded/deduplication-log.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { repairDeduplicationLogs } from '../../src/store/embedded/deduplication-log.js';
 import { Config } from '../../src/config/config.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
 import { addSchema } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BinaryFrame } from '../../src/clickhouse/binary-frame.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import type { FileFormat } from '../../src/common/formats/file-format.js';
+import { BinaryFrame } from '../../src/store/client/binary-frame.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import type { FileFormat } from '../../src/shared/file-format.js';
 import { type TestStore, createTestStore } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { readParquet } from '../setup/duckdb.js';

@@ -1,5 +1,5 @@
-import { createAdmin } from '../../src/admin/admin.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { startServer } from '../collector/setup/server.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';

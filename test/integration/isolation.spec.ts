@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
-import { EmbeddedConnection } from '../../src/clickhouse/embedded/embedded.connection.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
+import { EmbeddedConnection } from '../../src/store/embedded/embedded.connection.js';
 import { Config } from '../../src/config/config.js';
 import { readArrow } from '../setup/arrow.js';
 import { readParquet } from '../setup/duckdb.js';

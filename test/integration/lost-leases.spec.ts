@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
-import { LocalCoordinator, type WriterCoordinator } from '../../src/common/writer-coordinator.js';
+import { LocalCoordinator, type WriterCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
-import { LeaseLost } from '../../src/ingestion/lease.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
-import { WriteGate } from '../../src/ingestion/write-gate.js';
-import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
+import { LeaseLost } from '../../src/coordination/lease.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
+import { WriteGate } from '../../src/write/write-gate.js';
+import { RedisCoordinator } from '../../src/coordination/redis-coordinator.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
@@ -80,7 +80,8 @@ describeWithRedis('a process that stood still until its leases expired', () => {
       const sql = 'SELECT sum(requests) AS requests FROM counts_per_day_v1 WHERE app_id = {app_id:UInt32}';
       const logged = 'SELECT count() AS requests FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       const count = async (statement: string) =>
-        (await open.store.rows<{ requests: number }>('test.count', statement, { app_id: appId }))[0]?.requests;
+        (await open.store.rows<{ requests: number }>('test.count', statement, { app_id: appId }))[0]
+          ?.requests;
       expect([await count(sql), await count(logged)]).toEqual([2, 2]);
     });
 

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { type Migration, migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
-import { MigrationError } from '../../src/clickhouse/migrations/migration.error.js';
-import { type Batch, BatchLog } from '../../src/ingestion/batch-log.js';
-import { dateTime64 } from '../../src/ingestion/names/id-generator.js';
+import type { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { type Migration, migrate, readMigrations } from '../../src/store/migrations/migrate.js';
+import { MigrationError } from '../../src/store/migrations/migration.error.js';
+import { type Batch, BatchLog } from '../../src/write/batch-log.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotals } from '../setup/rollups.js';
 import { type OpenStore, openEmptyStore, reopen } from '../setup/store.js';
 

@@ -1,9 +1,9 @@
-import { createAdmin } from '../../src/admin/admin.js';
-import type { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
-import { NameRegistry } from '../../src/ingestion/names/name-registry.js';
-import type { ConsumerRecord } from '../../src/ingestion/request-record.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import type { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
+import { NameRegistry } from '../../src/records/names/name-registry.js';
+import type { ConsumerRecord } from '../../src/records/request-record.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js';
 

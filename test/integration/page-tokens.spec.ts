@@ -1,7 +1,7 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { migrate } from '../../src/store/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
-import { PageTokens, type QueryFingerprint } from '../../src/pagination/page-tokens.js';
+import { PageTokens, type QueryFingerprint } from '../../src/platform/paging/page-tokens.js';
 import { type OpenStore, openEmptyStore, openStore } from '../setup/store.js';
 
 const FINGERPRINT: QueryFingerprint = { operation: 'traffic', teamId: 1, appId: 2, filters: [] };

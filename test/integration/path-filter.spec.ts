@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { pathMatches, statusIn } from '../../src/clickhouse/predicates.js';
+import { pathMatches, statusIn } from '../../src/queries/predicates.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 /** Letters of both cases, and everything that some pattern language gives a meaning. */

@@ -1,4 +1,4 @@
-import { QueryTimedOut, StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
+import { QueryTimedOut, StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 describe('the limits on every query', () => {

@@ -3,13 +3,13 @@ import { APP_GUARD } from '@nestjs/core';
 import { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { NextFunction, Request, Response } from 'express';
-import { ALL_SCOPES } from '../../src/common/account.js';
+import { ALL_SCOPES } from '../../src/platform/http/account.js';
 import { Config } from '../../src/config/config.js';
 import { ConfigModule } from '../../src/config/config.module.js';
-import { ApiExceptionFilter } from '../../src/http/exception.filter.js';
-import { RateLimitGuard } from '../../src/rate-limit/rate-limit.guard.js';
-import { RateLimitModule } from '../../src/rate-limit/rate-limit.module.js';
-import { WindowCounter } from '../../src/rate-limit/window.counter.js';
+import { ApiExceptionFilter } from '../../src/platform/http/exception.filter.js';
+import { RateLimitGuard } from '../../src/access/rate-limit/rate-limit.guard.js';
+import { RateLimitModule } from '../../src/access/rate-limit/rate-limit.module.js';
+import { WindowCounter } from '../../src/access/rate-limit/window.counter.js';
 import { eventually } from '../setup/eventually.js';
 import {
   type RedisAddress,

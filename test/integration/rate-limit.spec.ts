@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
-import { CredentialLookup } from '../../src/common/credential-lookup.js';
+import { CredentialLookup } from '../../src/access/credential-lookup.js';
 import { Config } from '../../src/config/config.js';
-import { FailedAuthLimiter } from '../../src/rate-limit/failed-auth-limiter.js';
-import { FallbackCounter } from '../../src/rate-limit/fallback.counter.js';
-import { MemoryCounter } from '../../src/rate-limit/memory.counter.js';
-import { RedisCounter } from '../../src/rate-limit/redis.counter.js';
-import type { RateWindow } from '../../src/rate-limit/window.counter.js';
+import { FailedAuthLimiter } from '../../src/access/rate-limit/failed-auth-limiter.js';
+import { FallbackCounter } from '../../src/access/rate-limit/fallback.counter.js';
+import { MemoryCounter } from '../../src/access/rate-limit/memory.counter.js';
+import { RedisCounter } from '../../src/access/rate-limit/redis.counter.js';
+import type { RateWindow } from '../../src/access/rate-limit/window.counter.js';
 import { eventually } from '../setup/eventually.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 

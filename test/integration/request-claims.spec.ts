@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
-import { LOOKUP_SIZE } from '../../src/common/chunk.js';
+import { StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
+import { LOOKUP_SIZE } from '../../src/shared/chunk.js';
 import { Config } from '../../src/config/config.js';
-import { RequestClaims } from '../../src/ingestion/request-claims.js';
-import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
+import { RequestClaims } from '../../src/write/request-claims.js';
+import { RedisCoordinator } from '../../src/coordination/redis-coordinator.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 
 describeWithRedis('RequestClaims of processes with one Redis', () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { AppScope } from '../../src/apps/apps.service.js';
-import type { Parameters } from '../../src/clickhouse/query-parameters.js';
-import type { RequestLogFilter } from '../../src/request-logs/request-log.filter.js';
-import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { AppScope } from '../../src/api/apps/apps.service.js';
+import type { Parameters } from '../../src/store/client/query-parameters.js';
+import type { RequestLogFilter } from '../../src/api/request-logs/request-log.filter.js';
+import type { RequestLogsRepository } from '../../src/api/request-logs/request-logs.repository.js';
 import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 

@@ -1,10 +1,10 @@
-import type { AppScope } from '../../src/apps/apps.service.js';
-import { JsonLines } from '../../src/clickhouse/json-lines.js';
-import type { Window } from '../../src/common/time/window.js';
-import { type ScanStep, scanBackwards } from '../../src/request-logs/backward-scan.js';
-import type { RequestLogKey } from '../../src/request-logs/request-log-key.js';
-import { LogRateEstimator } from '../../src/request-logs/log-rate-estimator.js';
-import type { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import type { AppScope } from '../../src/api/apps/apps.service.js';
+import { JsonLines } from '../../src/store/client/json-lines.js';
+import type { Window } from '../../src/shared/time/window.js';
+import { type ScanStep, scanBackwards } from '../../src/api/request-logs/backward-scan.js';
+import type { RequestLogKey } from '../../src/api/request-logs/request-log-key.js';
+import { LogRateEstimator } from '../../src/api/request-logs/log-rate-estimator.js';
+import type { RequestLogsRepository } from '../../src/api/request-logs/request-logs.repository.js';
 import { createRequestLogs, toTexts } from '../setup/request-logs.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 

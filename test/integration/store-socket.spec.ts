@@ -1,9 +1,9 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { createEngineClient } from '../../src/clickhouse/embedded/engine-client.js';
-import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
-import { StoreSocket } from '../../src/clickhouse/embedded/store-socket.js';
-import { withTimeout } from '../../src/common/async/timeout.js';
-import { LocalCoordinator } from '../../src/common/writer-coordinator.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { createEngineClient } from '../../src/store/embedded/engine-client.js';
+import { SocketConnection } from '../../src/coordination/socket/socket.connection.js';
+import { StoreSocket } from '../../src/coordination/socket/store-socket.js';
+import { withTimeout } from '../../src/shared/async/timeout.js';
+import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { eventually } from '../setup/eventually.js';
 import { type OpenStore, describeEmbedded, openEmptyStore } from '../setup/store.js';
 

@@ -1,6 +1,6 @@
-import { createAdmin } from '../../src/admin/admin.js';
-import { readStatus } from '../../src/admin/store-status.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { readStatus } from '../../src/ops/admin/store-status.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
 

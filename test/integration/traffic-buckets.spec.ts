@@ -1,5 +1,5 @@
-import { type Grain, chooseGrain, describePeriods } from '../../src/traffic/buckets.js';
-import { type Interval, periodBounds } from '../../src/traffic/periods.js';
+import { type Grain, chooseGrain, describePeriods } from '../../src/queries/calendar/buckets.js';
+import { type Interval, periodBounds } from '../../src/queries/calendar/periods.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const QUARTER = 900;

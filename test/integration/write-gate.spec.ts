@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { StoreUnavailable } from '../../src/clickhouse/clickhouse.errors.js';
-import { withResolvers } from '../../src/common/async/with-resolvers.js';
-import { LocalCoordinator, type WriterCoordinator } from '../../src/common/writer-coordinator.js';
+import { StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
+import { withResolvers } from '../../src/shared/async/with-resolvers.js';
+import { LocalCoordinator, type WriterCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { Config } from '../../src/config/config.js';
-import { WriteGate } from '../../src/ingestion/write-gate.js';
-import { RedisCoordinator } from '../../src/redis/redis-coordinator.js';
+import { WriteGate } from '../../src/write/write-gate.js';
+import { RedisCoordinator } from '../../src/coordination/redis-coordinator.js';
 import { type RedisAddress, describeWithRedis, openRedis } from '../setup/redis.js';
 
 /** Forgets a pause, as a Redis that was started again. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdmin } from '../../src/admin/admin.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
 import { Config } from '../../src/config/config.js';
 import { openMigrated } from '../setup/schema.js';
 

@@ -1,6 +1,6 @@
-import { Random } from '../../src/demo/random.js';
-import { EMPTY_CAPTURE, toCaptureJson } from '../../src/ingestion/capture.js';
-import type { ConsumerRecord, RequestRecord } from '../../src/ingestion/request-record.js';
+import { Random } from '../../src/shared/random.js';
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
+import type { ConsumerRecord, RequestRecord } from '../../src/records/request-record.js';
 import { buildRequest } from '../factories/request.factory.js';
 
 const HOUR_MS = 3_600_000;

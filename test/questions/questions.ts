@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
 import type { ToolResponse } from '../setup/mcp.js';
 import { ATTACKER_IP, EXCEPTION, at } from './incidents.js';
 

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'lossless-json';
-import type { Piece } from '../../src/ingestion/batch-log.js';
+import type { Piece } from '../../src/write/batch-log.js';
 import { ProductProcess } from '../setup/product-process.js';
 
 const DIRECTORY = 'test/fixtures/releases';

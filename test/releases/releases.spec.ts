@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate, readMigrations } from '../../src/clickhouse/migrations/migrate.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { migrate, readMigrations } from '../../src/store/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
-import { BatchLog } from '../../src/ingestion/batch-log.js';
+import { BatchLog } from '../../src/write/batch-log.js';
 import { dataDirectory } from '../setup/data-directory.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { forbidInOutput } from '../setup/secrets/run.js';

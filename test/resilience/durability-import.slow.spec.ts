@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAdmin } from '../../src/admin/admin.js';
-import { prepareStore } from '../../src/bootstrap/prepare-store.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { prepareStore } from '../../src/write/prepare-store.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { BINS_TABLES, COUNTS_TABLES, selectTotal } from '../setup/rollups.js';
 import { openMigrated } from '../setup/schema.js';

@@ -1,5 +1,5 @@
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { readMigrations } from '../../src/clickhouse/migrations/migrate.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { readMigrations } from '../../src/store/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RecordBatchReader } from 'apache-arrow';
 import createClient from 'openapi-fetch';
-import type { paths } from '../../src/dashboard/generated/schema.js';
+import type { paths } from '../../src/entry/dashboard/generated/schema.d.js';
 import { readArrow } from '../setup/arrow.js';
 import type { FailureMode } from '../setup/clickhouse-server/protocol.js';
 import { queryCsv, queryNdjson, queryParquet } from '../setup/duckdb.js';

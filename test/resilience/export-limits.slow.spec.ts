@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { Telemetry } from '../../src/observability/telemetry.js';
+import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
 import { freePort } from '../setup/free-port.js';

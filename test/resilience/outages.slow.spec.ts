@@ -1,4 +1,4 @@
-import { type RunningServer, startServer } from '../../src/bootstrap/api-server.js';
+import { type RunningServer, startServer } from '../../src/entry/bootstrap/api-server.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
 import { sendRaw } from '../setup/raw-http.js';

@@ -1,4 +1,4 @@
-import { EXPORT_FIELDS } from '../../src/request-logs/export/export.input.js';
+import { EXPORT_FIELDS } from '../../src/api/request-logs/export/export.input.js';
 
 /** Identity of the request that `listOperations` asks for: to be written by the test. */
 export const SAMPLE_UUID = '0a0b0c0d-0e0f-4a0b-8c0d-0e0f0a0b0c0d';

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Admin, createAdmin } from '../../src/admin/admin.js';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { SocketConnection } from '../../src/clickhouse/embedded/socket.connection.js';
+import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { SocketConnection } from '../../src/coordination/socket/socket.connection.js';
 import { Config } from '../../src/config/config.js';
-import { RequestsWriter } from '../../src/ingestion/requests.writer.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { openMigrated } from './schema.js';
 

@@ -1,4 +1,4 @@
-import type { Steps } from '../../src/common/async/slices.js';
+import type { Steps } from '../../src/shared/async/slices.js';
 
 /** Does work in steps without a pause. */
 export function finish<T>(steps: Steps<T>): T {

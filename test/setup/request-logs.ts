@@ -1,10 +1,10 @@
-import { createAdmin } from '../../src/admin/admin.js';
-import { AppScopedStore } from '../../src/apps/app-scoped-store.js';
-import { AppsRepository } from '../../src/apps/apps.repository.js';
-import { type AppScope, AppsService } from '../../src/apps/apps.service.js';
-import type { JsonLines } from '../../src/clickhouse/json-lines.js';
-import { ALL_SCOPES, type Account } from '../../src/common/account.js';
-import { RequestLogsRepository } from '../../src/request-logs/request-logs.repository.js';
+import { createAdmin } from '../../src/ops/admin/admin.js';
+import { AppScopedStore } from '../../src/api/apps/app-scoped-store.js';
+import { AppsRepository } from '../../src/api/apps/apps.repository.js';
+import { type AppScope, AppsService } from '../../src/api/apps/apps.service.js';
+import type { JsonLines } from '../../src/store/client/json-lines.js';
+import { ALL_SCOPES, type Account } from '../../src/platform/http/account.js';
+import { RequestLogsRepository } from '../../src/api/request-logs/request-logs.repository.js';
 import type { OpenStore } from './store.js';
 
 /** The request logs of a new app, without an application around them. */

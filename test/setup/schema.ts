@@ -1,8 +1,8 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../src/clickhouse/migrations/migrate.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { migrate } from '../../src/store/migrations/migrate.js';
 import { Config } from '../../src/config/config.js';
 import { RUN_VARIABLE } from './secrets/global-setup.js';
 

@@ -1,4 +1,4 @@
-import type { RequestRecord } from '../../src/ingestion/request-record.js';
+import type { RequestRecord } from '../../src/records/request-record.js';
 import { buildRequest } from '../factories/request.factory.js';
 import type { TestApp } from './app.js';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { DCLinter } from 'dclint';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
-import { ClickHouse } from '../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { eventually } from '../setup/eventually.js';

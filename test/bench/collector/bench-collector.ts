@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdmin } from '../../../src/admin/admin.js';
-import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
+import { createAdmin } from '../../../src/ops/admin/admin.js';
+import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
+import { migrate } from '../../../src/store/migrations/migrate.js';
 import { Config } from '../../../src/config/config.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
 import { ProductProcess } from '../../setup/product-process.js';

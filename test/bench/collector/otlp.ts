@@ -3,13 +3,13 @@
  * Rates are per second of processor time that the measured process took, engine and merges included.
  */
 import { randomBytes } from 'node:crypto';
-import { decode } from '../../../src/collector/otlp/encoding.js';
-import { ExportTraceServiceRequestSchema } from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
-import { Span_SpanKind } from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
-import { parseTraces } from '../../../src/collector/otlp/traces.parser.js';
-import { weighSpan } from '../../../src/ingestion/span-record.js';
+import { decode } from '../../../src/sources/otlp/encoding.js';
+import { ExportTraceServiceRequestSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { parseTraces } from '../../../src/sources/otlp/traces.parser.js';
+import { weighSpan } from '../../../src/records/span-record.js';
 import { finish } from '../../setup/finish.js';
-import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/ingestion/row-encoder.js';
+import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/write/row-encoder.js';
 import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
 import type { OtlpRate } from '../sections/collector.js';
 import { BenchCollector, many, ratePerCore } from './bench-collector.js';

@@ -1,10 +1,10 @@
 import 'reflect-metadata';
-import { createAdmin } from '../../../src/admin/admin.js';
-import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { migrate } from '../../../src/clickhouse/migrations/migrate.js';
-import { trafficRetainedFrom } from '../../../src/common/time/retention.js';
+import { createAdmin } from '../../../src/ops/admin/admin.js';
+import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
+import { migrate } from '../../../src/store/migrations/migrate.js';
+import { trafficRetainedFrom } from '../../../src/config/retention.js';
 import { Config } from '../../../src/config/config.js';
-import { dateTime64 } from '../../../src/ingestion/names/id-generator.js';
+import { dateTime64 } from '../../../src/records/names/id-generator.js';
 import { serve } from '../rpc.js';
 import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';

@@ -3,7 +3,7 @@
  * names. It decides nothing, masks nothing, keeps no log and counts repeated lines again, so no import into these tables can
  * be faster. Prints `EngineImport` as JSON.
  */
-import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import { Config } from '../../../src/config/config.js';
 import type { EngineImport } from './import.js';
 

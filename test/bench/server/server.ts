@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { startServer } from '../../../src/bootstrap/api-server.js';
-import { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { startServer } from '../../../src/entry/bootstrap/api-server.js';
+import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import { Config } from '../../../src/config/config.js';
-import { PageTokens, type TokenContent } from '../../../src/pagination/page-tokens.js';
-import { ListRequestLogsInput } from '../../../src/request-logs/request-logs.input.js';
+import { PageTokens, type TokenContent } from '../../../src/platform/paging/page-tokens.js';
+import { ListRequestLogsInput } from '../../../src/api/request-logs/request-logs.input.js';
 import { serve } from '../rpc.js';
 import { Floor } from './floor.js';
 import { type Statement, recorded } from './statements.js';

@@ -1,5 +1,5 @@
-import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
-import { type Parameters, renderParameters } from '../../../src/clickhouse/query-parameters.js';
+import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
+import { type Parameters, renderParameters } from '../../../src/store/client/query-parameters.js';
 
 type Format = 'JSONEachRow' | 'TabSeparatedRaw';
 

@@ -1,6 +1,6 @@
-import { AggregationTemporality } from '../../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { Span_SpanKind } from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
-import type { ClickHouse } from '../../../src/clickhouse/clickhouse.client.js';
+import { AggregationTemporality } from '../../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import type { Outgoing } from './load.js';
 import {
   type Signal,

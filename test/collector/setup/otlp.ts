@@ -2,29 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { type DescMessage, type MessageInitShape, create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import type { MessageShape } from '@bufbuild/protobuf';
-import { StatusSchema } from '../../../src/collector/otlp/generated/google/rpc/status_pb.js';
+import { StatusSchema } from '../../../src/sources/otlp/generated/google/rpc/status_pb.js';
 import {
   ExportLogsServiceRequestSchema,
   ExportLogsServiceResponseSchema,
-} from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import {
   ExportMetricsServiceRequestSchema,
   ExportMetricsServiceResponseSchema,
-} from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import {
   ExportTraceServiceRequestSchema,
   ExportTraceServiceResponseSchema,
-} from '../../../src/collector/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import type {
   AnyValueSchema,
   KeyValueSchema,
-} from '../../../src/collector/otlp/generated/opentelemetry/proto/common/v1/common_pb.js';
-import type { LogRecordSchema } from '../../../src/collector/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
-import type { MetricSchema } from '../../../src/collector/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/common/v1/common_pb.js';
+import type { LogRecordSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import type { MetricSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import {
   Span_SpanKind,
   type SpanSchema,
-} from '../../../src/collector/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 

@@ -1,5 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch';
-import type { components, paths } from '../../../src/dashboard/generated/schema.js';
+import type { components, paths } from '../../../src/entry/dashboard/generated/schema.d.js';
 
 type Schemas = components['schemas'];
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createApiKey } from '../../../src/auth/api-key.js';
-import { createWriteToken } from '../../../src/auth/write-token.js';
+import { createApiKey } from '../../../src/access/keys/api-key.js';
+import { createWriteToken } from '../../../src/access/tokens/write-token.js';
 import { SecretScanner } from './scanner.js';
 
 const key = createApiKey();

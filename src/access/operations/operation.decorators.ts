@@ -1,0 +1,14 @@
+import { applyDecorators } from '@nestjs/common';
+import { type QueryRoute, documentQuery } from '../../platform/openapi/query-operation.decorator.js';
+import { type ReadRoute, documentRead } from '../../platform/openapi/read-operation.decorator.js';
+import { IsOperation } from './operation.guard.js';
+
+/** A GET operation: its route, its documentation, and the check of the key's scopes. */
+export function ReadOperation(route: ReadRoute): MethodDecorator {
+  return applyDecorators(IsOperation(route.id), documentRead(route));
+}
+
+/** A POST operation that reads, in the same way: the query is a JSON body, and the response is a file of rows. */
+export function QueryOperation(route: QueryRoute): MethodDecorator {
+  return applyDecorators(IsOperation(route.id), documentQuery(route));
+}

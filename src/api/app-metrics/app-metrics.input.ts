@@ -1,0 +1,168 @@
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsTimeZone,
+  Max,
+  Min,
+} from 'class-validator';
+import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
+import { NULLNESS, ORDER, integerFilter, textFilter } from '../../queries/filters/filter-field.js';
+import { FILE_FORMATS, type FileFormat } from '../../shared/file-format.js';
+import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
+import type { Interval } from '../../queries/calendar/periods.js';
+import { AppInput } from '../../platform/input/app-input.js';
+import { IsTimestamp } from '../../platform/input/constraints.js';
+import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
+import { BodyMember } from '../../platform/input/parameters.js';
+import { sinceNotBeforeUntil } from '../../platform/input/issues.js';
+import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
+
+/** In the order in which they stand in a row. */
+export const METRICS = [
+  'requests',
+  'requests_per_minute',
+  'bytes_received',
+  'bytes_sent',
+  'client_errors',
+  'server_errors',
+  'error_rate',
+  'response_time_p50',
+  'response_time_p75',
+  'response_time_p90',
+  'response_time_p95',
+  'response_time_p99',
+  'apdex',
+] as const;
+
+export type Metric = (typeof METRICS)[number];
+
+/** In the order in which they stand in a row. */
+export const GROUP_FIELDS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
+
+export type GroupField = (typeof GROUP_FIELDS)[number];
+
+const INTERVALS = ['month', 'day', 'hour', 'minute'] as const satisfies readonly Interval[];
+
+const TEXT_OPERATORS = ['eq', 'neq', 'in', 'not_in', 'like', 'not_like', 'contains', 'not_contains'] as const;
+const NUMBER_OPERATORS = ['eq', 'neq', ...ORDER, 'in', 'not_in', ...NULLNESS] as const;
+
+/** The fields for filters. Methods are stored in upper case. */
+export const METRIC_FILTERS = {
+  env: textFilter(TEXT_OPERATORS),
+  consumer_id: integerFilter(NUMBER_OPERATORS),
+  method: textFilter(TEXT_OPERATORS, (text) => text.toUpperCase()),
+  path: textFilter(TEXT_OPERATORS),
+  status_code: integerFilter(NUMBER_OPERATORS),
+} as const;
+
+export type MetricFilter = Filter<GroupField>;
+
+const MAX_NAMES = 100;
+const HOUR_MS = 3_600_000;
+
+export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
+  @BodyMember({
+    description:
+      'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
+    examples: ['ndjson'],
+  })
+  @IsOptional()
+  @IsIn(FILE_FORMATS)
+  format?: FileFormat;
+
+  @BodyMember({
+    description:
+      'Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period',
+    examples: ['2026-11-01T00:00:00Z'],
+  })
+  @ToTimestamp()
+  @IsTimestamp()
+  since: Timestamp;
+
+  @BodyMember({
+    description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
+    examples: ['2026-11-20T00:00:00Z'],
+  })
+  @ToTimestamp()
+  @IsOptional()
+  @IsTimestamp()
+  until?: Timestamp;
+
+  @BodyMember({
+    description: 'Metrics of each row',
+    examples: [['requests', 'error_rate', 'response_time_p95']],
+  })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(METRICS, { each: true })
+  metrics: readonly Metric[];
+
+  @BodyMember({
+    description: 'Calendar unit of the periods. Without one, the window is one period.',
+    examples: ['day'],
+  })
+  @IsOptional()
+  @IsIn(INTERVALS)
+  interval?: Interval;
+
+  @BodyMember({
+    description: 'Fields to group by, in addition to the period',
+    examples: [['method', 'path']],
+  })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MAX_NAMES)
+  @IsIn(GROUP_FIELDS, { each: true })
+  group_by: readonly GroupField[] = [];
+
+  @FiltersMember(METRIC_FILTERS, {
+    description: 'Only requests that match all of these filters',
+    examples: [[{ field: 'status_code', op: 'gte', value: 400 }]],
+  })
+  filters: readonly MetricFilter[] = [];
+
+  @BodyMember({
+    description: 'IANA timezone of the periods, and of `since` and `until` when given without an offset',
+    examples: ['Europe/Berlin'],
+  })
+  @ToTimezone()
+  @IsOptional()
+  @IsTimeZone()
+  timezone = 'UTC';
+
+  @BodyMember({
+    description: 'Response time in milliseconds up to which `apdex` counts a request as satisfying',
+    examples: [500],
+  })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(HOUR_MS)
+  apdex_threshold_ms = 500;
+
+  /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
+  window: { since: number; until: number; now: number };
+
+  /** The body as it was sent. */
+  body: object;
+
+  validate(check: ValidationContext<this>): void {
+    this.body = check.body();
+    if (check.isValid('metrics')) this.metrics = METRICS.filter((name) => this.metrics.includes(name));
+    if (check.isValid('group_by'))
+      this.group_by = GROUP_FIELDS.filter((name) => this.group_by.includes(name));
+    // Local times cannot be resolved without a valid timezone.
+    const timezone = check.isValid('timezone') ? this.timezone : undefined;
+    const now = Date.now();
+    if (!check.isValid('since', 'until')) return;
+    const until = this.until ? resolveTimestamp(this.until, timezone) : now;
+    this.window = { since: resolveTimestamp(this.since, timezone), until, now };
+    if (this.window.since >= until) check.addIssue('since', sinceNotBeforeUntil);
+  }
+}

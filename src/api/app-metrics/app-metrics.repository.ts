@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
+import type { AppScope } from '../apps/apps.service.js';
+import { type Predicate, and, endpointIn, envIn, inScope } from '../../queries/predicates.js';
+import { CachedLookup } from '../../shared/cached-lookup.js';
+import { compare, not, splitNegation } from '../../queries/filters/comparison.js';
+import { Config } from '../../config/config.js';
+import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
+import { type MetricsQuery, buildStatement } from './metrics-statement.js';
+
+/** Largest number of rows of a response. */
+export const MAX_ROWS = 1_000_000;
+
+const DAY_SECONDS = 86_400;
+
+const THREADS = 2;
+const ACCURACY_TABLE = 'percentile_accuracy_v1';
+/** Days are counted since the epoch, as the engine converts integers. */
+const ACCURACY = `
+SELECT max(relative_error) AS relative_error, max(absolute_error_ms) AS absolute_error_ms
+FROM ${ACCURACY_TABLE}
+WHERE app_id = {app_id:UInt32} AND day >= toDate({day:UInt16}) AND day <= toDate({last_day:UInt16})`;
+
+/** The largest errors of response times: a part of the value, and milliseconds on top of it. */
+export interface TimeErrors {
+  relative_error: number;
+  absolute_error_ms: number;
+}
+
+const NO_ERRORS: TimeErrors = { relative_error: 0, absolute_error_ms: 0 };
+
+@Injectable()
+export class AppMetricsRepository {
+  /** By app, days and version of the table. */
+  private readonly errors: CachedLookup<TimeErrors>;
+
+  constructor(
+    private readonly store: AppScopedStore,
+    { cacheTtlMs }: Config,
+  ) {
+    this.errors = new CachedLookup(cacheTtlMs);
+  }
+
+  /**
+   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
+   *
+   * @throws ResultTooLong if there are more than `maxRows`, ResultTooLarge if they have too many bytes
+   */
+  async query(
+    scope: AppScope,
+    query: MetricsQuery,
+    filters: readonly MetricFilter[],
+    maxRows: number,
+  ): Promise<Buffer> {
+    const { format, groupBy, bounds } = query;
+    const conditions = and(...filters.map(toCondition), ...inScope(scope));
+    // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
+    const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
+    const { sql, columns, params } = buildStatement(query, conditions);
+    const file = { format, columns, sql, ...(canExceed && { maxRows }) };
+    return this.store.file(scope, 'app_metrics.query', file, params, {
+      threads: THREADS,
+      prewhere: conditions.sql !== '',
+    });
+  }
+
+  /** The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none. */
+  async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
+    const [from, to] = [bounds[0], bounds.at(-1)];
+    if (from === undefined || to === undefined) return NO_ERRORS;
+    const day = Math.floor(from / DAY_SECONDS);
+    const last_day = Math.floor((to - 1) / DAY_SECONDS);
+    const read = async () => {
+      const options = { prewhere: false, shared: true };
+      const params = { day, last_day };
+      const [row] = await this.store.rows<TimeErrors>(
+        scope,
+        'app_metrics.accuracy',
+        ACCURACY,
+        params,
+        options,
+      );
+      return row ?? NO_ERRORS;
+    };
+    // The statement is a sixth of the processor time of a short window. A new row changes the version, so a known result is never outdated.
+    const version = this.store.getVersion(ACCURACY_TABLE);
+    if (version === undefined) return read();
+    return this.errors.find([scope.appId, day, last_day, version].join('/'), read);
+  }
+}
+
+/** A filter as a condition on the integers of counts and bins: names are looked up first. */
+function toCondition(filter: MetricFilter, index: number): Predicate {
+  const { field } = filter;
+  const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
+  if (field === 'consumer_id' || field === 'status_code')
+    return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
+  // Rows without a route have no name: negative operators match them.
+  const { op, isNegated } = splitNegation(filter.op);
+  const named = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
+  return isNegated ? not(found) : found;
+}

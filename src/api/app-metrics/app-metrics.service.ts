@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { AppsService } from '../apps/apps.service.js';
+import { ResultTooLarge, ResultTooLong } from '../../store/client/clickhouse.errors.js';
+import type { Account } from '../../platform/http/account.js';
+import { FileResponse } from '../../platform/http/file-response.js';
+import type { FileFormat } from '../../shared/file-format.js';
+import { createIssue, valueError } from '../../platform/input/issues.js';
+import { ValidationException } from '../../platform/input/validation.exception.js';
+import type { QueryMetricsInput } from './app-metrics.input.js';
+import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
+import { planPeriods } from './metric-periods.js';
+
+/** The largest error of a percentile by the bins, against the nearest-rank value of the exact times. */
+const BIN_ERROR = 0.011;
+/** Percentiles are whole milliseconds. */
+const ROUNDING_MS = 0.5;
+
+@Injectable()
+export class AppMetricsService {
+  constructor(
+    private readonly apps: AppsService,
+    private readonly repository: AppMetricsRepository,
+  ) {}
+
+  /**
+   * @param maxRows a result with more is a 422
+   * @param countsTimed whether rows end with `timed_requests`, those with a response time
+   */
+  async query(
+    account: Account,
+    input: QueryMetricsInput,
+    acceptedFormat: FileFormat,
+    { maxRows = MAX_ROWS, countsTimed = false }: { maxRows?: number; countsTimed?: boolean } = {},
+  ): Promise<FileResponse> {
+    const scope = await this.apps.require(account, input.app_id);
+    const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
+    const byConsumer =
+      scope.consumerId !== undefined ||
+      group_by.includes('consumer_id') ||
+      filters.some(({ field }) => field === 'consumer_id');
+    const query = {
+      ...planPeriods({ ...window, interval, timezone, byConsumer }),
+      format: input.format ?? acceptedFormat,
+      metrics: countsTimed ? [...metrics, 'timed_requests' as const] : metrics,
+      groupBy: group_by,
+      apdexThresholdMs: apdex_threshold_ms,
+      expectedErrors: scope.expectedErrors,
+      now: window.now,
+    };
+    const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
+    const [body, errors] = await Promise.all([
+      this.repository.query(scope, query, filters, maxRows),
+      hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
+    ]).catch((error: unknown) => {
+      throw tooMuch(error, input, maxRows) ?? error;
+    });
+    return new FileResponse(
+      query.format,
+      body,
+      errors ? { 'X-Percentile-Accuracy': describeAccuracy(errors) } : {},
+    );
+  }
+}
+
+/** The error of the bins, or of wider intervals and buckets of senders, rounded up so that it stays a bound. */
+function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
+  const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
+  return `${relative} +${Math.ceil(absolute_error_ms + ROUNDING_MS)}ms`;
+}
+
+/** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */
+function tooMuch(
+  error: unknown,
+  { body }: QueryMetricsInput,
+  maxRows: number,
+): ValidationException | undefined {
+  const why =
+    error instanceof ResultTooLong
+      ? `the result has more than ${maxRows} rows`
+      : error instanceof ResultTooLarge && 'the result has too many bytes';
+  return why ? new ValidationException([createIssue('body', [], body, valueError(why))]) : undefined;
+}

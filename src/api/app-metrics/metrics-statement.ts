@@ -1,0 +1,221 @@
+import type { ExpectedError } from '../apps/apps.repository.js';
+import type { Predicate } from '../../queries/predicates.js';
+import type { Parameters } from '../../store/client/query-parameters.js';
+import { type FileFormat, isTyped } from '../../shared/file-format.js';
+import { findBin } from '../../records/bins.js';
+import { describePeriods } from '../../queries/calendar/buckets.js';
+import { GROUP_FIELDS, type GroupField } from './app-metrics.input.js';
+import {
+  APDEX_SUMS,
+  COLUMNS,
+  type Column,
+  DEFINITIONS,
+  MILLISECONDS,
+  RANKS,
+  TOLERABLE_BINS,
+  buildSums,
+  isFromApdexSums,
+  isFromBins,
+} from './metric-definitions.js';
+import type { MetricPeriods } from './metric-periods.js';
+import type { Source } from './sources.js';
+
+/** A metrics query without its filter conditions. */
+export interface MetricsQuery extends MetricPeriods {
+  readonly format: FileFormat;
+  readonly metrics: readonly Column[];
+  readonly groupBy: readonly GroupField[];
+  readonly apdexThresholdMs: number;
+  /** IDs of endpoints with a status each (docs/contract.md#expected-errors). */
+  readonly expectedErrors: readonly ExpectedError[];
+  /** The request's one "now", in milliseconds since the epoch. */
+  readonly now: number;
+}
+
+export interface MetricsStatement extends Predicate {
+  /** The names of its columns, in their order. */
+  readonly columns: readonly string[];
+}
+
+/** For each group field: its key in counts and bins, and its value in a row. */
+const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
+  env: { key: 'app_env_id', value: 'toString(envs.name)' },
+  consumer_id: { key: 'consumer_id', value: 'nullIf(toInt64(c.consumer_id), 0)' },
+  method: { key: 'endpoint_id', value: `nullIf(toString(endpoints.method), '')` },
+  path: { key: 'endpoint_id', value: `nullIf(endpoints.path, '')` },
+  status_code: { key: 'status_code', value: 'nullIf(toInt32(c.status_code), 0)' },
+};
+
+const JOINED_NAMES: Readonly<Record<string, string>> = {
+  app_env_id: `
+LEFT JOIN (SELECT id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}) AS envs
+  ON envs.id = c.app_env_id`,
+  endpoint_id: `
+LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}) AS endpoints
+  ON endpoints.id = c.endpoint_id`,
+};
+
+/** For groups by path or by method alone: endpoints with the same value count as the first of them. */
+const FIRST_ENDPOINTS = (column: GroupField) => `(
+  SELECT (groupArray(id), groupArray(first_id))
+  FROM (
+    SELECT id, min(id) OVER (PARTITION BY ${column}) AS first_id
+    FROM endpoints_v1 FINAL
+    WHERE app_id = {app_id:UInt32}
+  )
+) AS first_endpoints`;
+const FIRST_ENDPOINT_ID =
+  'transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id';
+
+/** Columns of the tables for each key. Errors are counted by endpoint and status. */
+const VALUES = {
+  counts: ['endpoint_id', 'status_code', 'requests', 'bytes_received', 'bytes_sent'],
+  bins: ['k', 'n'],
+} as const;
+
+/** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
+const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
+
+/**
+ * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the periods'
+ * sources, and joined by period and group. Names of tables and columns come only from the fixed lists of this file.
+ *
+ * @param conditions on columns of both kinds of tables, each behind an AND
+ */
+export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
+  const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
+  const { metrics, period, keys, keyColumns, common, read, sums, percentiles, params } = describeSums(
+    query,
+    conditions,
+    groupBy,
+  );
+  const summed = (kind: 'counts' | 'bins', aggregates: Readonly<Record<string, string>>) => `
+  SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
+  FROM ${read(kind)}
+  GROUP BY ${['period', ...keys].join(', ')}`;
+  const edges = { start: period.start, end: period.end };
+  const times = percentiles.length > 0 && { percentiles: MILLISECONDS(computeQuantiles(percentiles)) };
+  const joinBins = () =>
+    `\nLEFT JOIN (${summed('bins', { ...sums.bins, ...times })}\n) AS b USING (${['period', ...keys].join(', ')})`;
+  const values = [
+    // Whole seconds in texts, the clients' milliseconds where columns have types.
+    ...Object.keys(edges).map(
+      (edge) => `${isTyped(query.format) ? `toDateTime64(${edge}, 3, 'UTC')` : edge} AS period_${edge}`,
+    ),
+    ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
+    ...metrics.map((metric) => {
+      const percentile = `if(empty(percentiles), NULL, percentiles[${percentiles.indexOf(metric) + 1}])`;
+      return `${DEFINITIONS[metric].sql ?? percentile} AS ${metric}`;
+    }),
+  ];
+  const sql = `
+${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
+  ${values.join(',\n  ')}
+FROM (${summed('counts', { ...edges, ...sums.counts })}
+  HAVING sum_requests > 0
+) AS c${metrics.some(isFromBins) ? joinBins() : ''}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+ORDER BY ${['period_start', ...groupBy].join(', ')}`;
+  return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
+}
+
+/** What the statements of a query have in common. */
+function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
+  const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
+  const metrics = COLUMNS.filter((metric) => query.metrics.includes(metric));
+  const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
+  const grains = sources.map(({ grain }) => grain);
+  const period = describePeriods('f.bucket', bounds, grains, 'bounds');
+  const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
+  const isByOneName = ofEndpoint.length === 1;
+  const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
+  const needed = new Set<string>(['sum_requests', ...metrics.flatMap((metric) => DEFINITIONS[metric].sums)]);
+  const counts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0));
+  const satisfying_k = findBin(apdexThresholdMs / 1000);
+  return {
+    metrics,
+    period,
+    keys,
+    keyColumns: keys.map((key) =>
+      key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
+    ),
+    common: [
+      ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+      ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
+    ],
+    read: (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql),
+    sums: {
+      counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
+      bins: metrics.some(isFromApdexSums) ? APDEX_SUMS : {},
+    },
+    percentiles: metrics.filter((metric) => metric in RANKS),
+    params: {
+      ...conditions.params,
+      ...period.params,
+      ...Object.fromEntries(sources.flatMap((source, index) => Object.entries(buildParams(source, index)))),
+      expected_endpoint_ids: expectedErrors.map(([endpointId]) => endpointId),
+      expected_status_codes: expectedErrors.map(([, statusCode]) => statusCode),
+      satisfying_k,
+      tolerable_k: satisfying_k + TOLERABLE_BINS,
+      now: Math.floor(now / 1000),
+    },
+  };
+}
+
+const nameAll = (expressions: Readonly<Record<string, string>>) =>
+  Object.entries(expressions).map(([name, sql]) => `${sql} AS ${name}`);
+
+const computeQuantiles = (percentiles: readonly Column[]) =>
+  `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
+
+/**
+ * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short window, except
+ * if another column has the name `endpoint_id`, which the conditions would mean.
+ */
+function readSources(
+  kind: 'counts' | 'bins',
+  isByOneName: boolean,
+  keys: readonly string[],
+  sources: readonly Source[],
+  conditions: string,
+): string {
+  const measured = kind === 'bins' ? `\n      AND measure = 'time'` : '';
+  const tables = sources.flatMap((source, index) => {
+    const table = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
+    if (table.grain !== '15m_by_consumer') return [table];
+    // Rows without consumer are not in this table; those of the other are marked.
+    const marked = `without_consumer AND ${table.condition}`;
+    return [table, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
+  });
+  const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `${kind}_per_${grain}_v1${alias}
+    WHERE app_id = {app_id:UInt32}${measured}
+      AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
+  const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
+  // As the projection sums_of_app has them.
+  const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
+  const [only] = tables;
+  if (only && tables.length === 1 && !isByOneName && !isSummed(only)) return read(only, ' AS f');
+  const columns = new Set(['bucket', ...keys, ...VALUES[kind]]);
+  const reads = tables.map((table) =>
+    isSummed(table)
+      ? `
+    SELECT bucket, k, sum(n) AS n
+    FROM ${read(table)}
+    GROUP BY bucket, k`
+      : `
+    ${table.constants}SELECT ${[...columns].join(', ')}
+    FROM ${read(table)}`,
+  );
+  return `(${reads.join('\n    UNION ALL')}\n  ) AS f`;
+}
+
+function buildCondition(source: Source, index: number): string {
+  if ('only' in source) return `bucket IN {only_${index}:Array(UInt32)}`;
+  const window = `bucket >= {from_${index}:UInt32} AND bucket < {to_${index}:UInt32}`;
+  return source.except.length === 0 ? window : `${window} AND bucket NOT IN {except_${index}:Array(UInt32)}`;
+}
+
+function buildParams(source: Source, index: number): Parameters {
+  return 'only' in source
+    ? { [`only_${index}`]: source.only }
+    : { [`from_${index}`]: source.from, [`to_${index}`]: source.to, [`except_${index}`]: source.except };
+}

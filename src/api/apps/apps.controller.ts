@@ -1,0 +1,22 @@
+import { Controller, type StreamableFile } from '@nestjs/common';
+import { CurrentAccount } from '../../access/keys/account.decorator.js';
+import type { Account } from '../../platform/http/account.js';
+import { ReadOperation } from '../../access/operations/operation.decorators.js';
+import { AppList } from './apps.dto.js';
+import { AppsService } from './apps.service.js';
+
+@Controller('v1/apps')
+export class AppsController {
+  constructor(private readonly service: AppsService) {}
+
+  @ReadOperation({
+    id: 'listApps',
+    tag: 'Apps',
+    summary: 'List Apps',
+    description: "Lists the team's apps with their environments, by ID, without pagination.",
+    response: AppList,
+  })
+  list(@CurrentAccount() account: Account): Promise<AppList | StreamableFile> {
+    return this.service.list(account);
+  }
+}

@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { AppScopedStore } from './app-scoped-store.js';
+import { AppsController } from './apps.controller.js';
+import { AppsRepository } from './apps.repository.js';
+import { AppsService } from './apps.service.js';
+
+@Module({
+  controllers: [AppsController],
+  providers: [
+    AppsService,
+    {
+      provide: AppsRepository,
+      inject: [ClickHouse],
+      useFactory: (store: ClickHouse) => new AppsRepository(store),
+    },
+    AppScopedStore,
+  ],
+  exports: [AppsService, AppScopedStore],
+})
+export class AppsModule {}

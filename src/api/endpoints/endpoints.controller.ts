@@ -1,0 +1,28 @@
+import { Controller, type StreamableFile } from '@nestjs/common';
+import { CurrentAccount } from '../../access/keys/account.decorator.js';
+import type { Account } from '../../platform/http/account.js';
+import { ReadOperation } from '../../access/operations/operation.decorators.js';
+import { Input } from '../../platform/input/input.decorator.js';
+import { EndpointList } from './endpoints.dto.js';
+import { ListEndpointsInput } from './endpoints.input.js';
+import { EndpointsService } from './endpoints.service.js';
+
+@Controller('v1/apps/:app_id/endpoints')
+export class EndpointsController {
+  constructor(private readonly service: EndpointsService) {}
+
+  @ReadOperation({
+    id: 'listEndpoints',
+    tag: 'Endpoints',
+    summary: 'List Endpoints',
+    description: 'Lists the API endpoints of one app, by path and then method, without pagination.',
+    input: ListEndpointsInput,
+    response: EndpointList,
+  })
+  list(
+    @CurrentAccount() account: Account,
+    @Input() input: ListEndpointsInput,
+  ): Promise<EndpointList | StreamableFile> {
+    return this.service.list(account, input);
+  }
+}

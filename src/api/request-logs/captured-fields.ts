@@ -1,0 +1,61 @@
+import type { Account } from '../../platform/http/account.js';
+import { parseExact, stringifyExact } from '../../shared/json/exact-json.js';
+import { notInScope } from '../../platform/http/api-error.js';
+
+/** Fields of headers and bodies, which keys without bodies do not see (docs/contract.md#key-scopes). */
+const CAPTURED_FIELDS: ReadonlySet<string> = new Set([
+  'request_headers',
+  'response_headers',
+  'request_body_json',
+  'response_body_json',
+]);
+
+/**
+ * Names of attributes and events of spans that hold headers, metadata of RPC or bodies, and those of them that are sizes; in lower
+ * case. RE2 reads both as well.
+ */
+const CAPTURED_NAME =
+  '^(?:(?:http|apitally)[.](?:request|response)(?:[._](?:headers?|body)(?:[._]|$)|$)|rpc[.](?:[^.]+[.])?(?:request|response)[.]metadata(?:[.]|$))';
+const SIZE_NAME = '^(?:http|apitally)[.](?:request|response)[._]body[._]size$';
+
+interface Captured {
+  spans: { attributes: Record<string, unknown> }[];
+}
+
+/** The fields of headers and bodies among these fields, each once. */
+export function findCapturedFields(fields: readonly string[]): string[] {
+  return [...new Set(fields.filter((field) => CAPTURED_FIELDS.has(field)))];
+}
+
+/** Whether an attribute or an event of a span holds headers or bodies. Names differ in case between senders. */
+export function isCapturedName(name: string): boolean {
+  const lower = name.toLowerCase();
+  return new RegExp(CAPTURED_NAME).test(lower) && !new RegExp(SIZE_NAME).test(lower);
+}
+
+/** The same as a condition of the store on an expression. */
+export function matchCapturedName(sql: string): string {
+  return `(match(lower(${sql}), '${CAPTURED_NAME}') AND NOT match(lower(${sql}), '${SIZE_NAME}'))`;
+}
+
+/** @throws ApiError 403 */
+export function forbidCapturedFields(): never {
+  throw notInScope('headers and bodies');
+}
+
+/** Request Details without headers and bodies, where the account does not see them. */
+export function hideBodies({ scopes: { hasBodies } }: Account, details: Buffer): Buffer {
+  if (hasBodies) return details;
+  const shown = parseExact(details.toString()) as Captured;
+  const spans = shown.spans.map((span) => ({
+    ...span,
+    attributes: Object.fromEntries(Object.entries(span.attributes).filter(([key]) => !isCapturedName(key))),
+  }));
+  const empty = {
+    request_headers: [],
+    response_headers: [],
+    request_body_json: null,
+    response_body_json: null,
+  };
+  return Buffer.from(stringifyExact({ ...shown, ...empty, spans }));
+}

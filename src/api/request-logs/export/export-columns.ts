@@ -1,0 +1,131 @@
+import type { FilterColumn } from '../../../queries/filters/comparison.js';
+import type { ExportField } from './export.input.js';
+
+/** The members of a stored record that have no column, and their types. */
+export const RECORD = {
+  env: 'String',
+  path: 'Nullable(String)',
+  url: 'String',
+  client_ip: 'Nullable(String)',
+} as const;
+
+const EXCEPTION =
+  'Tuple(message Nullable(String), stacktrace Nullable(String), tracker_event_id Nullable(String))';
+
+/** The same of what was captured. Without a capture, texts are null and headers are empty. */
+export const CAPTURE = {
+  request_headers: 'Array(Tuple(String, String))',
+  response_headers: 'Array(Tuple(String, String))',
+  request_body_json: 'Nullable(String)',
+  response_body_json: 'Nullable(String)',
+  exception: EXCEPTION,
+} as const;
+
+/**
+ * What was captured, up to its logs. The engine reads no document with a number that it cannot hold, as attributes of spans may have.
+ * Logs and spans stand last, and no text in JSON has such a name in it, unescaped.
+ */
+export const BEFORE_LOGS = `concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}')`;
+
+export type Member =
+  { from: 'record'; name: keyof typeof RECORD } | { from: 'capture'; name: keyof typeof CAPTURE };
+
+/** A value of a row. */
+interface ExportColumn extends FilterColumn {
+  /** What it is read from, where that is no column. */
+  readonly member?: Member;
+  /** Its value where columns have types; `sql` where left out. */
+  readonly typed?: string;
+  /** Its value in a row, where that is not the one to filter by. */
+  readonly shown?: string;
+  /** Its JSON text, where that is not made of its value. */
+  readonly json?: string;
+}
+
+/** Public clients read integers of 32 bits with a sign; a time beyond them stays there. */
+const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
+const TRACE = `nullIf(lower(hex(trace_id)), '${'0'.repeat(32)}')`;
+
+export const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
+  timestamp: {
+    sql: 'toUnixTimestamp64Milli(timestamp)',
+    shown: 'timestamp',
+    json: `concat('"', replaceOne(toString(timestamp), ' ', 'T'), 'Z"')`,
+  },
+  request_uuid: {
+    sql: 'request_uuid',
+    shown: 'toString(request_uuid)',
+    json: `concat('"', toString(request_uuid), '"')`,
+  },
+  trace_id: nullable(TRACE, 'Nullable(String)'),
+  env: fromRecord('env', 'consumer'),
+  method: { sql: 'method', shown: 'toString(method)', json: 'toJSONString(method)' },
+  path: fromRecord('path', 'url'),
+  url: fromRecord('url', 'status_code'),
+  consumer_id: {
+    sql: 'consumer_id',
+    isNull: 'consumer_id = 0',
+    shown: 'nullIf(toInt64(consumer_id), 0)',
+    json: `if(consumer_id = 0, 'null', toString(consumer_id))`,
+  },
+  request_headers: fromCapture('request_headers'),
+  request_size_bytes: size('request_size_bytes'),
+  request_body_json: fromCapture('request_body_json'),
+  status_code: { sql: 'status_code', shown: 'toInt32(status_code)' },
+  response_time_ms: { sql: 'response_time_ms', typed: SHORT_TIME },
+  response_headers: fromCapture('response_headers'),
+  response_size_bytes: size('response_size_bytes'),
+  response_body_json: fromCapture('response_body_json'),
+  client_ip: fromRecord('client_ip', 'client_country_iso_code'),
+  client_country_iso_code: {
+    sql: 'client_country_iso_code',
+    isNull: `client_country_iso_code = ''`,
+    shown: `nullIf(toString(client_country_iso_code), '')`,
+    json: `if(client_country_iso_code = '', 'null', toJSONString(client_country_iso_code))`,
+  },
+  exception_type: nullable('exception_type', 'Nullable(String)'),
+  exception_message: fromCapture('exception', '.message'),
+  exception_stacktrace: fromCapture('exception', '.stacktrace'),
+  sentry_event_id: fromCapture('exception', '.tracker_event_id'),
+};
+
+function fromRecord(name: keyof typeof RECORD, next: string): ExportColumn {
+  return {
+    ...nullable(`record_members.${name}`, RECORD[name]),
+    member: { from: 'record', name },
+    json: sliceRecord(name, next),
+  };
+}
+
+function fromCapture(name: keyof typeof CAPTURE, part = ''): ExportColumn {
+  return {
+    ...nullable(`capture_members.${name}${part}`, part === '' ? CAPTURE[name] : 'Nullable(String)'),
+    member: { from: 'capture', name },
+  };
+}
+
+/**
+ * The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in it, unescaped.
+ * One member's end is the next one's start, which the engine looks for once.
+ */
+function sliceRecord(name: string, next: string): string {
+  const start =
+    name === 'env' ? `length('"env":') + 1` : `position(record_json, ',"${name}":') + ${name.length + 4}`;
+  return `substring(record_json, ${start}, position(record_json, ',"${next}":') - (${start}))`;
+}
+
+function nullable(sql: string, type: string): FilterColumn {
+  return {
+    sql,
+    ...(type.startsWith('Nullable') && { isNull: `isNull(${sql})` }),
+  };
+}
+
+function size(name: 'request_size_bytes' | 'response_size_bytes'): ExportColumn {
+  return {
+    sql: name,
+    isNull: `${name} < 0`,
+    json: `if(${name} < 0, 'null', toString(${name}))`,
+    shown: `if(${name} < 0, NULL, ${name})`,
+  };
+}

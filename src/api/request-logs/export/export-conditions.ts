@@ -1,0 +1,118 @@
+import { type Predicate, and, endpointIn, envIn, inScope } from '../../../queries/predicates.js';
+import { compare, compareHeaders, not, splitNegation } from '../../../queries/filters/comparison.js';
+import { COLUMNS } from './export-columns.js';
+import type { ExportQuery, ExportRange } from './export-query.js';
+import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
+
+/** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
+export const IN_RANGE = `app_id = {app_id:UInt32}
+    AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
+    AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
+
+const KEY = (which: 'after' | 'last') =>
+  `(fromUnixTimestamp64Milli({${which}_timestamp:Int64}, 'UTC'), {${which}_uuid:UUID})`;
+const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
+const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
+
+/** Filters on these are compared as columns, and where they ask for equality their index of terms is asked first. */
+const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
+
+/** What a filter of many rows may not read record by record. */
+const isIndexed = (field: ExportField): field is keyof typeof INDEXED => field in INDEXED;
+
+/** Filters on these choose the records of a page; all others choose among the records that were read for it. */
+const CHEAP: ReadonlySet<ExportField> = new Set([
+  'timestamp',
+  'request_uuid',
+  'env',
+  'method',
+  'path',
+  'consumer_id',
+  'status_code',
+]);
+
+/** Whether pages are made by it. */
+export function isCheap({ field }: ExportFilter): boolean {
+  return CHEAP.has(field);
+}
+
+/** The rows of a range that match the filters on columns: as a WHERE. */
+export function chooseRows(
+  appId: number,
+  query: Omit<ExportQuery, 'fields' | 'format'>,
+  { after, last }: ExportRange,
+): Predicate {
+  const { filters, window, scope, hashBelow } = query;
+  const conditions = filters.map((filter, index) =>
+    isCheap(filter) ? toCondition(filter, index) : undefined,
+  );
+  const { sql, params } = and(
+    after && { sql: BEHIND, params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid } },
+    last && { sql: UP_TO, params: { last_timestamp: last.timestamp, last_uuid: last.request_uuid } },
+    ...findTerms(appId, query),
+    ...conditions,
+    hashBelow === undefined
+      ? undefined
+      : { sql: 'cityHash64(request_uuid) < {hash_below:UInt64}', params: { hash_below: hashBelow } },
+    ...inScope(scope),
+  );
+  const start = Math.max(window.start, after?.timestamp ?? -Infinity);
+  const end = Math.min(window.end, (last?.timestamp ?? Infinity) + 1);
+  return { sql: `${IN_RANGE}${sql}`, params: { ...params, start, end } };
+}
+
+/** A filter as a condition on columns; for names on their IDs, of which there are few. */
+export function toCondition(filter: ExportFilter, index: number): Predicate {
+  const { field } = filter;
+  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, COLUMNS[field]];
+  if (field === 'request_headers' || field === 'response_headers')
+    return compareHeaders(column.sql, kind, filter, param);
+  if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);
+  // Rows without a route have no name: they match wherever the positive operator does not.
+  const { op, isNegated } = splitNegation(filter.op);
+  if (op === 'is_null') {
+    const isNull = { sql: field === 'path' ? 'endpoint_id = 0' : 'false', params: {} };
+    return isNegated ? not(isNull) : isNull;
+  }
+  const named = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
+  const found = field === 'env' ? envIn(named) : endpointIn(named);
+  return isNegated ? not(found) : found;
+}
+
+/**
+ * What the index of terms knows of the filters: conditions that hold wherever theirs do. Those of one value stand in one
+ * condition, because there the index intersects its rows.
+ */
+function findTerms(
+  appId: number,
+  { filters, scope: { consumerId } }: Pick<ExportQuery, 'filters' | 'scope'>,
+): (Predicate | undefined)[] {
+  const all = consumerId === undefined ? [] : [`${appId}${INDEXED.consumer_id}${consumerId}`];
+  const others = filters.map(({ field, op, value }, index): Predicate | undefined => {
+    if (op !== 'eq' && op !== 'in') return undefined;
+    const values = [value ?? []].flat();
+    const param = `terms_${index}`;
+    if (isIndexed(field)) {
+      const terms = values.map((one) => `${appId}${INDEXED[field]}${one}`);
+      if (op === 'eq') all.push(...terms);
+      else if (terms.length > 0)
+        return { sql: `hasAnyTokens(filter_terms, {${param}:Array(String)})`, params: { [param]: terms } };
+      return undefined;
+    }
+    if ((field !== 'env' && field !== 'path') || values.length === 0) return undefined;
+    const ids =
+      field === 'env'
+        ? `groupUniqArray(concat(app_id, 'v', id)) FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name`
+        : `groupUniqArray(concat(app_id, 'e', id)) FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path`;
+    return {
+      sql: `hasAnyTokens(filter_terms, (SELECT ${ids} IN {${param}:Array(String)}))`,
+      params: { [param]: values },
+    };
+  });
+  return [
+    all.length > 0
+      ? { sql: 'hasAllTokens(filter_terms, {all_terms:Array(String)})', params: { all_terms: all } }
+      : undefined,
+    ...others,
+  ];
+}

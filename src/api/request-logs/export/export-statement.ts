@@ -1,0 +1,150 @@
+import { type Predicate, and } from '../../../queries/predicates.js';
+import type { Parameters } from '../../../store/client/query-parameters.js';
+import { type FileFormat, isTyped } from '../../../shared/file-format.js';
+import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
+import type { RequestLogKey } from '../request-log-key.js';
+import { RECORD_HEAD_SQL } from '../request-log.record.js';
+import { BEFORE_LOGS, CAPTURE, COLUMNS, type Member, RECORD } from './export-columns.js';
+import { IN_RANGE, chooseRows, isCheap, toCondition } from './export-conditions.js';
+import type { ExportQuery, ExportRange } from './export-query.js';
+import type { ExportField } from './export.input.js';
+
+/** Columns of the logs that rows are made of. */
+const STORED =
+  'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, request_size_bytes, ' +
+  'response_size_bytes, response_time_ms, client_country_iso_code, trace_id, ' +
+  'exception_type, record_json';
+
+/**
+ * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last one; and how many
+ * there are up to it.
+ */
+export function findEnd(
+  appId: number,
+  query: ExportQuery,
+  after: RequestLogKey | undefined,
+  count: number,
+): Predicate {
+  const { sql, params } = chooseRows(appId, query, { after, last: undefined });
+  return {
+    sql: `
+SELECT max((timestamp, request_uuid)) AS key, toUnixTimestamp64Milli(key.1) AS at, toString(key.2) AS uuid, count() AS rows
+FROM (
+  SELECT timestamp, request_uuid
+  FROM request_logs_v1
+  WHERE ${sql}
+  ORDER BY timestamp, request_uuid
+  LIMIT {count:UInt32}
+)`,
+    params: { ...params, count },
+  };
+}
+
+/** How many rows a part of an export has. */
+export function countRows(appId: number, query: ExportQuery, range: ExportRange): Predicate {
+  const { from, params } = readRows(appId, { ...query, fields: [] }, range);
+  return { sql: `SELECT count() AS rows FROM (\n  SELECT 1 ${from}\n)`, params };
+}
+
+/** The rows of a range in their order, one key once, with the columns that were asked for. */
+export function selectRows(
+  appId: number,
+  query: ExportQuery,
+  range: ExportRange,
+  limit: number | undefined,
+): Predicate & { columns: readonly string[]; jsonLine?: string } {
+  const { format, fields } = query;
+  const isText = format === 'ndjson' || fields === 'whole';
+  const { from, params } = readRows(appId, query, range);
+  const values =
+    fields === 'whole' ? `${WHOLE} AS line` : isText ? `${toLine(fields)} AS line` : toValues(fields, format);
+  return {
+    columns: isText ? ['line'] : fields,
+    ...(isText && { jsonLine: 'line' }),
+    sql: `
+SELECT ${values}
+FROM (
+  SELECT * ${from}
+  ORDER BY timestamp, request_uuid
+  LIMIT 1 BY timestamp, request_uuid${limit === undefined ? '' : '\n  LIMIT {limit:UInt64}'}
+)`,
+    params: {
+      ...params,
+      ...(limit !== undefined && { limit }),
+      ...(fields === 'whole' && { empty_capture: EMPTY_CAPTURE_JSON }),
+    },
+  };
+}
+
+const WHOLE = `concat(${RECORD_HEAD_SQL},
+    substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
+
+/** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
+function toLine(fields: readonly ExportField[]): string {
+  const members = fields.map((field, index) => {
+    const { sql, isNull, shown = sql } = COLUMNS[field];
+    const {
+      json = isNull === undefined ? `toJSONString(${shown})` : `ifNull(toJSONString(${shown}), 'null')`,
+    } = COLUMNS[field];
+    return `'${index === 0 ? '{' : ','}"${field}":', ${json}`;
+  });
+  return `concat(${members.join(', ')}, '}')`;
+}
+
+function toValues(fields: readonly ExportField[], format: FileFormat): string {
+  const values = fields.map((field) => {
+    const { sql, shown = sql, typed = shown } = COLUMNS[field];
+    if (isTyped(format)) return `${typed} AS ${field}`;
+    return `${field.endsWith('_headers') ? `toJSONString(${shown})` : shown} AS ${field}`;
+  });
+  return values.join(',\n  ');
+}
+
+/** The rows of a range that match all filters, with the columns that their values are made of. */
+function readRows(
+  appId: number,
+  { fields, format, ...query }: ExportQuery,
+  range: ExportRange,
+): { from: string; params: Parameters } {
+  const conditions = query.filters.map((filter, index) => ({
+    filter,
+    condition: isCheap(filter) ? undefined : toCondition(filter, index),
+    member: isCheap(filter) ? undefined : COLUMNS[filter.field].member,
+  }));
+  const chosen = chooseRows(appId, query, range);
+  const byColumns = and(...conditions.filter(({ member }) => !member).map(({ condition }) => condition));
+  const byMembers = and(...conditions.filter(({ member }) => member).map(({ condition }) => condition));
+  const isCopied = (field: ExportField) => format === 'ndjson' && COLUMNS[field].json !== undefined;
+  const members = [
+    ...(fields === 'whole' ? [] : fields.filter((field) => !isCopied(field))).flatMap(
+      (field) => COLUMNS[field].member ?? [],
+    ),
+    ...conditions.flatMap(({ member }) => member ?? []),
+  ];
+  const extract = (from: Member['from'], types: Readonly<Record<string, string>>, json: string) => {
+    const names = new Set(members.filter((member) => member.from === from).map(({ name }) => name));
+    const typed = [...names].map((name) => `${name} ${types[name]}`);
+    return names.size === 0
+      ? ''
+      : `,\n    JSONExtract(${json}, 'Tuple(${typed.join(', ')})') AS ${from}_members`;
+  };
+  const where = `${chosen.sql}${byColumns.sql}`;
+  const captured = extract('capture', CAPTURE, BEFORE_LOGS);
+  const captures = `
+  LEFT ANY JOIN (
+    SELECT timestamp, request_uuid, captured_json${captured}
+    FROM request_details_v1
+    WHERE ${IN_RANGE}
+      AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${where})
+  ) AS details USING (timestamp, request_uuid)`;
+  const logs = `FROM (
+    SELECT ${STORED}${extract('record', RECORD, "concat('{', record_json)")}
+    FROM request_logs_v1
+    WHERE ${where}
+  ) AS logs`;
+  const needsCaptures = fields === 'whole' || captured !== '';
+  return {
+    from: `${logs}${needsCaptures ? captures : ''}${byMembers.sql === '' ? '' : `\n  WHERE true${byMembers.sql}`}`,
+    params: { ...chosen.params, ...byColumns.params, ...byMembers.params },
+  };
+}

@@ -1,0 +1,146 @@
+import { Injectable } from '@nestjs/common';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
+import type { AppScope } from '../apps/apps.service.js';
+import type { JsonLines } from '../../store/client/json-lines.js';
+import { and, inScope } from '../../queries/predicates.js';
+import type { Window } from '../../shared/time/window.js';
+import { EMPTY_CAPTURE_JSON } from '../../records/capture.js';
+import type { ScanStep } from './backward-scan.js';
+import type { RequestLogKey } from './request-log-key.js';
+import { OPEN_RECORD_SQL, RECORD_SQL } from './request-log.record.js';
+import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
+
+/** Number of records of a window, and the time of the oldest in milliseconds since the epoch. */
+export interface LogStats {
+  records: number;
+  oldest: number | null;
+}
+
+type PageQuery = [
+  scope: AppScope,
+  filter: RequestLogFilter,
+  step: ScanStep,
+  after: RequestLogKey | undefined,
+];
+
+/** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
+export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+
+const IN_WINDOW = `
+FROM request_logs_v1
+WHERE app_id = {app_id:UInt32}
+  AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
+  AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
+
+const PAGE = `SELECT ${RECORD_SQL}${IN_WINDOW}`;
+/** The same records' bytes, about: without the members before `record_json`. */
+const SIZES = `SELECT toString(length(record_json))${IN_WINDOW}`;
+const STATS = `
+SELECT count() AS records,
+  toUnixTimestamp64Milli((SELECT timestamp${IN_WINDOW}\nORDER BY timestamp\nLIMIT 1)) AS oldest${IN_WINDOW}`;
+
+const ORDER = `
+ORDER BY timestamp DESC, request_uuid DESC
+LIMIT {limit:UInt32}`;
+
+/** The bound on the timestamp is redundant, but lets the primary key skip newer rows: 8 ms, not 638. */
+const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
+  AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
+
+const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
+
+/**
+ * The key gives the time, and the time the row in the logs. The captured members follow the record's. The aggregate
+ * is needed because a scalar subquery without rows has no value.
+ */
+const FIND = (added: string) => `
+WITH (
+  SELECT argMax((timestamp, captured_json), timestamp)
+  FROM request_details_v1
+  WHERE app_id = {app_id:UInt32}
+    AND request_uuid = {request_uuid:UUID}
+    AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')
+) AS found
+SELECT concat(${OPEN_RECORD_SQL}, ${added}',',
+  substring(if(found.2 = '', {empty_capture:String}, found.2), 2))
+FROM request_logs_v1
+WHERE app_id = {app_id:UInt32}
+  AND timestamp = found.1
+  AND request_uuid = {request_uuid:UUID}`;
+
+@Injectable()
+export class RequestLogsRepository {
+  constructor(private readonly store: AppScopedStore) {}
+
+  /**
+   * The records of one step, each as the JSON text of one object.
+   *
+   * @throws ResultTooLarge if they have more than `MAX_PAGE_BYTES`
+   */
+  page(...query: PageQuery): Promise<JsonLines> {
+    return this.query('request_logs.page', PAGE, ...query);
+  }
+
+  /** The sizes of the same records, in bytes. */
+  async sizes(...query: PageQuery): Promise<number[]> {
+    const lines = await this.query('request_logs.sizes', SIZES, ...query);
+    return Array.from({ length: lines.length }, (_, index) => Number(lines.at(index)));
+  }
+
+  /**
+   * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and its
+   * captured data, as the JSON text of one object.
+   *
+   * @param withConsumerId whether to add the consumer's ID after the record's other members
+   */
+  async find(
+    scope: AppScope,
+    request_uuid: string,
+    retainedFrom: number,
+    withConsumerId = false,
+  ): Promise<Buffer | null> {
+    const { sql, params } = and(...inScope(scope));
+    const values = {
+      ...params,
+      request_uuid,
+      retained_from: retainedFrom,
+      empty_capture: EMPTY_CAPTURE_JSON,
+    };
+    const rows = await this.store.jsonLines(
+      scope,
+      'request_logs.find',
+      `${FIND(withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
+      values,
+    );
+    return rows.length === 0 ? null : rows.joinFirst(1);
+  }
+
+  /** Statistics of a window, including excluded endpoints: cheap, because it only uses the primary key. */
+  async countAndOldest(scope: AppScope, { start, end }: Window): Promise<LogStats> {
+    const [stats] = await this.store.rows<LogStats>(scope, 'request_logs.stats', STATS, { start, end });
+    return stats ?? { records: 0, oldest: null };
+  }
+
+  private query(
+    name: string,
+    select: string,
+    scope: AppScope,
+    filter: RequestLogFilter,
+    { window: { start, end }, limit, useTermIndex }: ScanStep,
+    after: RequestLogKey | undefined,
+  ): Promise<JsonLines> {
+    const { sql, params } = and(
+      after && {
+        sql: AFTER,
+        params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid },
+      },
+      ...(useTermIndex ? termIndexPredicates(scope, filter) : columnPredicates(filter)),
+      ...inScope(scope),
+    );
+    const values = { ...params, start, end, limit };
+    return this.store.jsonLines(scope, name, `${select}${sql}${ORDER}`, values, {
+      prefilterIndexes: useTermIndex,
+      maxResultBytes: MAX_PAGE_BYTES,
+    });
+  }
+}

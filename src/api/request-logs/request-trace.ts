@@ -1,0 +1,119 @@
+import { EMPTY_CAPTURE_JSON, TRACE_ID, formatMicroseconds } from '../../records/capture.js';
+import { findRequestUuid } from '../../records/server-span.js';
+import type { TraceLog, TraceSpan } from './request-trace.repository.js';
+
+/** The end of a capture without logs and spans. */
+const NO_LOGS_NO_SPANS = EMPTY_CAPTURE_JSON.slice(EMPTY_CAPTURE_JSON.indexOf('"logs"'));
+const NO_EXCEPTION = `"exception":null,${NO_LOGS_NO_SPANS}`;
+const TIMESTAMP = /^\{"timestamp":"([^"]+)"/;
+const NO_SPAN = '0'.repeat(16);
+const MAX_LOGS = 1_000;
+const NO_PARENTS: readonly TraceSpan[] = [];
+
+/** The trace of a request without captured logs and spans, and its time in milliseconds since the epoch. */
+export function findOpenTrace(details: Buffer): { traceId: string; timestamp: number } | undefined {
+  if (!details.subarray(-NO_LOGS_NO_SPANS.length).equals(Buffer.from(NO_LOGS_NO_SPANS))) return undefined;
+  const text = details.toString();
+  const [, traceId] = TRACE_ID.exec(text) ?? [];
+  const [, timestamp] = TIMESTAMP.exec(text) ?? [];
+  return traceId === undefined || timestamp === undefined
+    ? undefined
+    : { traceId, timestamp: Date.parse(timestamp) };
+}
+
+/** The span that is the request; undefined if a library without spans reported the request. */
+export function findOwnSpan(
+  { requestUuid, traceId }: { requestUuid: string; traceId: string },
+  spans: readonly TraceSpan[],
+): TraceSpan | undefined {
+  return spans.find(
+    ({ kind, span_id }) => kind === 'SERVER' && findRequestUuid(traceId, span_id) === requestUuid,
+  );
+}
+
+/**
+ * Adds the spans and log records of the request's trace that belong to the request: those below its span, without other requests
+ * to the same app. If the request has no span, the whole trace belongs to it. Log records of unknown spans belong to it if it is
+ * alone in its trace.
+ *
+ * @param isShared whether another consumer, whose data must not be shown, has requests in the trace
+ */
+export function addTrace(
+  details: Buffer,
+  { ownSpan: own, isShared }: { ownSpan: TraceSpan | undefined; isShared: boolean },
+  spans: readonly TraceSpan[],
+  logs: readonly TraceLog[],
+): Buffer {
+  const belonging = own ? findBelow(own, spans) : spans;
+  const ids = new Set(belonging.map(({ span_id }) => span_id));
+  const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
+  const ofRequest = logs.filter(({ span_id, server_span_id }) =>
+    server_span_id !== NO_SPAN
+      ? server_span_id === own?.span_id
+      : ids.has(span_id) || (isAlone && !spans.some((span) => span.span_id === span_id)),
+  );
+  const exception = belonging.map(findException).find((found) => found !== undefined);
+  const text = details.toString();
+  const hasNoException = text.endsWith(NO_EXCEPTION);
+  const head = text.slice(0, -(hasNoException && exception ? NO_EXCEPTION : NO_LOGS_NO_SPANS).length);
+  const members = [
+    ...(hasNoException && exception ? [`"exception":${exception}`] : []),
+    `"logs":[${ofRequest.slice(0, MAX_LOGS).map(logText).join(',')}]`,
+    `"spans":[${belonging.map(spanText).join(',')}]`,
+  ];
+  return Buffer.from(`${head}${members.join(',')}}`);
+}
+
+/** A span and the spans below it, in their order, without other requests. */
+function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
+  const children = new Map<string, TraceSpan[]>();
+  for (const span of spans) {
+    const siblings = children.get(span.parent_span_id);
+    if (siblings) siblings.push(span);
+    else children.set(span.parent_span_id, [span]);
+  }
+  const found = new Set([root]);
+  // A Set iterates over what is added during the iteration, once each: a cycle of parents ends.
+  for (const { span_id } of found)
+    for (const child of children.get(span_id) ?? NO_PARENTS) if (child.kind !== 'SERVER') found.add(child);
+  return spans.filter((span) => found.has(span));
+}
+
+/** The exception that a span recorded, as JSON text. */
+function findException({ status, events }: TraceSpan): string | undefined {
+  if (status !== 'ERROR' || !events.includes('"exception"')) return undefined;
+  const all = JSON.parse(events) as { name: string; attributes: Record<string, unknown> }[];
+  const attributes = all.findLast(({ name }) => name === 'exception')?.attributes;
+  if (!attributes) return undefined;
+  const toText = (value: unknown) => (typeof value === 'string' ? value : '');
+  return JSON.stringify({
+    type: toText(attributes['exception.type']) || 'Error',
+    message: toText(attributes['exception.message']),
+    stacktrace: toText(attributes['exception.stacktrace']),
+    tracker_event_id: null,
+    sentry_event_id: null,
+  });
+}
+
+function spanText({ span_id, parent_span_id, name, kind, status, attributes, ...times }: TraceSpan): string {
+  const { start_time_ns, end_time_ns, duration_ns } = times;
+  const head = JSON.stringify({
+    span_id,
+    parent_span_id: parent_span_id === NO_SPAN ? null : parent_span_id,
+    name,
+    kind: kind === 'UNSPECIFIED' ? 'INTERNAL' : kind,
+  }).slice(0, -1);
+  const numbers = `"start_time_ns":${start_time_ns},"end_time_ns":${end_time_ns},"duration_ns":${duration_ns}`;
+  return `${head},${numbers},"status":${JSON.stringify(status)},"attributes":${attributes}}`;
+}
+
+function logText({ timestamp_ns, message, level, logger, file, line }: TraceLog): string {
+  return JSON.stringify({
+    timestamp: formatMicroseconds(Number(BigInt(timestamp_ns) / 1000n)),
+    message,
+    level,
+    logger: logger || null,
+    file: file || null,
+    line: line || null,
+  });
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { AppScopedStore } from '../apps/app-scoped-store.js';
+import type { AppScope } from '../apps/apps.service.js';
+import type { RowSource } from '../../queries/files/row-pages.js';
+import type { SpanKey } from './traces.input.js';
+import { type TracesQuery, countRows, findKey, isCheap, selectRows } from './traces.statement.js';
+
+/** Largest page in bytes: a page is in memory as a whole. */
+const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+
+@Injectable()
+export class TracesRepository {
+  constructor(private readonly store: AppScopedStore) {}
+
+  /** The spans of a query, for `readPages`. Of a page that is too large, `exceedsLimits` is true for the error. */
+  createSource(scope: AppScope, query: TracesQuery): RowSource<SpanKey> {
+    return {
+      isCheap: query.filters.every(isCheap),
+      findRange: async (after, count) => {
+        const { sql, params } = findKey(query, after, count);
+        const [row] = await this.store.rows<{ start: string; trace: string; span: string }>(
+          scope,
+          'traces.key',
+          sql,
+          params,
+        );
+        const last = row && { start_time_ns: BigInt(row.start), trace_id: row.trace, span_id: row.span };
+        return { after, last };
+      },
+      readPage: (range, limit) => {
+        const { params, ...file } = selectRows(query, range, limit);
+        const options = { maxResultBytes: MAX_PAGE_BYTES };
+        return this.store.file(scope, 'traces.query', { format: query.format, ...file }, params, options);
+      },
+      count: async (range) => {
+        const { sql, params } = countRows(query, range);
+        const [row] = await this.store.rows<{ rows: number }>(scope, 'traces.count', sql, params);
+        return row?.rows ?? 0;
+      },
+    };
+  }
+}

@@ -1,0 +1,37 @@
+import { join, relative, resolve } from 'node:path';
+import type { WriterCoordinator } from '../writer-coordinator.js';
+
+const FILE = 'store.sock';
+/** Bytes of the address of a Unix socket, without the final zero (104 on macOS, 108 on Linux). */
+const MAX_PATH_BYTES = 103;
+
+/** The first line of a session, as JSON. */
+export interface SocketGreeting {
+  version: string;
+  /** ID of the session. */
+  session: string;
+}
+
+/** An error of the engine, or of the coordinator, as the socket sends it. */
+export interface SocketError {
+  message: string;
+  code?: string | undefined;
+  type?: string | undefined;
+}
+
+type CoordinatorMethod = Exclude<keyof WriterCoordinator, 'close'>;
+
+/** A call of the coordinator. */
+export type CoordinatorCall = {
+  [Method in CoordinatorMethod]: { method: Method; args: Parameters<WriterCoordinator[Method]> };
+}[CoordinatorMethod];
+
+/**
+ * The socket of a data directory; undefined if its path is too long for the operating system. The shorter one of the absolute and the
+ * relative path is used.
+ */
+export function findSocketPath(dataDir: string): string | undefined {
+  const path = join(resolve(dataDir), FILE);
+  const paths = [path, `./${relative('', path)}`];
+  return paths.find((one) => Buffer.byteLength(one) <= MAX_PATH_BYTES);
+}

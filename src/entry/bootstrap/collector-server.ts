@@ -1,0 +1,167 @@
+import { Logger as NestLogger } from '@nestjs/common';
+import type { Logger } from 'pino';
+import { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { StoreMonitor } from '../../store/health/store-monitor.js';
+import { BatchCommitter } from '../../write/batches/batch-committer.js';
+import { CollectorModule } from '../../collector.module.js';
+import { refusePipelined } from './pipelining.middleware.js';
+import { limitReceiveTime } from '../../sources/intake/receive-timeout.middleware.js';
+import { runEvery } from '../../shared/async/run-every.js';
+import { LocalCoordinator } from '../../coordination/writer-coordinator.js';
+import { Config, ConfigError } from '../../config/config.js';
+import { HttpAdapter } from '../../platform/http/http.adapter.js';
+import { listen, requireFreePort } from '../../platform/http/listen.js';
+import { ABANDONED_AFTER_SECONDS } from '../../write/batch-log.js';
+import { openCountryDatabase } from '../../sources/decoding/client-country.js';
+import { type LogDestination, createServerLogger } from '../../telemetry/logger.js';
+import { openTelemetry } from '../../platform/telemetry/open-telemetry.js';
+import { Telemetry } from '../../telemetry/telemetry.js';
+import { RedisCoordinator } from '../../coordination/redis-coordinator.js';
+import { type RunningServer, startServer, warnOfConfiguration } from './api-server.js';
+import { createApp } from './create-app.js';
+import { setUpHttp } from './http-setup.js';
+import { openServerStore } from '../../write/prepare-store.js';
+
+const RECOVER_EVERY_MS = 15_000;
+const MAX_SETTLE_INTERVAL_MS = 5_000;
+const MIN_SETTLE_INTERVAL_MS = 500;
+
+/** What the collector shares with a server that has the store open already. */
+interface SharedParts {
+  monitor?: StoreMonitor;
+  coordinator?: LocalCoordinator;
+}
+
+/**
+ * Builds the collector on an open store and listens.
+ *
+ * @param port 0 for any free port
+ */
+export async function startCollectorOn(
+  store: ClickHouse,
+  config: Config,
+  logger: Logger,
+  port = config.collector.port,
+  shared = Telemetry.none,
+  { monitor: sharedMonitor, coordinator: localCoordinator }: SharedParts = {},
+): Promise<RunningServer> {
+  // Each export of spans would make spans, without end.
+  const sendsToItself = shared.tracing !== null && config.tracing?.localPort === port;
+  if (sendsToItself)
+    logger.warn('the collector is not traced: OTEL_EXPORTER_OTLP_ENDPOINT is its own address');
+  const telemetry = sendsToItself ? shared.withoutTracing() : shared;
+  // Only this process opens the embedded engine, so it needs no Redis to coordinate its writers.
+  const local = store.kind === 'embedded' ? localCoordinator : undefined;
+  const coordinator = local ?? RedisCoordinator.create(config) ?? new LocalCoordinator();
+  const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
+  const module = CollectorModule.on({ config, store, monitor, coordinator, telemetry });
+  // `limitReceiveTime` is the limit here.
+  const app = await createApp(module, logger, new HttpAdapter(0));
+  const drain = setUpHttp(app, config, logger);
+  app.use(limitReceiveTime(app.getHttpServer()), refusePipelined);
+  const committer = app.get(BatchCommitter);
+  if (!sharedMonitor) await monitor.start();
+  const recovery = await startRecovery(committer, store.kind);
+  const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
+  const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () => settle(committer));
+  const stop = async () => {
+    drain.begin();
+    clearInterval(recovery);
+    clearInterval(settling);
+    if (!sharedMonitor) monitor.close();
+    await app.close();
+    await committer.close();
+    if (!local) coordinator.close();
+  };
+  try {
+    await app.init();
+    await listen(app.getHttpServer(), 'COLLECTOR_PORT', port, config.host);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  logger.info({ port }, 'collector listening');
+  return { app, drain: drain.begin, stop };
+}
+
+/** Runs the collector alone, as a process beside the read API with the same ClickHouse server. */
+export async function startCollector(): Promise<RunningServer> {
+  const config = new Config();
+  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
+  useCountryDatabase(config);
+  const telemetry = await openTelemetry(config);
+  const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
+  const close = () => closeStore().finally(() => telemetry.close());
+  try {
+    const logger = createServerLogger(config.logLevel, 'stdout');
+    if (isNew) logger.info(`created a new, empty store in ${config.dataDir}`);
+    for (const problem of problems) logger.error(problem);
+    warnOfConfiguration(config, logger);
+    const collector = await startCollectorOn(store, config, logger, config.collector.port, telemetry, {
+      coordinator,
+    });
+    return { ...collector, stop: () => collector.stop().finally(close) };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Runs the read API and the collector in one process, because only one process can use the embedded engine. */
+export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
+  const config = new Config();
+  // Elsewhere they may be equal: processes of their own may have addresses of their own.
+  if (config.port === config.collector.port)
+    throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
+  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
+  useCountryDatabase(config);
+  const server = await startServer(logs, true);
+  try {
+    const store = server.app.get(ClickHouse);
+    const telemetry = server.app.get(Telemetry);
+    const logger = createServerLogger(config.logLevel, logs);
+    const shared = { monitor: server.app.get(StoreMonitor), coordinator: server.app.get(LocalCoordinator) };
+    const { port } = config.collector;
+    const collector = await startCollectorOn(store, config, logger, port, telemetry, shared);
+    return {
+      app: server.app,
+      drain: () => {
+        collector.drain();
+        server.drain();
+      },
+      stop: () => collector.stop().finally(() => server.stop()),
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+function useCountryDatabase({ countryDatabase }: Config) {
+  if (countryDatabase !== undefined) openCountryDatabase(countryDatabase);
+}
+
+/** Applies incomplete batches: at once if this process is the only writer. */
+async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']): Promise<NodeJS.Timeout> {
+  const log = new NestLogger('Recovery');
+  const recover = async (olderThanSeconds: number) => {
+    try {
+      const { completed, rejected } = await committer.recover(olderThanSeconds);
+      if (completed > 0) log.warn(`recovered ${completed} incomplete batches`);
+      for (const [batch, why] of rejected)
+        log.error(`batch ${batch}: ${why instanceof Error ? why.message : String(why)}`);
+    } catch (error) {
+      log.warn(error instanceof Error ? error.message : error);
+    }
+  };
+  if (kind === 'embedded') await recover(0);
+  return runEvery(RECOVER_EVERY_MS, () => recover(ABANDONED_AFTER_SECONDS));
+}
+
+async function settle(committer: BatchCommitter): Promise<void> {
+  try {
+    await committer.settle();
+  } catch (error) {
+    new NestLogger('Collector').warn(error instanceof Error ? error.message : error);
+  }
+}

@@ -1,0 +1,120 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { parseEnv } from 'node:util';
+import type { Admin } from '../../ops/admin/admin.js';
+import { AdminError } from '../../ops/admin/admin.error.js';
+import type { Config } from '../../config/config.js';
+import { formatBaseUrl } from '../../platform/http/listen.js';
+import { ENV_FILE } from './env-file.js';
+
+/** What a first application needs. Key and token are shown once: the store has only their hashes. */
+export interface FirstApp {
+  team: { id: number; name: string };
+  app: { id: number; name: string; client_id: string };
+  key: string;
+  writeToken: string;
+}
+
+/**
+ * Creates a team, an app, an API key and a write token.
+ *
+ * @throws AdminError if the store has a team already
+ */
+export async function createFirstApp(
+  admin: Admin,
+  config: Config,
+  { team: teamName = 'My team', app: appName = 'My API' }: { team?: string; app?: string } = {},
+): Promise<FirstApp> {
+  const [present] = await admin.teams.list();
+  if (present)
+    throw new AdminError(
+      `${describeStore(config)} has a team already: ${present.id} ${JSON.stringify(present.name)}. ` +
+        `Add to it with app create --team ${present.id}, key create --team ${present.id} and write-token create.`,
+    );
+  const team = await admin.teams.create(teamName, 'premium');
+  const app = await admin.apps.create(team.id, appName, 'unknown');
+  const { key } = await admin.keys.create(team.id, { name: 'init' });
+  const { token } = await admin.writeTokens.create(app.id, { name: 'init' });
+  return { team, app, key, writeToken: token };
+}
+
+/** Where something was created, for people: people with two stores take the one for the other. */
+export async function describePlace(admin: Admin, config: Config, teamId: number, appId?: number) {
+  const team = await admin.teams.require(teamId);
+  const app =
+    appId === undefined ? '' : `app ${appId} ${JSON.stringify((await admin.apps.require(appId)).name)}, `;
+  return `${app}team ${teamId} ${JSON.stringify(team.name)}, ${describeStore(config)}`;
+}
+
+/** Where the data is, for people. */
+export function describeStore({ clickhouse, dataDir }: Config): string {
+  return clickhouse.url === undefined
+    ? `the store in ${dataDir}`
+    : `the database ${clickhouse.database} at ${new URL(clickhouse.url).host}`;
+}
+
+/**
+ * Names the store in `.env`, so that commands of every shell in this directory use the same one.
+ *
+ * @returns what it did, for people; undefined if the file names a store already, or the store is a server
+ */
+export function writeEnvFile({ clickhouse, dataDir }: Config): string | undefined {
+  const present = existsSync(ENV_FILE) ? readFileSync(ENV_FILE, 'utf8') : '';
+  if (clickhouse.url !== undefined || parseEnv(present).DATA_DIR) return undefined;
+  const line = `DATA_DIR='${dataDir}'`;
+  appendFileSync(ENV_FILE, `${present === '' || present.endsWith('\n') ? '' : '\n'}${line}\n`);
+  return `${resolve(ENV_FILE)} names the store from now on: ${line}`;
+}
+
+/** The address of the API, and of the collector, for programs on this machine. */
+export function getAddresses({ host, port, publicPath, collector }: Config) {
+  return {
+    api: formatBaseUrl(host, port) + publicPath,
+    collector: formatBaseUrl(host, collector.port),
+  };
+}
+
+/** Variables of every OpenTelemetry SDK. The lines can be pasted into a shell. */
+export function otelVariables(config: Config, writeToken: string): string[] {
+  return [
+    `export OTEL_EXPORTER_OTLP_ENDPOINT='${getAddresses(config).collector}'`,
+    `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer ${writeToken}'`,
+    `export OTEL_RESOURCE_ATTRIBUTES='deployment.environment.name=dev'`,
+  ];
+}
+
+/** What to open and what to paste to see a first request. */
+export function describeFirstSteps(config: Config, { team, app, key, writeToken }: FirstApp): string {
+  const { api, collector } = getAddresses(config);
+  return [
+    '',
+    `Created in ${describeStore(config)}: team ${team.id} ${JSON.stringify(team.name)}, app ${app.id} ${JSON.stringify(app.name)}.`,
+    'The key and the token below are shown this once.',
+    '',
+    // In the fragment, which browsers do not send.
+    ...(config.dashboard ? [`  Dashboard    ${api}/#key=${key}`] : []),
+    `  API key      ${key}`,
+    `  Write token  ${writeToken}`,
+    `  Collector    ${collector}`,
+    '',
+    'In the shell that starts your application:',
+    '',
+    ...otelVariables(config, writeToken),
+    '',
+    'An Express application (app.js), without a change to its code:',
+    '',
+    'npm install @opentelemetry/auto-instrumentations-node @opentelemetry/api',
+    'node --require @opentelemetry/auto-instrumentations-node/register app.js',
+    '',
+    'A FastAPI application (main.py):',
+    '',
+    'pip install opentelemetry-distro opentelemetry-exporter-otlp-proto-http opentelemetry-instrumentation-fastapi',
+    'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_SEMCONV_STABILITY_OPT_IN=http',
+    'opentelemetry-instrument uvicorn main:app',
+    '',
+    'An access log:',
+    '',
+    `${config.program} import access.log --app ${app.id}`,
+    '',
+  ].join('\n');
+}

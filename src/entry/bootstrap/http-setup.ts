@@ -1,0 +1,113 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import compression from 'compression';
+import type { NextFunction, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { MEDIA_TYPES } from '../../shared/file-format.js';
+import type { Config } from '../../config/config.js';
+import { accessLog } from '../../platform/http/access-log.js';
+import { ApiExceptionFilter } from '../../platform/http/exception.filter.js';
+import type { HttpAdapter } from '../../platform/http/http.adapter.js';
+import { requireHost } from '../../platform/http/host.middleware.js';
+import { normalizeRequestTarget } from '../../platform/http/raw-query.js';
+import { requestId } from '../../platform/http/request-id.middleware.js';
+import { COMPRESSED_FROM_BYTES } from '../../platform/http/zstd.js';
+import { Telemetry } from '../../telemetry/telemetry.js';
+import { Drain } from './drain.js';
+
+const DROPS_LOGGED_EVERY_MS = 10_000;
+
+/** Warns once, at the first request through a proxy, that the counted and logged addresses are the proxy's. */
+function warnOnForwarding(logger: Logger) {
+  let hasWarned = false;
+  return (request: IncomingMessage, _response: unknown, next: () => void) => {
+    const header = ['x-forwarded-for', 'forwarded'].find((name) => name in request.headers);
+    if (header !== undefined && !hasWarned) {
+      hasWarned = true;
+      logger.warn(
+        { header, from: request.socket.remoteAddress },
+        'a proxy forwards requests and TRUST_PROXY is false: its clients share one limit on invalid credentials',
+      );
+    }
+    next();
+  };
+}
+
+/** Counts and logs connections that are closed because the port is at its limit; at most one line in ten seconds. */
+function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
+  let dropped = 0;
+  server.on('drop', () => {
+    metrics?.countDroppedConnections(1);
+    dropped += 1;
+    if (dropped > 1) return;
+    setTimeout(() => {
+      logger.warn(
+        { connections: dropped, limit: server.maxConnections },
+        'closed connections above the limit',
+      );
+      dropped = 0;
+    }, DROPS_LOGGED_EVERY_MS).unref();
+  });
+}
+
+/**
+ * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but for Arrow and
+ * Parquet, which are compressed already, and what `startZstd` compresses. The package's list of types does not know NDJSON.
+ */
+const compress = compression({
+  threshold: COMPRESSED_FROM_BYTES,
+  filter: (request, response) =>
+    response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
+});
+
+/** The package leaves a response to HEAD as it is, which would then have the length of another body than that of GET. */
+function asGet(request: Request): Request {
+  return request.method === 'HEAD'
+    ? (Object.create(request, { method: { value: 'GET' } }) as Request)
+    : request;
+}
+
+/** Without `Accept-Encoding` nothing is compressed, and the package's hooks would take a tenth of a short response. */
+function compressIfAccepted(request: Request, response: Response, next: NextFunction) {
+  if (request.headers['accept-encoding'] !== undefined) {
+    compress(asGet(request), response, next);
+    return;
+  }
+  response.setHeader('Vary', 'Accept-Encoding');
+  next();
+}
+
+/**
+ * HTTP setup of all our applications: request IDs, one log line per request, one format of errors.
+ *
+ * @param publicPath the path before the application's `/v1`
+ */
+export function setUpHttp(
+  app: NestExpressApplication,
+  config: Config,
+  logger: Logger,
+  publicPath = '',
+): Drain {
+  const drain = new Drain();
+  app.set('trust proxy', config.trustProxy);
+  // Most bodies change with each new request: their hash would never match. `JsonResponse` sets the others.
+  app.set('etag', false);
+  // The input decorator reads values from the URL; the framework's parser would guess types.
+  app.set('query parser', false);
+  app.disable('x-powered-by');
+  const telemetry = app.get(Telemetry);
+  (app.getHttpAdapter() as HttpAdapter).readers.limit(config.readers);
+  reportDroppedConnections(app.getHttpServer(), logger, telemetry);
+  const log = accessLog(logger, telemetry);
+  if (config.trustProxy === false) app.use(warnOnForwarding(logger));
+  app.use(
+    normalizeRequestTarget,
+    requestId(publicPath),
+    log,
+    drain.middleware,
+    requireHost,
+    compressIfAccepted,
+  );
+  app.useGlobalFilters(new ApiExceptionFilter());
+  return drain;
+}

@@ -1,0 +1,80 @@
+import { Command } from 'commander';
+import { PRODUCT_VERSION } from '../../config/version.js';
+import { appCommand } from './app.js';
+import { backupCommand, restoreCommand } from './backup.js';
+import { collectorCommand } from './collector.js';
+import { consumerCommand } from './consumer.js';
+import { demoCommand } from './demo.command.js';
+import { doctorCommand } from './doctor.js';
+import { endpointCommand } from './endpoint.js';
+import { exportCommand } from './export.command.js';
+import { importCommand } from './import.js';
+import { initCommand } from './init.js';
+import { keyCommand } from './key.js';
+import { mcpCommand } from './mcp.js';
+import { migrateCommand } from './migrate.js';
+import { openapiCommand } from './openapi.js';
+import { envCommand } from './env.js';
+import { examples } from './options.js';
+import { forceJson } from './output.js';
+import { serveCommand } from './serve.js';
+import { statusCommand } from './status.js';
+import { teamCommand } from './team.js';
+import { verifyCommand } from './verify.js';
+import { writeTokenCommand } from './write-token.js';
+
+const EXIT_CODES =
+  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
+  '130 or 143 an import, export or restore was stopped; 141 the reader of the output is gone.';
+
+const COMMANDS = [
+  initCommand,
+  migrateCommand,
+  teamCommand,
+  appCommand,
+  envCommand,
+  keyCommand,
+  writeTokenCommand,
+  endpointCommand,
+  consumerCommand,
+  importCommand,
+  exportCommand,
+  backupCommand,
+  restoreCommand,
+  statusCommand,
+  doctorCommand,
+  verifyCommand,
+  serveCommand,
+  collectorCommand,
+  demoCommand,
+  mcpCommand,
+  openapiCommand,
+];
+
+/** The command line with all its commands. */
+export function createProgram(): Command {
+  const program = new Command('request-analytics')
+    .description('Request logs and traffic of monitored apps: the service and its administration.')
+    .version(PRODUCT_VERSION)
+    .option('--json', 'print results as JSON, also on a terminal')
+    .showSuggestionAfterError()
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', examples('demo', 'team create --name Acme', 'help import'))
+    .addHelpText('after', EXIT_CODES)
+    .addHelpText('beforeAll', ({ error, command }) => {
+      const [word, name] = command.args;
+      // Refuses `help imprt` as it refuses `imprt`. Commander would print the help of all commands.
+      if (error && word === 'help' && name !== undefined) command.parse([name], { from: 'user' });
+      const [first, group, member] = program.args;
+      // Commander reads one word after `help`: of `help team create` it would print the help of `team`.
+      const isMember = command.commands.length > 0 && command.name() === group;
+      if (first === 'help' && isMember && member !== undefined && member !== 'help')
+        command.parse(['help', member], { from: 'user' });
+      return '';
+    })
+    .hook('preAction', () => {
+      if (program.opts<{ json?: boolean }>().json) forceJson();
+    });
+  for (const register of COMMANDS) register(program);
+  return program;
+}

@@ -1,0 +1,87 @@
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { AdminError } from '../../ops/admin/admin.error.js';
+import type { SourceLine } from '../../sources/decoding/line-splitter.js';
+
+const BUFFERED_BYTES = 256 * 1024;
+const LINE_FEED = Buffer.from('\n');
+
+/**
+ * A new file with the rejected lines of an import, byte for byte, each with a line feed. A file that is there already gets another
+ * name: it may be of a run of the same command that was stopped, and it may be any other.
+ */
+export class RejectsFile {
+  private readonly fd: number;
+  private buffered: Buffer[] = [];
+  private bufferedBytes = 0;
+  private isEmpty = true;
+
+  /** Where the file of that name went; undefined if there was none. */
+  readonly earlier: string | undefined;
+
+  /**
+   * @param sources paths of what is imported
+   * @throws AdminError if the name is that of a source, or of no regular file; errors of the file system
+   */
+  constructor(
+    private readonly path: string,
+    sources: readonly string[] = [],
+  ) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found && (!found.isFile() || sources.some((source) => isSameFile(source, path))))
+      throw new AdminError(`There is a file ${path} already: --rejects needs another one`);
+    if (found) {
+      this.earlier = findFreeName(path);
+      renameSync(path, this.earlier);
+    }
+    this.fd = openSync(path, 'wx', 0o600);
+  }
+
+  /** Pieces of a line that is too long to be kept in memory; `add` ends it. */
+  addPiece(piece: Buffer): void {
+    this.isEmpty = false;
+    // A copy: the piece is a part of what was read of the file, which would stay in memory with it.
+    this.buffered.push(Buffer.from(piece));
+    this.bufferedBytes += piece.length;
+    if (this.bufferedBytes >= BUFFERED_BYTES) this.flush();
+  }
+
+  add({ bytes }: SourceLine): void {
+    if (bytes) this.addPiece(bytes);
+    this.addPiece(LINE_FEED);
+  }
+
+  /** Writes the rest; a file without lines is removed. */
+  close(): void {
+    this.flush();
+    closeSync(this.fd);
+    if (this.isEmpty) unlinkSync(this.path);
+  }
+
+  private flush(): void {
+    const bytes = Buffer.concat(this.buffered);
+    this.buffered = [];
+    this.bufferedBytes = 0;
+    // A disk may take a part only.
+    for (let written = 0; written < bytes.length;) written += writeSync(this.fd, bytes, written);
+  }
+}
+
+function isSameFile(path: string, other: string): boolean {
+  const [one, two] = [path, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
+}
+
+function findFreeName(path: string): string {
+  let number = 1;
+  while (existsSync(`${path}.${number}`)) number++;
+  return `${path}.${number}`;
+}

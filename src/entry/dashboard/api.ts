@@ -1,0 +1,322 @@
+import createClient from 'openapi-fetch';
+import type { components, operations, paths } from './generated/schema.d.js';
+import { ClosedPeriods } from './closed-periods.js';
+import { toApiCurl } from './curl.js';
+import { toIso } from './time.js';
+
+type Schemas = components['schemas'];
+export type Team = Schemas['Team'];
+export type App = Schemas['App'];
+export type Consumer = Schemas['Consumer'];
+export type RequestLog = Schemas['RequestLog'];
+export type RequestDetails = Schemas['RequestDetails'];
+export type Span = Schemas['Span'];
+export type MetricsRow = Schemas['MetricsRow'];
+export type ExportedRequestLog = Schemas['ExportedRequestLog'];
+type Body<Name extends 'queryMetrics' | 'exportRequestLogs'> =
+  operations[Name]['requestBody']['content']['application/json'];
+export type MetricsQuery = Body<'queryMetrics'>;
+export type ExportQuery = Body<'exportRequestLogs'>;
+export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
+
+/** The directory of the page, where the API is as well. */
+const BASE = new URL('.', location.href).href.slice(0, -1);
+
+/** Data of one response, and the request that made it as a command line without the key. */
+export interface Loaded<Data> {
+  data: Data;
+  curl: string;
+}
+
+/** A response other than 200, or none. */
+export class ApiFailure extends Error {
+  constructor(
+    /** 0: the service could not be reached. */
+    readonly status: number,
+    message: string,
+    /** When a further try makes sense, in milliseconds since the epoch. */
+    readonly retryAt: number,
+    /** Of a 429: the limit is the key's, not that on wrong keys of an address. */
+    readonly isLimitOfKey: boolean,
+    /** The scopes of the key leave out the operation; others may work. */
+    readonly isOfScopes: boolean,
+  ) {
+    super(message);
+  }
+}
+
+/** What the rate limit leaves, as the last response said. */
+export interface RateLimit {
+  limit: number;
+  remaining: number;
+}
+
+const RETRY_SECONDS = 10;
+/** Responses in memory; the oldest goes. */
+const MAX_RESPONSES = 200;
+/** How long a response about a running period is shown again without a request. */
+const FRESH_MS = 10_000;
+/** Client libraries send up to an hour late: a period is complete an hour after its end. */
+const LATE_MS = 3_600_000;
+
+interface Outcome<Data> {
+  data?: Data;
+  error?: unknown;
+  response: Response;
+}
+
+/** The series of one query so far: complete periods are asked for once, only later ones again. */
+interface Series {
+  from: number;
+  completeTo: number;
+  rows: Map<number, MetricsRow>;
+}
+
+/** The public API with one key. */
+export class Api {
+  rateLimit: RateLimit | undefined;
+  private readonly cache = new Map<string, { at: number; isComplete: boolean; value: Promise<unknown> }>();
+  private readonly series = new Map<string, Series>();
+  private readonly closed = new ClosedPeriods();
+  private readonly client;
+
+  constructor(key: string) {
+    this.client = createClient<paths>({
+      baseUrl: BASE,
+      headers: { 'Api-Key': key },
+      fetch: (request) => this.send(request),
+      cache: 'no-store',
+      credentials: 'omit',
+    });
+  }
+
+  team() {
+    return this.cached('team', true, async () => this.unwrap(await this.client.GET('/v1/team')));
+  }
+
+  apps() {
+    return this.cached('apps', false, async () => this.unwrap(await this.client.GET('/v1/apps')));
+  }
+
+  endpoints(app_id: number) {
+    const params = { path: { app_id } };
+    return this.cached(`endpoints ${app_id}`, true, async () =>
+      this.unwrap(await this.client.GET('/v1/apps/{app_id}/endpoints', { params })),
+    );
+  }
+
+  /** One page of consumers, the newest first. */
+  consumers(app_id: number, requests_since: string, next_token?: string) {
+    const query = { requests_since, limit: 1000, ...(next_token && { next_token }) };
+    return this.cached(`consumers ${app_id} ${requests_since} ${next_token ?? ''}`, true, async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/consumers', { params: { path: { app_id }, query } }),
+      ),
+    );
+  }
+
+  /** One page. That of a complete window is asked for once. */
+  requestLogs(app_id: number, query: RequestLogsQuery) {
+    const load = async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/request-logs', { params: { path: { app_id }, query } }),
+      );
+    if (query.end === undefined || !isComplete(Date.parse(query.end))) return load();
+    return this.cached(`logs ${app_id} ${JSON.stringify(query)}`, true, load);
+  }
+
+  requestDetails(app_id: number, request_uuid: string) {
+    const params = { path: { app_id, request_uuid }, query: { include_consumer_id: true } };
+    return this.cached(`request ${app_id} ${request_uuid}`, true, async () =>
+      this.unwrap(await this.client.GET('/v1/apps/{app_id}/request-logs/{request_uuid}', { params })),
+    );
+  }
+
+  /** @param to end of the window: a complete one is asked for once, also over a reload */
+  metrics(app_id: number, body: MetricsQuery, to: number): Promise<Loaded<MetricsRow[]>> {
+    const id = `metrics ${app_id} ${JSON.stringify(body)}`;
+    const isClosed = isComplete(to);
+    return this.cached(id, isClosed, async () => {
+      const kept = isClosed ? this.closed.get(id) : undefined;
+      if (kept !== undefined) return { data: kept as MetricsRow[], curl: metricsCurl(app_id, body) };
+      const loaded = await this.queryMetrics(app_id, body);
+      if (isClosed) this.closed.set(id, loaded.data);
+      return loaded;
+    });
+  }
+
+  /** Metrics by period. Complete periods are asked for once, also while the window moves on or grows, and over a reload. */
+  async metricSeries(app_id: number, body: MetricsQuery, from: number, to: number) {
+    const { since: _, until, ...query } = body;
+    const id = `series ${app_id} ${JSON.stringify(query)}`;
+    const past = this.series.get(id) ?? this.restoreSeries(id);
+    const known = past && from <= past.completeTo && to >= past.from ? past : undefined;
+    const gaps = known
+      ? [
+          { begin: from, end: known.from },
+          { begin: known.completeTo, end: to },
+        ].filter(({ begin, end }) => begin < end)
+      : [{ begin: from, end: to }];
+    const rows = new Map(known?.rows);
+    await Promise.all(
+      gaps.map(async ({ begin, end }) => {
+        const last = end === to ? until : toIso(end);
+        const part = { ...query, since: toIso(begin), ...(last && { until: last }) };
+        const { data } = await this.cached(`part ${id} ${begin} ${end}`, false, () =>
+          this.queryMetrics(app_id, part),
+        );
+        for (const row of data) rows.set(Date.parse(row.period_start), row);
+      }),
+    );
+    const ends = [...rows.values()].map((row) => Date.parse(row.period_end));
+    const completeTo = isComplete(to)
+      ? Math.max(to, known?.completeTo ?? 0)
+      : Math.max(from, known?.completeTo ?? 0, ...ends.filter(isComplete));
+    const series = { from: Math.min(from, known?.from ?? from), completeTo, rows };
+    this.series.set(id, series);
+    if (gaps.length > 0) this.keepSeries(id, series);
+    const data = [...rows].filter(([start]) => start >= from && start < to).map(([, row]) => row);
+    return { data, curl: metricsCurl(app_id, body) };
+  }
+
+  private restoreSeries(id: string): Series | undefined {
+    const kept = this.closed.get(id) as (Omit<Series, 'rows'> & { rows: MetricsRow[] }) | undefined;
+    return kept && { ...kept, rows: new Map(kept.rows.map((row) => [Date.parse(row.period_start), row])) };
+  }
+
+  private keepSeries(id: string, { from, completeTo, rows }: Series) {
+    if (completeTo === from) return;
+    const complete = [...rows].filter(([start]) => start < completeTo).map(([, row]) => row);
+    this.closed.set(id, { from, completeTo, rows: complete });
+  }
+
+  /** The next load asks again, for all. */
+  forget() {
+    this.cache.clear();
+    this.series.clear();
+    this.closed.clear();
+  }
+
+  /** The key is no longer used: nothing of it stays, also not what is still on its way. */
+  end() {
+    this.forget();
+    this.closed.end();
+  }
+
+  /** The next load asks again, but for what is complete. */
+  forgetRunning() {
+    for (const [id, { isComplete }] of this.cache) if (!isComplete) this.cache.delete(id);
+  }
+
+  /** Request logs of one trace, which only the export can find. */
+  async trace(app_id: number, trace_id: string, since: string): Promise<Loaded<ExportedRequestLog[]>> {
+    const body: ExportQuery = {
+      since,
+      fields: ['path', 'status_code', 'response_time_ms'],
+      filters: [{ field: 'trace_id', op: 'eq', value: trace_id }],
+      limit: 50,
+    };
+    const { data } = this.unwrap(
+      await this.client.POST('/v1/apps/{app_id}/request-logs', {
+        params: { path: { app_id } },
+        body,
+        parseAs: 'text',
+      }),
+      '',
+    );
+    return { data: parseLines<ExportedRequestLog>(data), curl: this.exportCurl(app_id, body) };
+  }
+
+  /** The whole file; a response that breaks off is an error. */
+  async exportFile(app_id: number, body: ExportQuery): Promise<Blob> {
+    const { data } = this.unwrap(
+      await this.client
+        .POST('/v1/apps/{app_id}/request-logs', { params: { path: { app_id } }, body, parseAs: 'blob' })
+        .catch((error: unknown) => {
+          throw error instanceof ApiFailure ? error : noResponse('The export broke off. Nothing was saved.');
+        }),
+      new Blob(),
+    );
+    return data;
+  }
+
+  exportCurl(app_id: number, body: ExportQuery): string {
+    return toApiCurl(`${BASE}/v1/apps/${app_id}/request-logs`, body);
+  }
+
+  private async queryMetrics(app_id: number, body: MetricsQuery): Promise<Loaded<MetricsRow[]>> {
+    const { data } = this.unwrap(
+      await this.client.POST('/v1/apps/{app_id}/metrics', {
+        params: { path: { app_id } },
+        body,
+        parseAs: 'text',
+      }),
+      '',
+    );
+    return { data: parseLines<MetricsRow>(data), curl: metricsCurl(app_id, body) };
+  }
+
+  /** Of equal loads one is sent. A failed one is not kept. */
+  private cached<Value>(id: string, isComplete: boolean, load: () => Promise<Value>): Promise<Value> {
+    const known = this.cache.get(id);
+    if (known && (known.isComplete || Date.now() - known.at < FRESH_MS)) return known.value as Promise<Value>;
+    const value = load();
+    this.cache.set(id, { at: Date.now(), isComplete, value });
+    const [oldest = ''] = this.cache.keys();
+    if (this.cache.size > MAX_RESPONSES) this.cache.delete(oldest);
+    value.catch(() => {
+      if (this.cache.get(id)?.value === value) this.cache.delete(id);
+    });
+    return value;
+  }
+
+  private async send(request: Request): Promise<Response> {
+    const response = await fetch(request).catch(() => {
+      throw noResponse('The service cannot be reached.');
+    });
+    const limit = response.headers.get('X-RateLimit-Limit');
+    const remaining = response.headers.get('X-RateLimit-Remaining');
+    if (limit !== null) this.rateLimit = { limit: Number(limit), remaining: Number(remaining) };
+    return response;
+  }
+
+  /** @param empty the data of a response without a byte, such as rows of which there are none */
+  private unwrap<Data>({ data, error, response }: Outcome<Data>, empty?: Data): Loaded<Data> {
+    const value = data ?? empty;
+    if (response.ok && value !== undefined) return { data: value, curl: toApiCurl(response.url) };
+    const seconds = Number(response.headers.get('Retry-After') ?? RETRY_SECONDS);
+    throw new ApiFailure(
+      response.status,
+      describeError(error),
+      Date.now() + Math.max(seconds, 1) * 1000,
+      response.headers.has('X-RateLimit-Limit'),
+      response.headers.get('WWW-Authenticate')?.includes('insufficient_scope') ?? false,
+    );
+  }
+}
+
+function isComplete(end: number): boolean {
+  return end + LATE_MS < Date.now();
+}
+
+function metricsCurl(app_id: number, body: MetricsQuery): string {
+  return toApiCurl(`${BASE}/v1/apps/${app_id}/metrics`, body);
+}
+
+function noResponse(message: string): ApiFailure {
+  return new ApiFailure(0, message, Date.now() + RETRY_SECONDS * 1000, false, false);
+}
+
+/** The `detail` of an error: a text, or a list of validation issues. */
+function describeError(error: unknown): string {
+  const detail = (error as Schemas['ErrorBody'] | Schemas['ValidationErrorBody'] | undefined)?.detail;
+  if (typeof detail === 'string') return detail;
+  return (detail ?? []).map(({ loc, msg }) => `${loc.join('.')}: ${msg}`).join('; ');
+}
+
+function parseLines<Row>(text: string): Row[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Row);
+}

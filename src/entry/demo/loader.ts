@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { BackgroundTasks } from '../../shared/async/background-tasks.js';
+import { logsRetainedFrom, trafficRetainedFrom } from '../../config/retention.js';
+import type { RequestsWriter } from '../../write/requests.writer.js';
+import { aggregateCounts } from './aggregate.js';
+import { withCapture } from './capture/capture.js';
+import type { DemoRequest } from './demo-request.js';
+import { requestsBetween } from './generator.js';
+import type { SeedProgress } from './progress-log.js';
+import { DAY_MS } from './traffic-curve.js';
+
+/** The unit of loading, in days since the epoch. One insert of sums has one block. */
+const BLOCK_MS = 10 * DAY_MS;
+/** Each part is generated in one turn of the event loop, some milliseconds long. */
+const PARTS_OF_DAY = 8;
+
+/** What is written, and for which app. */
+export interface Sample {
+  appId: number;
+  /** Its beginning, milliseconds since the epoch. */
+  origin: number;
+  /** Its end, milliseconds since the epoch: no request is younger. */
+  now: number;
+}
+
+/** Starts of the blocks that hold what is retained at `now` of a sample from `origin` on, oldest first. */
+export function listBlocks(origin: number, now: number): number[] {
+  const first = Math.floor(Math.max(origin, trafficRetainedFrom(now)) / BLOCK_MS);
+  const last = Math.floor(now / BLOCK_MS);
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * BLOCK_MS);
+}
+
+/** The steps that loading a block may take, as the progress log has them. */
+export function getSteps(block: number): { started: string; done: string } {
+  return { started: `block ${block} begun as requests`, done: `block ${block} done` };
+}
+
+/**
+ * Writes a sample block by block, each request once, however often a block is loaded until it is done:
+ *
+ * A block that is older than the logs' retention as a whole is written as sums, in one insert with one token, and is
+ * done. A younger one is written as requests, which the ledger knows one by one; it is noted before its first request,
+ * because it may have grown old before it is full, and must not become sums then.
+ */
+export class Loader {
+  /** What is written while the next requests are generated. */
+  private readonly writing = new BackgroundTasks();
+
+  constructor(
+    private readonly writer: RequestsWriter,
+    private readonly progress: SeedProgress,
+    private readonly sample: Sample,
+  ) {}
+
+  /**
+   * Loads a block; it can still be written when this resolves, until `end` does.
+   *
+   * @param block start of one that is not done
+   */
+  async load(block: number): Promise<void> {
+    const { started, done } = getSteps(block);
+    const { now } = this.sample;
+    const end = block + BLOCK_MS;
+    if (!this.progress.isDone(started) && end <= logsRetainedFrom(now)) {
+      await this.writeSums(block, end, done);
+      return;
+    }
+    await this.progress.markDone(started);
+    await this.writeRequests(block, end);
+    await this.end();
+    if (end <= now) await this.progress.markDone(done);
+  }
+
+  /** Waits until all is written. */
+  async end(): Promise<void> {
+    await this.writing.end();
+  }
+
+  private async writeSums(from: number, to: number, done: string): Promise<void> {
+    const { appId, origin } = this.sample;
+    const sums = aggregateCounts(await generate(Math.max(from, origin), to, origin));
+    const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
+    await this.writing.start(async () => {
+      await this.writer.writeCounts(appId, sums, token);
+      await this.progress.markDone(done);
+    });
+  }
+
+  /** Day by day: a start after one that was cut short hands over the same batches, but for the last day's. */
+  private async writeRequests(from: number, to: number): Promise<void> {
+    const { appId, origin, now } = this.sample;
+    for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
+      const requests = await generate(day, day + DAY_MS, origin);
+      const past = requests.filter(({ timestamp }) => timestamp <= now).map(withCapture);
+      await this.writing.start(async () => {
+        await this.writer.write(appId, past);
+      });
+    }
+  }
+}
+
+/** Generates the requests of whole days; what is written goes on meanwhile. */
+async function generate(from: number, to: number, origin: number): Promise<DemoRequest[]> {
+  const requests: DemoRequest[] = [];
+  for (let part = from; part < to; part += DAY_MS / PARTS_OF_DAY) {
+    requests.push(...requestsBetween(part, part + DAY_MS / PARTS_OF_DAY, origin));
+    await nextTurn();
+  }
+  return requests;
+}

@@ -1,0 +1,73 @@
+import type { RequestRecord } from '../../records/request-record.js';
+import type { DemoEndpoint } from './endpoints.js';
+import { type Choices, type Random } from '../../shared/random.js';
+import { FAILING, SLOW } from './trouble.js';
+
+/** How a request went. */
+export interface ModelledResponse extends Pick<
+  RequestRecord,
+  'status_code' | 'request_size_bytes' | 'response_size_bytes'
+> {
+  response_time_ms: number;
+}
+
+/** What fails while the payment provider is down. */
+const FAILING_ENTITIES = new Set(['order', 'payment']);
+const INCIDENT_STATUSES: Choices<number> = [500, 502, 503, 504];
+/** How long the shop waits for others before it gives up. */
+const GIVE_UP_MS = 30_000;
+const NO_BODY = new Set([204, 304]);
+
+/** What is wrong while a request is made. */
+export interface Wrong {
+  /** Orders and payments fail. */
+  isIncident: boolean;
+  /** The slow route is slow. */
+  isSlow: boolean;
+  /** The request is of the failing consumer, who fails. */
+  isFailing: boolean;
+}
+
+export function modelResponse(random: Random, endpoint: DemoEndpoint, wrong: Wrong): ModelledResponse {
+  const status_code = pickStatus(random, endpoint, wrong);
+  const isSlow = wrong.isSlow && endpoint.method === SLOW.method && endpoint.path === SLOW.path;
+  return {
+    status_code,
+    request_size_bytes: endpoint.requestBytes && Math.round(random.logNormal(endpoint.requestBytes, 0.25)),
+    response_size_bytes: responseSize(random, endpoint, status_code),
+    response_time_ms: responseTime(random, endpoint.latencyMs * (isSlow ? SLOW.factor : 1), status_code),
+  };
+}
+
+function pickStatus(random: Random, endpoint: DemoEndpoint, { isIncident, isFailing }: Wrong): number {
+  if (isFailing && random.chance(FAILING.share)) return FAILING.status;
+  const fails = isIncident && FAILING_ENTITIES.has(endpoint.entity) && random.chance(0.4);
+  return fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
+}
+
+/** The outcome of a request without a route. */
+export function modelUnmatchedResponse(random: Random): ModelledResponse {
+  return {
+    status_code: 404,
+    request_size_bytes: null,
+    response_size_bytes: random.integer(80, 120),
+    response_time_ms: random.integer(1, 4),
+  };
+}
+
+function responseSize(
+  random: Random,
+  { responseBytes, isList }: DemoEndpoint,
+  status: number,
+): number | null {
+  if (NO_BODY.has(status)) return 0;
+  if (status >= 400) return random.integer(70, 190);
+  return responseBytes && Math.round(random.logNormal(responseBytes, isList ? 0.45 : 0.12));
+}
+
+function responseTime(random: Random, medianMs: number, status: number): number {
+  if (status === 504) return GIVE_UP_MS + random.integer(1, 90);
+  const isRejectedEarly = status === 304 || (status >= 400 && status < 500);
+  const median = isRejectedEarly ? medianMs * 0.35 : medianMs;
+  return Math.max(1, Math.round(random.logNormal(median, 0.55)));
+}

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import { AdminError } from '../../ops/admin/admin.error.js';
+import { type Admin, createAdmin } from '../../ops/admin/admin.js';
+import { findTokenIdentifier } from '../../access/tokens/write-token.js';
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { trafficRetainedFrom } from '../../config/retention.js';
+import type { Config } from '../../config/config.js';
+import { RequestsWriter } from '../../write/requests.writer.js';
+import { demoKey } from './demo-key.js';
+import { EXCLUDED } from './endpoints.js';
+import { Loader, type Sample, getSteps, listBlocks } from './loader.js';
+import { SeedProgress } from './progress-log.js';
+import { DAY_MS } from './traffic-curve.js';
+
+const TEAM = 'Demo';
+const APP = { name: 'Shop API', framework: 'express' };
+const TOKEN = 'demo';
+const TOKEN_OF_KEY = 'DEMO_API_KEY';
+const EXCLUSION = 'endpoint excluded';
+const BLOCKS_PER_LINE = 10;
+
+/**
+ * Brings the sample in a migrated store up to `now` (milliseconds since the epoch): the team "Demo", its app
+ * "Shop API", 13 months of traffic and 15 days of requests. What an earlier start wrote stays as it is, marks on
+ * endpoints included. The same time always gets the same requests, and none after `now` is written.
+ *
+ * @param report called with lines about the progress
+ * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token: that of `DEMO_API_KEY`, or one that lasts
+ *   until the next start
+ * @throws AdminError when `DEMO_API_KEY` cannot be used, or the store has data of other teams
+ */
+export async function seedDemo(
+  store: ClickHouse,
+  config: Config,
+  now: number,
+  report: (line: string) => void = () => undefined,
+): Promise<{ key: string; appId: number; clientId: string; writeToken: string }> {
+  const admin = createAdmin(store);
+  const teamId = await ensureTeam(admin, now);
+  const key = await demoKey(store, admin, teamId, config.demoApiKey);
+  const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
+  await load(store, { appId, origin, now }, report);
+  return { key, appId, clientId, writeToken: await createToken(admin, appId, config.demoApiKey) };
+}
+
+/**
+ * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes the last one, because the
+ * store has only their hashes.
+ */
+async function createToken(admin: Admin, appId: number, key: string | undefined): Promise<string> {
+  const tokens = await admin.writeTokens.list(appId);
+  if (key !== undefined) {
+    const token = `apt_${hash('sha256', `write token of ${key}`).slice(0, 24)}`;
+    const known = tokens.find(({ identifier }) => identifier === findTokenIdentifier(token));
+    if (!known) await admin.writeTokens.create(appId, { name: TOKEN_OF_KEY, token });
+    if ((known?.revoked_at ?? null) === null) return token;
+  }
+  const { token } = await admin.writeTokens.create(appId, { name: TOKEN });
+  for (const { identifier, name, revoked_at } of tokens)
+    if (name === TOKEN && revoked_at === null) await admin.writeTokens.revoke(appId, identifier);
+  return token;
+}
+
+async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {
+  const blocks = listBlocks(sample.origin, sample.now);
+  const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
+  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);
+  const loader = new Loader(RequestsWriter.create(store), progress, sample);
+  const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
+  for (const [index, block] of missing.entries()) {
+    if (index % BLOCKS_PER_LINE === BLOCKS_PER_LINE - 1)
+      report(`loading ${new Date(block).toISOString().slice(0, 10)} and after`);
+    await loader.load(block);
+    if (progress.isDone(EXCLUSION)) continue;
+    await loader.end();
+    // Once only, so that a removed mark stays removed.
+    await createAdmin(store).endpoints.setExcluded(sample.appId, EXCLUDED.method, EXCLUDED.path, true);
+    await progress.markDone(EXCLUSION);
+  }
+  await loader.end();
+}
+
+async function ensureTeam(admin: Admin, now: number): Promise<number> {
+  const teams = await admin.teams.list();
+  const known = teams.find(({ name }) => name === TEAM);
+  if (!known && teams.length > 0)
+    throw new AdminError(
+      'The store has teams of its own, and the demo would add its sample to them: use another DATA_DIR',
+    );
+  return (known ?? (await admin.teams.create(TEAM, 'premium', computeOrigin(now)))).id;
+}
+
+/** The sample begins where its app does, at the first start as far back as traffic is kept. */
+async function ensureApp(admin: Admin, teamId: number, now: number) {
+  const known = (await admin.teams.listApps(teamId)).find(({ name }) => name === APP.name);
+  const app = known ?? (await admin.apps.create(teamId, APP.name, APP.framework, computeOrigin(now)));
+  return { appId: app.id, clientId: app.client_id, origin: Date.parse(app.created_at) };
+}
+
+function computeOrigin(now: number): number {
+  return Math.floor(trafficRetainedFrom(now) / DAY_MS) * DAY_MS;
+}

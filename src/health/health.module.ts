@@ -1,6 +1,0 @@
-import { Module } from '@nestjs/common';
-import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
-import { HealthController } from './health.controller.js';
-
-@Module({ imports: [RateLimitModule], controllers: [HealthController] })
-export class HealthModule {}

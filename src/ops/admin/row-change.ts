@@ -1,0 +1,61 @@
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import type { Parameters } from '../../store/client/query-parameters.js';
+import type { WriterCoordinator } from '../../coordination/writer-coordinator.js';
+import { RequestClaims } from '../../write/request-claims.js';
+
+/**
+ * A change inserts the whole row again, copied inside the engine with the new value, and replaces the copied row by its newer version.
+ * Changes of one row are made one after another. Commands on a server without Redis do not know of each other: of two at the same time,
+ * the one with the newer version undoes the other. A name therefore counts less than what decides who may do what, and nothing undoes a
+ * revocation.
+ */
+const VERSIONS = {
+  name: 'updated_at + INTERVAL 1 MILLISECOND',
+  state: `greatest(updated_at + INTERVAL 1 SECOND, now64(6, 'UTC'))`,
+  revocation: `greatest(updated_at, toDateTime64('2200-01-01', 6, 'UTC')) + INTERVAL 1 MILLISECOND`,
+} as const;
+
+/** A command waits for another one that changes the same row; one that died holds its claim for a minute. */
+const WAIT_MS = 90_000;
+
+/** A row, as its key finds it. */
+export interface ChangedRow {
+  readonly table: 'teams_v1' | 'apps_v1' | 'api_keys_v1' | 'write_tokens_v1' | 'endpoints_v1';
+  /** In SQL, with placeholders. */
+  readonly where: string;
+  readonly key: Readonly<Record<string, string | number>>;
+}
+
+export interface Change {
+  /** Of the statement. */
+  readonly name: string;
+  /** The columns with their new values, in SQL. */
+  readonly columns: string;
+  readonly kind: keyof typeof VERSIONS;
+}
+
+/** Changes of rows that several commands may make at the same time. */
+export class RowChanges {
+  private readonly claims: RequestClaims;
+
+  constructor(
+    private readonly store: ClickHouse,
+    coordinator: WriterCoordinator,
+  ) {
+    this.claims = new RequestClaims(coordinator);
+  }
+
+  async make(
+    { table, where, key }: ChangedRow,
+    { name, columns, kind }: Change,
+    params: Parameters = {},
+  ): Promise<void> {
+    const sql = `
+INSERT INTO ${table}
+SELECT * REPLACE (${columns}, ${VERSIONS[kind]} AS updated_at) FROM ${table} FINAL WHERE ${where}`;
+    await this.claims.run([`row/${table}/${JSON.stringify(key)}`], WAIT_MS, async (hold) => {
+      await hold();
+      await this.store.command(sql, { ...params, ...key }, { name, operation: 'INSERT' });
+    });
+  }
+}

@@ -1,0 +1,121 @@
+import { chunk } from '../../shared/chunk.js';
+import type { Parameters } from '../../store/client/query-parameters.js';
+import { findRequestUuid } from '../../records/server-span.js';
+
+/** A span of a trace that several consumers share. IDs are lower-case hex. */
+interface SharedSpan {
+  trace: string;
+  span: string;
+  parent: string;
+  is_server: 0 | 1;
+  /** Whether an attribute is the identifier of the erased consumer. */
+  names_it: 0 | 1;
+  /** Whether an attribute is the identifier of any consumer. */
+  names_one: 0 | 1;
+}
+
+interface SharedRequest {
+  request_uuid: string;
+  trace: string;
+  /** 0: none. */
+  consumer_id: number;
+  /** The spans that were captured with it. */
+  spans: string[];
+}
+
+/** Whose a span is: that of the erased consumer, or of another one. */
+type Owner = 'erased' | 'other';
+
+/** By trace and span, as one text. */
+export interface ErasedSpans {
+  /** Those that are to be deleted, each before the spans above it: after an interruption the rest is found by them. */
+  spans: string[];
+  /** Spans whose log records are to be deleted: these, and those of its requests that are not stored. */
+  ofLogs: string[];
+}
+
+/** Traces whose spans are in memory at the same time. */
+const TRACES_AT_ONCE = 50;
+const OF_TRACES = 'app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)}';
+const SPANS = (namesIt: string, namesOne: string) => `
+SELECT lower(hex(trace_id)) AS trace, lower(hex(span_id)) AS span, lower(hex(parent_span_id)) AS parent,
+  kind = 'SERVER' AS is_server, (${namesIt}) AS names_it, (${namesOne}) AS names_one
+FROM spans_v1 WHERE ${OF_TRACES}`;
+/** No text in JSON has such a name in it, unescaped. */
+const REQUESTS = `
+SELECT toString(l.request_uuid) AS request_uuid, lower(hex(l.trace_id)) AS trace, l.consumer_id AS consumer_id,
+  extractAll(d.captured_json, '"span_id":"([0-9a-f]{16})"') AS spans
+FROM (SELECT request_uuid, trace_id, consumer_id FROM request_logs_v1 WHERE ${OF_TRACES}) AS l
+LEFT JOIN (
+  SELECT request_uuid, captured_json FROM request_details_v1
+  WHERE app_id = {app_id:UInt32} AND request_uuid IN (SELECT request_uuid FROM request_logs_v1 WHERE ${OF_TRACES})
+) AS d ON d.request_uuid = l.request_uuid`;
+const SERVER_SPANS_OF_LOGS = `
+SELECT DISTINCT lower(hex(trace_id)) AS trace, lower(hex(server_span_id)) AS span
+FROM application_logs_v1 WHERE ${OF_TRACES} AND server_span_id != toFixedString('', 8)`;
+
+/**
+ * The spans of a consumer in traces that it shares with others: those of its requests and those that name it, and the spans below them
+ * that are below no request of another consumer.
+ *
+ * @param names in SQL, whether a span names the consumer, and whether it names any
+ */
+export async function findSharedSpans(
+  read: <Row>(sql: string, params: Parameters) => Promise<Row[]>,
+  traces: readonly string[],
+  { app_id, ids, identifier }: { app_id: number; ids: readonly number[]; identifier: string },
+  names: { it: string; one: string },
+): Promise<ErasedSpans> {
+  const found: ErasedSpans = { spans: [], ofLogs: [] };
+  for (const some of chunk(traces, TRACES_AT_ONCE)) {
+    const params = { app_id, identifier, traces: some };
+    const requests = await read<SharedRequest>(REQUESTS, params);
+    const owners = requests.flatMap(({ consumer_id, ...request }) => {
+      if (consumer_id === 0) return [];
+      return [{ ...request, owner: ids.includes(consumer_id) ? ('erased' as const) : ('other' as const) }];
+    });
+    const ownerByUuid = new Map(owners.map(({ request_uuid, owner }) => [request_uuid, owner]));
+    const stored = await read<SharedSpan>(SPANS(names.it, names.one), params);
+    const marked = new Map<string, Owner>();
+    const mark = (key: string, owner: Owner) => {
+      if (marked.get(key) !== 'other') marked.set(key, owner);
+    };
+    for (const { trace, spans, owner } of owners) for (const span of spans) mark(trace + span, owner);
+    for (const one of stored) {
+      const owner = findOwner(one, ownerByUuid);
+      if (owner) mark(one.trace + one.span, owner);
+    }
+    const erased = findBelow(stored, marked).reverse();
+    found.spans = found.spans.concat(erased);
+    found.ofLogs = found.ofLogs.concat(erased);
+    for (const { trace, span } of await read<SharedSpan>(SERVER_SPANS_OF_LOGS, params))
+      if (ownerByUuid.get(findRequestUuid(trace, span)) === 'erased') found.ofLogs.push(trace + span);
+  }
+  return found;
+}
+
+function findOwner(
+  { trace, span, is_server, names_it, names_one }: SharedSpan,
+  ownerByUuid: ReadonlyMap<string, Owner>,
+): Owner | undefined {
+  const logged = is_server ? ownerByUuid.get(findRequestUuid(trace, span)) : undefined;
+  if (logged) return logged;
+  if (names_it) return 'erased';
+  // A request that was not logged.
+  return is_server && names_one ? 'other' : undefined;
+}
+
+/** The marked spans of the erased consumer and those below them, without those of others and what is below these. */
+function findBelow(spans: readonly SharedSpan[], marked: ReadonlyMap<string, Owner>): string[] {
+  const children = new Map<string, string[]>();
+  for (const { trace, span, parent } of spans) {
+    const siblings = children.get(trace + parent);
+    if (siblings) siblings.push(trace + span);
+    else children.set(trace + parent, [trace + span]);
+  }
+  const found = new Set(Array.from(marked).flatMap(([key, owner]) => (owner === 'erased' ? [key] : [])));
+  // A Set iterates over what is added during the iteration, once each: a cycle of parents ends.
+  for (const key of found)
+    for (const child of children.get(key) ?? []) if (marked.get(child) !== 'other') found.add(child);
+  return [...found];
+}

@@ -1,0 +1,141 @@
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { renderParameters } from '../../store/client/query-parameters.js';
+
+/** Batches and spans younger than this are in work. */
+const LATE_BATCH_SECONDS = 60;
+const LATE_SPANS_SECONDS = 600;
+
+const CLOCK = 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms, version() AS version';
+/** The engine writes a TTL in another way than the migrations; it writes both alike here. */
+const TTLS = `
+SELECT name AS table, formatQuerySingleLine(concat('SELECT ', extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)'))) AS ttl
+FROM system.tables WHERE database = currentDatabase() AND match(engine_full, ' TTL ')`;
+const FORMAT_TTLS = `SELECT arrayMap(ttl -> formatQuerySingleLine(concat('SELECT ', ttl)), {ttls:Array(String)}) AS ttls`;
+const DISKS = `
+SELECT name, path, free_space AS free, total_space AS total, is_read_only, is_broken FROM system.disks
+WHERE NOT is_remote ORDER BY name`;
+const PARTS = `
+SELECT table, count() AS parts FROM system.parts
+WHERE active AND database = currentDatabase() GROUP BY table, partition_id HAVING parts > {limit:UInt32}
+ORDER BY parts DESC LIMIT 10`;
+const MUTATIONS = `
+SELECT table, mutation_id AS id, substring(latest_fail_reason, 1, 200) AS reason FROM system.mutations
+WHERE database = currentDatabase() AND NOT is_done AND (latest_fail_reason != '' OR create_time < now() - INTERVAL 1 HOUR)
+ORDER BY create_time LIMIT 10`;
+const MERGES = `
+SELECT table, result_part_name AS part, toUInt32(elapsed) AS seconds FROM system.merges
+WHERE database = currentDatabase() AND NOT is_mutation AND elapsed > 3600 ORDER BY elapsed DESC LIMIT 10`;
+const LATE_BATCHES = `
+SELECT count() AS late, toString(min(created)) AS since FROM (
+  SELECT any(created_at) AS created FROM ingest_batches_v1
+  WHERE piece = 0 AND created_at < now() - ${LATE_BATCH_SECONDS}
+  GROUP BY batch_id HAVING max(applied) = 0
+)`;
+const LATE_SPANS = `
+SELECT uniqExact(p.app_id, p.instance_uuid) AS late, toString(min(p.received_at)) AS since FROM pending_counts_v1 AS p
+WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_SECONDS}
+  AND (p.app_id, p.instance_uuid) NOT IN (SELECT app_id, instance_uuid FROM counted_instances_v1)`;
+
+/**
+ * Days that all tables keep. Today is not among them: a block reaches one table a moment later than another, so
+ * their totals differ while requests arrive.
+ */
+const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
+/** What each table must have the same total of as the quarter-hours. */
+const TOTALS = { counts: 'requests', bins: 'n' } as const;
+/** The rollups, each with the quarter-hours that it has; those without consumer are only in the quarter-hours. */
+const ROLLUPS = { '15m_by_consumer': 'NOT without_consumer', minute: '1', hour: '1', day: '1' } as const;
+
+export interface Disk {
+  name: string;
+  path: string;
+  free: number;
+  total: number;
+  is_read_only: number;
+  is_broken: number;
+}
+
+/** A rollup whose total differs from that of its source. */
+export interface RollupDifference {
+  table: string;
+  source: string;
+  difference: number;
+}
+
+/** What `doctor` reads; nothing here changes the store. */
+export class DoctorRepository {
+  constructor(readonly store: ClickHouse) {}
+
+  async readClock(): Promise<{ ms: number; version: string }> {
+    const [row] = await this.store.rows<{ ms: number; version: string }>('doctor.clock', CLOCK);
+    return row ?? { ms: 0, version: '' };
+  }
+
+  /** Whether the account has a privilege. Privilege and object come from fixed lists. */
+  async hasGrant(privilege: string, on: 'database' | 'server', database: string): Promise<boolean> {
+    const object = on === 'server' ? '*.*' : renderParameters('{database:Identifier}.*', { database });
+    const { result } = await this.store.relay(`CHECK GRANT ${privilege} ON ${object}`);
+    return result.toString().trim() === '1';
+  }
+
+  async readTtls(): Promise<Map<string, string>> {
+    const rows = await this.store.rows<{ table: string; ttl: string }>('doctor.ttls', TTLS);
+    return new Map(rows.map(({ table, ttl }) => [table, ttl]));
+  }
+
+  async formatTtls(ttls: readonly string[]): Promise<string[]> {
+    const [row] = await this.store.rows<{ ttls: string[] }>('doctor.format', FORMAT_TTLS, { ttls });
+    return row?.ttls ?? [];
+  }
+
+  readDisks(): Promise<Disk[]> {
+    return this.store.rows<Disk>('doctor.disks', DISKS);
+  }
+
+  /** Tables with more parts in one partition than that. */
+  findManyParts(limit: number): Promise<{ table: string; parts: number }[]> {
+    return this.store.rows('doctor.parts', PARTS, { limit });
+  }
+
+  findStuckMutations(): Promise<{ table: string; id: string; reason: string }[]> {
+    return this.store.rows('doctor.mutations', MUTATIONS);
+  }
+
+  findLongMerges(): Promise<{ table: string; part: string; seconds: number }[]> {
+    return this.store.rows('doctor.merges', MERGES);
+  }
+
+  async countLateBatches(): Promise<{ late: number; since: string }> {
+    const [row] = await this.store.rows<{ late: number; since: string }>('doctor.batches', LATE_BATCHES);
+    return row ?? { late: 0, since: '' };
+  }
+
+  /** @param delay seconds after which a collector counts spans */
+  async countLateSpans(delay: number): Promise<{ late: number; since: string }> {
+    const [row] = await this.store.rows<{ late: number; since: string }>('doctor.spans', LATE_SPANS, {
+      delay,
+    });
+    return row ?? { late: 0, since: '' };
+  }
+
+  /** Rollups whose totals of the 30 days before today (UTC) differ from those of their source. */
+  async compareRollups(): Promise<RollupDifference[]> {
+    const differences: RollupDifference[] = [];
+    for (const [kind, value] of Object.entries(TOTALS)) {
+      const source = `${kind}_per_15m_v1`;
+      const total = (table: string, which: string) =>
+        `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${WHOLE_DAYS} AND ${which})`;
+      const columns = Object.entries(ROLLUPS).map(([grain, which]) => {
+        const table = `${kind}_per_${grain}_v1`;
+        return `${total(table, '1')} - ${total(source, which)} AS ${table}`;
+      });
+      const [row = {}] = await this.store.rows<Record<string, number>>(
+        'doctor.rollups',
+        `SELECT ${columns.join(', ')}`,
+      );
+      for (const [table, difference] of Object.entries(row))
+        if (difference !== 0) differences.push({ table, source, difference });
+    }
+    return differences;
+  }
+}

@@ -1,0 +1,142 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable, pipeline } from 'node:stream';
+import { Logger } from '@nestjs/common';
+import type { Request } from 'express';
+import { FairShares, NoRoom } from '../../shared/fair-shares.js';
+import { rateLimitExceeded, serviceUnavailable } from './api-error.js';
+
+export interface ReaderLimits {
+  /** Bytes that a client must take in a second while it is waited for, on average of a minute. */
+  readonly bytesPerSecond: number;
+  /** Bytes of all bodies that clients have not taken yet. */
+  readonly maxUnreadBytes: number;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const WINDOW_MS = 60_000;
+/** Above the buffers of all writers, so that a piece is asked for once the one before it is written. */
+const PIECE_BYTES = 128 * 1024;
+/** The buffers of the operating system take less. */
+const COUNTED_FROM_BYTES = 16 * 1024;
+
+/** How a client reads a response. */
+interface Reading {
+  /** Milliseconds for which it was waited for: in all, and in this window. */
+  waitedMs: number;
+  windowMs: number;
+  /** Bytes that the connection had sent when the window began. */
+  from: number;
+}
+
+/**
+ * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads too slowly loses its
+ * connection, and what it has not read yet counts against its team.
+ */
+export class ResponseReaders {
+  private readonly log = new Logger(ResponseReaders.name);
+  private readonly readings = new Map<ServerResponse, Reading>();
+  private bytesPerSecond = 0;
+  private unread = new FairShares(Infinity);
+
+  /** Until then nothing is limited. */
+  limit({ bytesPerSecond, maxUnreadBytes }: ReaderLimits): void {
+    this.bytesPerSecond = bytesPerSecond;
+    this.unread = new FairShares(maxUnreadBytes);
+  }
+
+  /** Bytes of the bodies that clients have not read yet. */
+  get unreadBytes(): number {
+    return this.unread.used;
+  }
+
+  watch(server: Server): void {
+    server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
+      sendInPieces(response);
+      this.readings.set(response, { waitedMs: 0, windowMs: 0, from: 0 });
+      response.once('close', () => this.readings.delete(response));
+    });
+    const timer = setInterval(() => {
+      this.look();
+    }, LOOK_EVERY_MS).unref();
+    server.once('close', () => {
+      clearInterval(timer);
+    });
+  }
+
+  /**
+   * Counts a body until its response is closed.
+   *
+   * @throws ApiError 429 if the team has too much unread already, 503 if the others leave no room
+   */
+  hold(response: ServerResponse, bytes: number): void {
+    if (bytes < COUNTED_FROM_BYTES) return;
+    const { account } = response.req as Request;
+    try {
+      const release = this.unread.take({
+        team: account?.teamId,
+        amount: bytes,
+        waitedMs: () => this.readings.get(response)?.waitedMs ?? 0,
+        end: () => {
+          this.cut(response, 'another team needs the memory of what it has not read');
+        },
+      });
+      response.once('close', release);
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      throw error.because === 'team' ? rateLimitExceeded(1) : serviceUnavailable();
+    }
+  }
+
+  private look(): void {
+    for (const [response, reading] of this.readings) {
+      const { socket } = response;
+      const sent = socket ? socket.bytesWritten - socket.writableLength : 0;
+      // Silence while the next bytes are looked for is not the reader's.
+      if (response.writableLength === 0) reading.windowMs = 0;
+      else if (reading.windowMs === 0) Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
+      else {
+        reading.windowMs += LOOK_EVERY_MS;
+        reading.waitedMs += LOOK_EVERY_MS;
+        if (reading.windowMs <= WINDOW_MS) continue;
+        if (sent - reading.from < (this.bytesPerSecond * WINDOW_MS) / 1_000)
+          this.cut(response, `it takes fewer than ${this.bytesPerSecond} bytes a second`);
+        else Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
+      }
+    }
+  }
+
+  private cut(response: ServerResponse, why: string): void {
+    this.log.warn(`the connection of a client was closed: ${why}`);
+    // A reset also frees what the operating system has not sent.
+    const { socket } = response.req;
+    if (socket instanceof Socket) socket.resetAndDestroy();
+    response.destroy();
+  }
+}
+
+/** Parts of one buffer; each larger than the buffers of writers, if the whole is. */
+export function* cutInPieces(whole: Buffer): Generator<Buffer> {
+  let from = 0;
+  for (; whole.length - from >= 2 * PIECE_BYTES; from += PIECE_BYTES)
+    yield whole.subarray(from, from + PIECE_BYTES);
+  yield whole.subarray(from);
+}
+
+/** Makes large bodies go to the connection as they are taken: how much of a single write was sent cannot be known. */
+function sendInPieces(response: ServerResponse): void {
+  const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+  response.end = ((chunk?: unknown, ...rest: unknown[]) => {
+    const encoding = typeof rest[0] === 'string' ? (rest[0] as BufferEncoding) : 'utf8';
+    const isBytes = chunk instanceof Uint8Array;
+    if ((!isBytes && typeof chunk !== 'string') || chunk.length < 2 * PIECE_BYTES) return end(chunk, ...rest);
+    const body = isBytes
+      ? Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length)
+      : Buffer.from(chunk, encoding);
+    if (!response.headersSent && !response.hasHeader('Transfer-Encoding'))
+      response.setHeader('Content-Length', body.length);
+    // What fails is the connection.
+    pipeline(Readable.from(cutInPieces(body)), response, () => undefined);
+    return response;
+  }) as typeof response.end;
+}

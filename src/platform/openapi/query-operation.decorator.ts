@@ -1,0 +1,56 @@
+import { HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
+import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
+import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
+import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
+import { apiInput } from './input.js';
+import { type OperationOptions, documentOperation } from './read-operation.decorator.js';
+
+/** The route of a POST operation that reads. */
+export interface QueryRoute extends OperationOptions {
+  /** Behind the controller's path; of several, the document has the first. */
+  path?: string | string[];
+  /** DTO of the path parameters and of the members of the body. */
+  input: Type;
+  /** Class of a row of the response. */
+  row: Type;
+}
+
+const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
+  ndjson: 'One JSON object a line',
+  arrow: 'An Arrow IPC stream, compressed with LZ4',
+  csv: 'RFC 4180, with a header line',
+  parquet: 'A Parquet file',
+};
+
+/**
+ * The route of a POST operation that reads, and its documentation. The query is a JSON body, and the response is a file of
+ * rows. `createDocument` adds the error responses, which are the same for all operations.
+ */
+export function documentQuery(route: QueryRoute): MethodDecorator {
+  const { path, input, row, headers = [] } = route;
+  const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
+    MEDIA_TYPES[format],
+    {
+      schema:
+        format === 'ndjson'
+          ? { $ref: getSchemaPath(row) }
+          : {
+              type: 'string',
+              ...(format !== 'csv' && { format: 'binary' }),
+              description: DESCRIPTIONS[format],
+            },
+    },
+  ]);
+  return applyDecorators(
+    Post(path),
+    HttpCode(200),
+    documentOperation(route),
+    ApiExtraModels(row),
+    ApiOkResponse({
+      description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,
+      headers: requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]),
+      content: Object.fromEntries(bodies) as Record<string, object>,
+    }),
+    apiInput(input),
+  );
+}

@@ -1,0 +1,62 @@
+import { Get, type Type, applyDecorators } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
+import type { OperationId } from '../http/account.js';
+import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
+import { apiInput } from './input.js';
+
+/** Name of the security scheme in the document. */
+export const API_KEY_SCHEME = 'ApiKey';
+
+/** What each operation says of itself. */
+export interface OperationOptions {
+  /** `operationId`: the method's name in generated clients. */
+  id: OperationId;
+  tag: string;
+  summary: string;
+  description: string;
+  /** Additional headers of the response. With `ETag` a GET may also be a 304. */
+  headers?: readonly HeaderName[];
+}
+
+/** The route of a GET operation. */
+export interface ReadRoute extends OperationOptions {
+  /** Path below the controller's. */
+  path?: string;
+  /** DTO of the path and query parameters. */
+  input?: Type;
+  /** Class of the 200 body. */
+  response: Type;
+}
+
+/** The part of the documentation that GET and POST have in common. */
+export function documentOperation({ id, tag, summary, description }: OperationOptions): MethodDecorator {
+  return applyDecorators(
+    ApiTags(tag),
+    ApiSecurity(API_KEY_SCHEME),
+    ApiOperation({ operationId: id, summary, description }),
+  );
+}
+
+/**
+ * The route of a GET operation and its documentation. `createDocument` adds the error responses, which are the same for all
+ * operations.
+ */
+export function documentRead(route: ReadRoute): MethodDecorator {
+  const { path, input, response, headers = [] } = route;
+  const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
+  return applyDecorators(
+    Get(path),
+    documentOperation(route),
+    ApiOkResponse({ type: response, description: 'Success', headers: responseHeaders }),
+    ...(headers.includes('ETag')
+      ? [
+          ApiResponse({
+            status: 304,
+            description: 'The copy that `If-None-Match` names is still valid',
+            headers: responseHeaders,
+          }),
+        ]
+      : []),
+    ...(input ? [apiInput(input)] : []),
+  );
+}

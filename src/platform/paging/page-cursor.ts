@@ -1,0 +1,141 @@
+import { Injectable, applyDecorators } from '@nestjs/common';
+import { IsOptional } from 'class-validator';
+import { EXAMPLES } from '../openapi/examples.js';
+import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
+import { type Window, resolveWindow, startsBeforeEnd } from '../../shared/time/window.js';
+import { AppInput } from '../input/app-input.js';
+import { IsText } from '../input/constraints.js';
+import { EmptyTo } from '../input/conversions.js';
+import { invalidToken, startNotBeforeEnd } from '../input/issues.js';
+import { QueryParameter } from '../input/parameters.js';
+import { InputValidator, type ValidationContext } from '../input/validation-context.js';
+import { type InputFingerprint, PageTokens, type TokenContent } from './page-tokens.js';
+
+/** Characters of the longest page token (docs/contract.md#limits). */
+const TOKEN_MAX_LENGTH = 1024;
+
+/** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
+export type RequestedWindow = readonly [start: number | null, end: number | null];
+
+/** The position of a paginated read: the first page, or after the page of the token. */
+export interface WindowCursor {
+  readonly now: number;
+  readonly requestedWindow: RequestedWindow;
+  /** Set if a token was sent: all pages have the token's window. */
+  readonly token?: TokenContent & { readonly window: readonly [number, number] };
+}
+
+/** Whether no request of the future belongs to the window; the default end is now, so the next read has another window. */
+export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
+  const [, end] = token ? token.window : requestedWindow;
+  return end !== null && end <= now;
+}
+
+/** The window of all pages, the token's where one was sent, cut to the retention of this moment. */
+export function resolveCursorWindow(
+  { cursor, defaultSpanMs }: { readonly cursor: WindowCursor; readonly defaultSpanMs: number },
+  retainedFrom: number,
+): Window {
+  const { now, requestedWindow, token } = cursor;
+  const [start, end] = token ? token.window : requestedWindow;
+  return resolveWindow({
+    start: start ?? undefined,
+    end: end ?? undefined,
+    now,
+    defaultSpanMs,
+    retainedFrom,
+  });
+}
+
+/**
+ * The window that tokens carry: as it was sent, not cut to the retention, which moves, so that a page of a fixed window is the same
+ * each time; a bound that was not sent as it was resolved.
+ */
+export function getTokenWindow(
+  { requestedWindow: [start, end], token }: WindowCursor,
+  resolved: Window,
+): readonly [number, number] {
+  return token ? token.window : [start ?? resolved.start, end ?? resolved.end];
+}
+
+/** A page token. Only its form is checked here; `CursorResolver` verifies the signature and the query. */
+export const NextToken = () =>
+  applyDecorators(
+    QueryParameter({
+      description: 'Token for the next page, from a previous response',
+      examples: [EXAMPLES.next_token],
+    }),
+    EmptyTo(invalidToken),
+    IsOptional(),
+    IsText(TOKEN_MAX_LENGTH),
+  );
+
+/** An input whose response is paginated. */
+export abstract class PagedInput extends AppInput {
+  abstract limit: number;
+  abstract next_token?: string;
+  abstract readonly fingerprint: InputFingerprint;
+  /** Where the read in pages stands: set by `CursorResolver`. */
+  abstract cursor?: TokenContent | WindowCursor | undefined;
+}
+
+/** A paged input with a window; what was sent, not yet resolved. */
+export abstract class WindowedInput extends PagedInput {
+  abstract start?: Timestamp;
+  abstract end?: Timestamp;
+  /** Of a start and an end without an offset; UTC where the input has none. */
+  timezone?: string;
+  /** Without a start, the window begins this long before now. */
+  abstract readonly defaultSpanMs: number;
+}
+
+/**
+ * Sets the cursor of inputs with pages. A token that is not of this very query is rejected (docs/contract.md#page-token), and so
+ * is a window that does not start before its end.
+ */
+@Injectable()
+export class CursorResolver extends InputValidator {
+  constructor(private readonly tokens: PageTokens) {
+    super();
+  }
+
+  override async validate(input: object, context: ValidationContext): Promise<void> {
+    if (input instanceof WindowedInput) input.cursor = await this.resolveWindow(input, context);
+    else if (input instanceof PagedInput) input.cursor = await this.open(input, context);
+  }
+
+  private async open(input: PagedInput, context: ValidationContext): Promise<TokenContent | undefined> {
+    if (input.next_token === undefined) return undefined;
+    await this.tokens.ensureSecret();
+    const content = this.tokens.verify(input.next_token);
+    const { teamId, scopes } = context.account;
+    const { consumer } = scopes;
+    const fingerprint = { ...input.fingerprint, teamId, appId: input.app_id, consumer };
+    // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is enough.
+    if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
+      return content;
+    context.addIssue('next_token', invalidToken);
+    return undefined;
+  }
+
+  private async resolveWindow(input: WindowedInput, context: ValidationContext): Promise<WindowCursor> {
+    const now = Date.now();
+    // An invalid timezone leaves nothing to resolve local times with.
+    const timezone = context.isValid('timezone') ? input.timezone : undefined;
+    const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
+    const requestedWindow = [start ?? null, end ?? null] as const;
+    const content = await this.open(input, context);
+    if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))
+      return { now, requestedWindow, token: { ...content, window: content.window } };
+    if (content) context.addIssue('next_token', invalidToken);
+    const { defaultSpanMs } = input;
+    if (context.isValid('start', 'end') && !startsBeforeEnd({ start, end, now, defaultSpanMs }))
+      context.addIssue('start', startNotBeforeEnd);
+    return { now, requestedWindow };
+  }
+}
+
+/** A later page may leave out the window or repeat it, but not change it. */
+function repeatsWindow(requestedWindow: RequestedWindow, first: TokenContent['requestedWindow']): boolean {
+  return requestedWindow.every((value, index) => value === null || value === first?.[index]);
+}

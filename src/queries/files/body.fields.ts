@@ -1,0 +1,97 @@
+import { applyDecorators } from '@nestjs/common';
+import { IsInt, IsOptional, Min } from 'class-validator';
+import { isLosslessNumber } from 'lossless-json';
+import { IsConverted } from '../../platform/input/constraints.js';
+import { Convert, ToInteger, clampInteger } from '../../platform/input/conversions.js';
+import {
+  ConstraintViolation,
+  InvalidParts,
+  aboveMaximum,
+  belowMinimum,
+  missing,
+  notAnObject,
+} from '../../platform/input/issues.js';
+import { listInvalidParts } from '../../platform/input/json-list.js';
+import { BodyMember } from '../../platform/input/parameters.js';
+
+/** A share of the rows, or an approximate number of rows. */
+export type Sample = { readonly share: number } | { readonly rows: number };
+
+const MAX_SHARE = 0.5;
+const notANumber = new ConstraintViolation('float_type', 'Input should be a valid number');
+const notAboveZero = new ConstraintViolation('greater_than', 'Input should be greater than 0', { gt: 0 });
+/** How JSON writes an integer; what has a point or an exponent is a share. */
+const INTEGER = /^-?\d+$/;
+
+/** An integer of at least 1, or a number above 0 and up to 0.5; `1.0` is the latter. */
+export const SampleMember = () =>
+  applyDecorators(
+    BodyMember({
+      schema: { type: 'number' },
+      description:
+        'A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.',
+      examples: [0.1],
+    }),
+    Convert(readSample),
+    IsOptional(),
+    IsConverted(),
+  );
+
+function readSample(value: unknown): Sample | ConstraintViolation {
+  if (typeof value !== 'number' && !isLosslessNumber(value)) return notANumber;
+  if (INTEGER.test(String(value))) {
+    const rows = clampInteger(value) as number;
+    return rows < 1 ? belowMinimum(1) : { rows };
+  }
+  const share = Number(String(value));
+  if (share <= 0) return notAboveZero;
+  return share > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share };
+}
+
+export const LimitMember = () =>
+  applyDecorators(
+    BodyMember({ description: 'Maximum number of rows. Default: all rows.', examples: [100_000] }),
+    ToInteger(),
+    IsOptional(),
+    IsInt(),
+    Min(1),
+  );
+
+/** The type of one member of a row's key. */
+export interface KeyMember<Value> {
+  /** In the words of JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** @param value from JSON, its numbers with all their digits */
+  readonly read: (value: unknown) => Value | ConstraintViolation;
+}
+
+/** The key of a row: an object with all of these members. */
+export function AfterMember<Key extends object>(
+  members: { readonly [Name in keyof Key]: KeyMember<Key[Name]> },
+  example: unknown,
+): PropertyDecorator {
+  const types = Object.entries(members as Readonly<Record<string, KeyMember<unknown>>>);
+  return applyDecorators(
+    BodyMember({
+      schema: {
+        type: 'object',
+        properties: Object.fromEntries(types.map(([name, { schema }]) => [name, schema])),
+        required: types.map(([name]) => name),
+      },
+      description: 'Only rows after this one. The last complete row of a truncated response continues it.',
+      examples: [example],
+    }),
+    Convert((value) => {
+      if (typeof value !== 'object' || value === null || Array.isArray(value) || isLosslessNumber(value))
+        return notAnObject;
+      const sent = value as Readonly<Record<string, unknown>>;
+      const key = types.map(
+        ([name, { read }]) => [name, (sent[name] ?? null) === null ? missing : read(sent[name])] as const,
+      );
+      const invalid = key.flatMap(([name, member]) => listInvalidParts(member, [name], sent[name] ?? sent));
+      return invalid.length > 0 ? new InvalidParts(invalid) : Object.fromEntries(key);
+    }),
+    IsOptional(),
+    IsConverted(),
+  );
+}

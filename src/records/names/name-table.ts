@@ -1,0 +1,187 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { chunkBySize, chunkForLookup } from '../../shared/chunk.js';
+import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator.js';
+
+/** A name in the store. */
+export interface NameRow {
+  id: number;
+  /** Set if this row stands for all names beyond the app's limit. */
+  isOverflow?: true;
+}
+
+/** A name that may have to be registered. */
+export interface NewName {
+  /** Columns of its row. */
+  members: Readonly<Record<string, string | number>>;
+  /** Milliseconds since the Unix epoch. */
+  seenAt: number;
+  /** Whether the row has more than the name. */
+  isDescribed?: boolean;
+}
+
+interface NameTableSpec<Row> {
+  table: NameTableName;
+  /** What identifies a name within its app, in SQL. */
+  key: string;
+  /** Columns of `Row` except the ID, in SQL. */
+  columns?: readonly string[];
+  /** The row of a registered name, as `lookup` would give it. */
+  toRow: (id: number, name: NewName) => Row;
+  /** The name under which all names beyond the limit are counted. */
+  overflow: { key: string; members: NewName['members'] };
+  /** In SQL, whether a row is of an erased name: its ID is given to no other. */
+  isErased?: string;
+  /** Number of cached names of all apps. */
+  cached: number;
+}
+
+/**
+ * The version of a row with only the name. Two processes may both write it: a change in between, such as an endpoint's mark
+ * or a consumer's group, has a newer version and wins.
+ */
+const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
+/** Characters of the names of one lookup: a server accepts parameters of 128 KiB, and a character has up to 4 bytes. */
+const LOOKUP_CHARACTERS = 24_000;
+/** Quotation marks and a comma beside each name. */
+const PER_NAME = 3;
+
+/** One kind of names, of all apps. */
+export class NameTable<Row extends NameRow = NameRow> {
+  private readonly cache: LRUCache<string, Row>;
+  private readonly find: string;
+  private readonly count: string;
+  private readonly findErased: string | null;
+
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly ids: IdGenerator,
+    private readonly spec: NameTableSpec<Row>,
+  ) {
+    const { table, key, columns = [], isErased, cached } = spec;
+    // Grows with its entries: `max` would allocate memory for all of them at once.
+    this.cache = new LRUCache({ maxSize: cached, sizeCalculation: () => 1 });
+    // All parts come from this file's callers, never from outside.
+    this.find = `
+SELECT ${[`${key} AS key`, 'id', ...columns].join(', ')}
+FROM ${table} FINAL
+WHERE app_id = {app_id:UInt32} AND ${key} IN {keys:Array(String)}`;
+    this.count = `
+SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND ${key} != {overflow:String}`;
+    this.findErased =
+      isErased === undefined
+        ? null
+        : `SELECT DISTINCT id FROM ${table} WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND ${isErased}`;
+  }
+
+  /** Forgets what it remembers of an app: names were erased in the store. */
+  forget(appId: number): void {
+    for (const key of this.cache.keys()) if (key.startsWith(`${appId}/`)) this.cache.delete(key);
+  }
+
+  /** The rows of an app's registered names, by key. */
+  async lookup(appId: number, keys: Iterable<string>): Promise<Map<string, Row>> {
+    const found = new Map<string, Row>();
+    const unknown: string[] = [];
+    for (const key of keys) {
+      const row = this.cache.get(`${appId}/${key}`);
+      if (row) found.set(key, row);
+      else unknown.push(key);
+    }
+    for (const some of chunkBySize(unknown, LOOKUP_CHARACTERS, PER_NAME)) {
+      const params = { app_id: appId, keys: some };
+      const rows = await this.store.rows<Row & { key: string }>('names.find', this.find, params);
+      for (const { key, ...row } of rows) this.remember(appId, found, key, row as unknown as Row);
+    }
+    return found;
+  }
+
+  /**
+   * The rows of an app's names, by key. Missing names are registered, in order; those beyond the limit get the overflow name.
+   *
+   * @param known result of a `lookup` of the names
+   */
+  async findOrRegister(
+    appId: number,
+    names: ReadonlyMap<string, NewName>,
+    limit: number,
+    known?: ReadonlyMap<string, Row>,
+  ): Promise<Map<string, Row>> {
+    const rows = new Map(known ?? (await this.lookup(appId, names.keys())));
+    const missing = [...names].filter(([key]) => !rows.has(key));
+    if (missing.length === 0) return rows;
+    const { overflow } = this.spec;
+    const params = { app_id: appId, overflow: overflow.key };
+    const [counted] = await this.store.rows<{ names: number }>('names.count', this.count, params);
+    const room = Math.max(0, limit - (counted?.names ?? 0));
+    await this.insert(appId, missing.slice(0, room), rows);
+    if (missing.length <= room) return rows;
+    const row = await this.requireOverflow(appId);
+    for (const [key] of missing.slice(room)) rows.set(key, row);
+    return rows;
+  }
+
+  /** Writes changes of registered names. */
+  async update(appId: number, rows: readonly { key: string; row: Row; members: object }[]): Promise<void> {
+    if (rows.length === 0) return;
+    const texts = rows.map(({ row, members }) => JSON.stringify({ app_id: appId, id: row.id, ...members }));
+    await this.store.insert(this.spec.table, texts);
+    for (const { key, row } of rows) this.cache.set(`${appId}/${key}`, row);
+  }
+
+  private async requireOverflow(appId: number): Promise<Row> {
+    const { key, members } = this.spec.overflow;
+    const found = await this.lookup(appId, [key]);
+    if (!found.has(key)) await this.insert(appId, [[key, { members, seenAt: Date.now() }]], found);
+    const row = found.get(key);
+    if (!row) throw new Error(`${this.spec.table} has no overflow name for app ${appId}`);
+    return { ...row, isOverflow: true };
+  }
+
+  private async insert(
+    appId: number,
+    names: readonly (readonly [key: string, name: NewName])[],
+    registered: Map<string, Row>,
+  ): Promise<void> {
+    const { table, toRow } = this.spec;
+    if (names.length === 0) return;
+    const keys = names.map(([key]) => key);
+    const ids = await this.allocateIds(appId, keys);
+    const rows = names.map(([key, name], index) => ({ key, name, id: ids[index] ?? 0 }));
+    const texts = rows.map(({ id, name: { members, seenAt, isDescribed } }) =>
+      JSON.stringify({
+        app_id: appId,
+        id,
+        ...members,
+        created_at: dateTime64(seenAt),
+        ...(!isDescribed && FIRST_VERSION),
+      }),
+    );
+    await this.store.insert(table, texts);
+    for (const { key, name, id } of rows) this.remember(appId, registered, key, toRow(id, name));
+  }
+
+  /** For an hour the coordinator gives an erased name its old ID; then another one is allocated, the same in all processes. */
+  private async allocateIds(appId: number, keys: readonly string[]): Promise<number[]> {
+    const ids = await this.ids.allocate(this.spec.table, appId, keys);
+    if (this.findErased === null) return ids;
+    const erased = new Set<number>();
+    for (const some of chunkForLookup(ids))
+      for (const { id } of await this.store.rows<{ id: number }>('names.find_erased', this.findErased, {
+        app_id: appId,
+        ids: some,
+      }))
+        erased.add(id);
+    if (erased.size === 0) return ids;
+    const again = keys.flatMap((key, index) =>
+      erased.has(ids[index] ?? 0) ? [`${key}\n${ids[index]}`] : [],
+    );
+    const others = await this.allocateIds(appId, again);
+    return ids.map((id) => (erased.has(id) ? (others.shift() ?? 0) : id));
+  }
+
+  private remember(appId: number, rows: Map<string, Row>, key: string, row: Row): void {
+    rows.set(key, row);
+    this.cache.set(`${appId}/${key}`, row);
+  }
+}

@@ -1,0 +1,303 @@
+import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
+import type { RequestRecord } from '../request-record.js';
+import { Edits } from './edits.js';
+import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decode } from './escapes.js';
+import { type JsonPathStep, advancePaths } from '../../config/json-path.js';
+import { type ScalarVisitor, scanJson, scanJsonAt } from './json-scalars.js';
+import { MarkupScanner } from './markup.js';
+import { NamedValues, OPTION_HINTS, type TextNames, isSecretValue, isUserOption } from './named-values.js';
+import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName } from './secret-names.js';
+import { FORM_HINTS, TEXT_HINTS, findForms, findInStructures, isCard } from './secret-texts.js';
+import { findAround } from './text-tools.js';
+
+const NO_PATHS: ReadonlySet<JsonPathStep> = new Set();
+/** Letters that JSON or a URL wrote as escapes, or of full width: hints would not be found in them. */
+const ESCAPE_HINTS = ['\\\\u(?:00[2-7]|ff[0-5])', '%(?:25|[4-7][\\da-f]|ef%b)', '[\uFF01-\uFF5E]'];
+/** Escapes within a text, of HTML and of strings of code. */
+const HTML_ESCAPE = /&(?:amp|quot|apos|lt|#x?\d\d);|[\uFF01-\uFF5E]/i;
+const CODE_ESCAPE = /\\(?:["'/]|u[\da-f]{4}|x[\da-f]{2}|r\\{1,8}n)/i;
+/** Between parts of a text each of which was encoded for a URL as a whole; in the logs of servers, URLs may have spaces. */
+const ENCODED_ENDS = new Set(' \t\r\n"<>&#');
+const ENCODED_ENDS_IN_URL = new Set('&#');
+const JSON_BEGINNING = /^\s*[{["]/;
+/** Headers and attributes whose value is one URL, which may have spaces in the logs of servers. */
+const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
+const URL_ATTRIBUTE = /^(?:url\.(?:full|original|query)|http\.(?:url|target))$/i;
+/** `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags. */
+const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
+/** Escapes within escapes, and JSON within strings of JSON. */
+const MAX_NESTED = 8;
+
+/** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
+interface BodyState {
+  readonly isSecret: boolean;
+  /** The name that makes it a secret; empty if a path does. */
+  readonly name: string;
+  readonly paths: ReadonlySet<JsonPathStep>;
+}
+
+/** Where a scalar of captured data is. */
+type CaptureState =
+  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'url' | 'own' }
+  | { readonly kind: 'pair'; name: string; isValue: boolean }
+  | { readonly kind: 'attributes'; readonly state: BodyState };
+
+const ROOT: CaptureState = { kind: 'root' };
+const HEADERS: CaptureState = { kind: 'headers' };
+const BODY: CaptureState = { kind: 'body' };
+const TEXT: CaptureState = { kind: 'text' };
+const URL_TEXT: CaptureState = { kind: 'url' };
+const OWN: CaptureState = { kind: 'own' };
+const PLAIN: BodyState = { isSecret: false, name: '', paths: NO_PATHS };
+const SECRET: BodyState = { isSecret: true, name: '', paths: NO_PATHS };
+const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
+const NONE = new Edits();
+
+/**
+ * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. Every other character stays.
+ * A text that was redacted once stays unchanged when it is redacted again.
+ *
+ * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its form. Texts are
+ * searched first for a hint that they have any; most have none.
+ */
+export class Redactor {
+  /** Credentials only. */
+  static readonly standard = new Redactor(DEFAULT_REDACTION);
+
+  private readonly hints: RegExp;
+  private readonly names: SecretNames;
+  private readonly headers: SecretNames;
+  private readonly textNames: TextNames;
+  private readonly forms: ReadonlySet<SecretForm>;
+  private readonly bodyRoot: BodyState;
+
+  /** @param options null: nothing is redacted */
+  constructor(options: RedactionOptions | null) {
+    const { headers, queryParameters, jsonPaths, forms, exceptions } = options ?? DEFAULT_REDACTION;
+    this.names = new SecretNames(headers, exceptions);
+    this.headers = new SecretNames(headers, exceptions, [KEY_WORD]);
+    this.forms = new Set(forms);
+    this.bodyRoot = { isSecret: false, name: '', paths: new Set(jsonPaths) };
+    const further = [...headers, ...queryParameters].map((name) =>
+      canonicalName(name).replaceAll('_', '[^a-z0-9]*'),
+    );
+    const nameHints = [...NAME_HINTS, ...further, ...OPTION_HINTS];
+    this.textNames = {
+      hint: new RegExp(nameHints.join('|'), 'gi'),
+      names: this.names,
+      parameters: new SecretNames(queryParameters, exceptions, [KEY_WORD]),
+    };
+    const hints = [
+      ...nameHints,
+      ...jsonPaths.map(findHint),
+      ...forms.flatMap((form) => FORM_HINTS[form]),
+      ...TEXT_HINTS,
+      ...ESCAPE_HINTS,
+    ];
+    this.hints = options === null ? /(?!)/ : new RegExp(hints.join('|'), 'i');
+  }
+
+  /** The record with its URL, path and captured data redacted. */
+  redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'captured_json'>>(record: R): R {
+    const url = this.redactUrl(record.url);
+    const path = this.redactPath(record.path);
+    const captured_json = this.redactCapture(record.captured_json);
+    if (url === record.url && path === record.path && captured_json === record.captured_json) return record;
+    return { ...record, url, path, captured_json };
+  }
+
+  redactUrl(url: string): string {
+    return this.findInText(url, PLAIN, 0, true).apply(url);
+  }
+
+  /** A path or the pattern of one. */
+  redactPath(path: string | null): string | null {
+    return path === null ? null : this.redactUrl(path);
+  }
+
+  /** Any text: JSON or prose, a stack, a form. */
+  redactText(text: string): string {
+    return this.findInText(text, PLAIN, 0).apply(text);
+  }
+
+  /** The JSON text of attributes of a span, or of its events. */
+  redactAttributes(json: string): string {
+    if (!this.hints.test(json)) return json;
+    const scanned = scanJson(json, ATTRIBUTES, this.captureVisitor);
+    return 'found' in scanned ? scanned.found.apply(json) : this.redactText(json);
+  }
+
+  /** The `captured_json` of a request. */
+  private redactCapture(json: string): string {
+    if (!this.hints.test(json)) return json;
+    const scanned = scanJson(json, ROOT, this.captureVisitor);
+    if ('failedAt' in scanned) throw new Error('captured_json is not JSON');
+    return scanned.found.apply(json);
+  }
+
+  private findInHeader(name: string, value: string): Edits {
+    if (this.headers.has(name) && isSecretValue(name, value)) return findWhole(value);
+    return this.findInText(value, PLAIN, 0, URL_HEADER.test(name));
+  }
+
+  /** @param depth how many escapes of the text were decoded */
+  private findInText(text: string, root: BodyState, depth: number, isUrl = false): Edits {
+    if (!this.hints.test(text)) return NONE;
+    if (depth < MAX_NESTED && JSON_BEGINNING.test(text)) {
+      const scanned = scanJson(text, root, this.createBodyVisitor(depth));
+      if ('found' in scanned) return scanned.found;
+    }
+    return this.findInPlain(text, root, depth, isUrl);
+  }
+
+  /** A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have several documents. */
+  private findInStoredBody(json: string): Edits {
+    const found = new Edits();
+    if (json.startsWith('"')) {
+      const inString = this.findInText(JSON.parse(json) as string, this.bodyRoot, 0);
+      found.addDecoded(inString, json.slice(1, -1), 1, JSON_ESCAPES);
+      return found;
+    }
+    const scanned = scanJson(json, this.bodyRoot, this.createBodyVisitor(0));
+    return 'found' in scanned ? scanned.found : found;
+  }
+
+  /** In a text that is not JSON, but may have some. */
+  private findInPlain(text: string, root: BodyState, depth: number, isUrl: boolean): Edits {
+    const visitor = this.createBodyVisitor(depth);
+    const scanPart = (at: number, name?: string) =>
+      scanJsonAt(text, at, name === undefined ? root : { ...SECRET, name }, visitor);
+    const found = new Edits();
+    const rest = new NamedValues(
+      text,
+      this.textNames,
+      isUrl,
+      depth < MAX_NESTED ? scanPart : undefined,
+      found,
+    ).find();
+    if (text.includes('<')) new MarkupScanner(text, this.names, found).find();
+    findInStructures(text, this.names, found);
+    findForms(text, this.forms, found);
+    if (depth === MAX_NESTED) return found;
+    for (const { start, end } of rest) {
+      const part = text.slice(start, end);
+      if (HTML_ESCAPE.test(part)) this.findDecoded(part, HTML_ESCAPES, start, depth, found);
+      else if (CODE_ESCAPE.test(part)) this.findDecoded(part, JSON_ESCAPES, start, depth, found);
+      if (part.includes('%')) this.findEncoded(part, start, isUrl, depth, found);
+    }
+    return found;
+  }
+
+  private findEncoded(text: string, offset: number, isUrl: boolean, depth: number, found: Edits): void {
+    let done = 0;
+    for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', done)) {
+      const { start, end } = findAround(text, at, done, isUrl ? ENCODED_ENDS_IN_URL : ENCODED_ENDS);
+      this.findDecoded(text.slice(start, end), URL_ESCAPES, offset + start, depth, found);
+      done = end;
+    }
+  }
+
+  private findDecoded(raw: string, escapes: Escapes, offset: number, depth: number, found: Edits): void {
+    const text = decode(raw, escapes);
+    if (text !== raw) found.addDecoded(this.findInText(text, PLAIN, depth + 1), raw, offset, escapes);
+  }
+
+  private createBodyVisitor(depth: number): ScalarVisitor<BodyState> {
+    return {
+      enter: (state, step) => this.enterBody(state, step),
+      mayHaveSecrets: (raw, { isSecret }) => isSecret || this.hints.test(raw),
+      findInString: (text, state) =>
+        state.isSecret && isSecretValue(state.name, text)
+          ? findWhole(text)
+          : this.findInText(text, PLAIN, depth + 1),
+      isSecretBare: (raw, state) => this.isSecretBare(raw, state),
+      isPairName: (text) => this.names.has(text),
+    };
+  }
+
+  private enterBody(state: BodyState, step: string | number, names = this.names): BodyState {
+    if (state.isSecret) return state;
+    const paths = advancePaths(state.paths, step);
+    if (paths === null) return SECRET;
+    if (typeof step === 'string' && (names.has(step) || isUserOption(step)))
+      return { isSecret: true, name: step, paths: NO_PATHS };
+    return paths === state.paths ? state : { ...state, paths };
+  }
+
+  /** Of numbers, `true`, `false` and `null`, numbers alone are secrets. */
+  private isSecretBare(raw: string, { isSecret, name }: BodyState): boolean {
+    const isNumber = /^-?\d/.test(raw);
+    return isNumber && ((isSecret && isSecretValue(name, raw)) || (this.forms.has('card') && isCard(raw)));
+  }
+
+  private readonly captureVisitor: ScalarVisitor<CaptureState> = {
+    enter: (state, step) => this.enterCapture(state, step),
+    mayHaveSecrets: (raw, state) =>
+      state.kind === 'pair' ||
+      (state.kind === 'attributes' && state.state.isSecret) ||
+      (state.kind !== 'own' && this.hints.test(raw)),
+    findInString: (text, state) => {
+      switch (state.kind) {
+        case 'pair':
+          if (state.isValue) return this.findInHeader(state.name, text);
+          state.name = text;
+          return NONE;
+        case 'body':
+          return this.findInStoredBody(text);
+        case 'text':
+        case 'url':
+          return this.findInText(text, PLAIN, 0, state.kind === 'url');
+        case 'attributes':
+          if (state.state.isSecret && isSecretValue(state.state.name, text)) return findWhole(text);
+          return this.findInText(text, PLAIN, 0);
+        case 'root':
+        case 'headers':
+        case 'own':
+          return NONE;
+      }
+    },
+    isPairName: (text) => this.names.has(text),
+    // Numbers of the service's own members are times and lengths.
+    isSecretBare: (raw, state) => state.kind === 'attributes' && this.isSecretBare(raw, state.state),
+  };
+
+  private enterCapture(state: CaptureState, step: string | number): CaptureState {
+    switch (state.kind) {
+      case 'root':
+        if (step === 'request_headers' || step === 'response_headers') return HEADERS;
+        if (step === 'request_body_json' || step === 'response_body_json') return BODY;
+        return TEXT;
+      case 'headers':
+        return { kind: 'pair', name: '', isValue: false };
+      case 'pair':
+        state.isValue = step === 1;
+        return state;
+      case 'text':
+        if (step === 'span_id' || step === 'parent_span_id') return OWN;
+        return step === 'attributes' ? ATTRIBUTES : state;
+      case 'attributes': {
+        if (typeof step === 'string' && URL_ATTRIBUTE.test(step)) return URL_TEXT;
+        const isHeader = typeof step === 'string' && HEADER_ATTRIBUTE.test(step);
+        const inner = this.enterBody(state.state, step, isHeader ? this.headers : this.names);
+        return inner === state.state ? state : { kind: 'attributes', state: inner };
+      }
+      case 'body':
+      case 'url':
+      case 'own':
+        return state;
+    }
+  }
+}
+
+function findWhole(text: string): Edits {
+  const found = new Edits();
+  if (text !== '') found.add(0, text.length);
+  return found;
+}
+
+/** A hint for what a path may lead to: its last name. */
+function findHint(first: JsonPathStep): string {
+  let hint = '';
+  for (let step: JsonPathStep | null = first; step !== null; step = step.next) hint = step.name ?? hint;
+  return hint.replaceAll(/[^\p{L}\p{N}]+/gu, '[^]{1,12}');
+}

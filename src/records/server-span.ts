@@ -1,0 +1,11 @@
+import { hashUuid } from '../shared/hash-uuid.js';
+
+/**
+ * The UUID of the request of a SERVER span: the same span in another message is the same request.
+ *
+ * @param traceId 32 lower-case hex digits
+ * @param spanId 16 of them
+ */
+export function findRequestUuid(traceId: string, spanId: string): string {
+  return hashUuid(`${traceId}${spanId}`);
+}

@@ -1,0 +1,84 @@
+import { parseExact } from '../shared/json/exact-json.js';
+import { type Capture, TRACE_ID, toAttributesJson } from './capture.js';
+import { LenientReader } from './decoding/decoders.js';
+import { readSpan } from './decoding/ndjson.capture.js';
+import { truncate } from './text.js';
+import { checkRetention, getLogsRetention } from './decoding/timestamps.js';
+import type { RequestRecord } from './request-record.js';
+
+/** A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text. */
+export interface SpanRecord {
+  trace_id: string;
+  span_id: string;
+  parent_span_id: string;
+  name: string;
+  /** OpenTelemetry's names in upper case. */
+  kind: string;
+  status: string;
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
+  start_time_ns: string;
+  duration_ns: string;
+  /** Empty if absent. */
+  scope_name: string;
+  scope_version: string;
+  /** JSON text of an object. */
+  attributes: string;
+  /** JSON text of a list. */
+  events: string;
+}
+
+/** Longest name of a span in Query Traces. */
+const MAX_NAME = 1_024;
+const NANOSECONDS_IN_MS = 1_000_000n;
+/** Before the list of spans, the last member of a capture. It cannot match inside a JSON string, and only spans have free names. */
+const SPANS = ',"spans":';
+const NO_SPANS = `${SPANS}[]}`;
+/** Estimated characters of the columns without attributes and events. */
+const COLUMNS_CHARACTERS = 600;
+
+/** The captured spans for Query Traces; none without a trace. Spans with other IDs than OpenTelemetry's are left out. */
+export function toSpanRecords(
+  { trace_id, spans }: Pick<Capture, 'trace_id' | 'spans'>,
+  now: number,
+): SpanRecord[] {
+  if (trace_id === null) return [];
+  return spans
+    .filter(({ span_id, start_time_ns }) => {
+      const startMs = Number(start_time_ns / NANOSECONDS_IN_MS);
+      return isSpanId(span_id) && checkRetention(startMs, getLogsRetention(now), now) === undefined;
+    })
+    .map((span) => ({
+      trace_id,
+      span_id: span.span_id.toLowerCase(),
+      parent_span_id: isSpanId(span.parent_span_id) ? span.parent_span_id.toLowerCase() : '',
+      name: truncate(span.name, MAX_NAME),
+      kind: span.kind ?? 'INTERNAL',
+      status: span.status ?? 'UNSET',
+      start_time_ns: span.start_time_ns.toString(),
+      duration_ns: span.duration_ns.toString(),
+      scope_name: '',
+      scope_version: '',
+      attributes: toAttributesJson(span),
+      events: '[]',
+    }));
+}
+
+/** The same of a request whose captured data is text already, and redacted. */
+export function readSpanRecords({ captured_json }: RequestRecord, now: number): SpanRecord[] {
+  if (captured_json === '' || captured_json.endsWith(NO_SPANS)) return [];
+  const trace_id = TRACE_ID.exec(captured_json)?.[1];
+  if (trace_id === undefined) return [];
+  const text = captured_json.slice(captured_json.indexOf(SPANS) + SPANS.length, -1);
+  const reader = new LenientReader();
+  const spans = reader.readList(parseExact(text), 'spans', (span) => readSpan(span, 0n, reader));
+  return toSpanRecords({ trace_id, spans }, now);
+}
+
+/** About how many characters the row of a span has: its JSON is escaped in it. */
+export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
+  return 2 * (attributes.length + events.length) + COLUMNS_CHARACTERS;
+}
+
+function isSpanId(text: string | null): text is string {
+  return text !== null && /^(?!0{16})[0-9a-f]{16}$/i.test(text);
+}

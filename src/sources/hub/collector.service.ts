@@ -1,0 +1,121 @@
+import { Injectable, Logger } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../../config/config.js';
+import { ApiError, serviceUnavailable } from '../../platform/http/api-error.js';
+import { parseRawQuery } from '../../platform/http/raw-query.js';
+import { InvalidRecordError } from '../../records/decoding/decoders.js';
+import { decodeEnv, decodeUuid, envDecoder } from '../decoding/request-decoders.js';
+import { FailedAuthLimiter } from '../../access/rate-limit/failed-auth-limiter.js';
+import { parseUuid } from '../../platform/input/uuid.js';
+import type { BodyWork } from '../intake/body-work.js';
+import { type ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
+import { MessageIntake } from '../intake/message-intake.js';
+import type { Message, MessageContext } from '../../write/batches/message.js';
+import { parseLogFile } from './log-file.js';
+import { parseStartup } from './startup.parser.js';
+import { parseSync } from './sync.parser.js';
+import { UnpackLimit } from '../intake/unpack-limit.js';
+
+/** The origin of a message, from its path. */
+export interface MessageOrigin {
+  clientId: string;
+  env: string;
+}
+
+/** The response to an accepted message. */
+export interface AckResponse {
+  status: 'accepted';
+  /** Rejected lines of a log file or entries of a list; absent if there are none. */
+  rejected?: number;
+}
+
+/** Libraries retry often, so one line a minute is enough. */
+const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
+
+type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Message | Promise<Message>;
+
+/** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
+@Injectable()
+export class CollectorService {
+  private readonly log = new Logger(CollectorService.name);
+  private readonly maxBytes: number;
+  private readonly unpackLimit: UnpackLimit;
+  private uncertainLoggedAt = -Infinity;
+
+  constructor(
+    private readonly apps: ClientApps,
+    private readonly intake: MessageIntake,
+    private readonly failedAuth: FailedAuthLimiter,
+    { collector }: Config,
+  ) {
+    this.maxBytes = collector.maxBodyBytes;
+    this.unpackLimit = new UnpackLimit(collector.maxLogFileBytes, collector.maxUnpackRatio);
+  }
+
+  startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('startup', origin, request, parseStartup);
+  }
+
+  sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('sync', origin, request, parseSync);
+  }
+
+  logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
+    return this.withMetrics('log', origin, request, (body, context, work) => {
+      const uuid = decodeUuid(parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
+      return parseLogFile(body, uuid, context, this.unpackLimit, work);
+    });
+  }
+
+  private withMetrics(
+    kind: string,
+    origin: MessageOrigin,
+    request: Request,
+    parse: Parse,
+  ): Promise<AckResponse> {
+    return this.intake.countOutcome(kind, async () => {
+      const app = await this.requireApp(origin.clientId, request.ip);
+      const [message] = await this.intake.receive(app, request, {
+        kind,
+        // Before it is decoded, it may be any text, which the log must not contain.
+        env: envDecoder.decode(origin.env) ?? '-',
+        maxBytes: this.maxBytes,
+        unpackLimit: this.unpackLimit,
+        parse: async (body, work) => {
+          try {
+            return [await parse(body, { env: decodeEnv(origin.env, 'env'), now: Date.now() }, work)];
+          } catch (error) {
+            throw error instanceof InvalidRecordError ? new ApiError(422, error.message) : error;
+          }
+        },
+      });
+      const rejected = message?.rejected.count ?? 0;
+      return rejected > 0 ? { status: 'accepted', rejected } : { status: 'accepted' };
+    });
+  }
+
+  /**
+   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops permanently at 404.
+   */
+  private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
+    const uuid = parseUuid(clientId);
+    const id = typeof uuid === 'string' ? uuid : undefined;
+    const app = await this.intake.asUnavailable(
+      this.failedAuth.authenticate(address, this.apps.lookup, id, async (found) => {
+        const uncertain = found ? null : await this.apps.whyUncertain();
+        if (uncertain === null) return found;
+        this.reportUncertain(uncertain);
+        throw serviceUnavailable();
+      }),
+    );
+    if (!app) throw new ApiError(404, 'Client ID not found');
+    return app;
+  }
+
+  private reportUncertain(why: string): void {
+    const now = performance.now();
+    if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
+    this.uncertainLoggedAt = now;
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
+  }
+}

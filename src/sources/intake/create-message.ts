@@ -1,0 +1,29 @@
+import type { DimensionNames } from '../../records/names/name-registry.js';
+import type { Message } from '../../write/batches/message.js';
+import { RejectedEntries } from '../../write/batches/rejected-entries.js';
+
+/** An empty message. */
+export function createMessage(uuid: string, env: string): Message {
+  return {
+    uuid,
+    env,
+    instanceUuid: null,
+    names: [],
+    counts: [],
+    logs: [],
+    spans: [],
+    logMessages: [],
+    spanCounts: [],
+    points: [],
+    errors: [],
+    report: null,
+    framework: null,
+    syncedAt: null,
+    rejected: new RejectedEntries(),
+  };
+}
+
+/** An environment alone. */
+export function createEnvName(env: string, timestamp: number): DimensionNames {
+  return { env, method: '', path: null, consumer: null, timestamp };
+}

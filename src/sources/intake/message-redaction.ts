@@ -1,0 +1,68 @@
+import type { Slices } from '../../shared/async/slices.js';
+import type { Redactor } from '../../records/redaction/redactor.js';
+import type { SpanRecord } from '../../records/span-record.js';
+import type { ErrorRecord, LogMessage, Message } from '../../write/batches/message.js';
+
+/** The messages of a body with their texts redacted; names of environments and consumers are no secrets. */
+export async function redactMessages(
+  messages: readonly Message[],
+  redactor: Redactor,
+  work: Slices,
+): Promise<readonly Message[]> {
+  const redactPath = <R extends { path: string | null }>(record: R): R => {
+    const path = redactor.redactPath(record.path);
+    return path === record.path ? record : { ...record, path };
+  };
+  const redactEach = async <R>(records: readonly R[], redact: (record: R) => R) => {
+    const redacted: R[] = [];
+    for (const record of records) {
+      redacted.push(redact(record));
+      if (work.isOver) await work.giveWay();
+    }
+    return redacted;
+  };
+  const redacted: Message[] = [];
+  for (const message of messages)
+    redacted.push({
+      ...message,
+      names: await redactEach(message.names, redactPath),
+      counts: await redactEach(message.counts, redactPath),
+      spanCounts: await redactEach(message.spanCounts, redactPath),
+      points: await redactEach(message.points, redactPath),
+      logs: await redactEach(message.logs, (request) => redactor.redactRequest(request)),
+      spans: await redactEach(message.spans, (span) => redactSpan(span, redactor)),
+      logMessages: await redactEach(message.logMessages, (log) => redactLogMessage(log, redactor)),
+      errors: await redactEach(message.errors, (error) => redactError(redactPath(error), redactor)),
+    });
+  return redacted;
+}
+
+function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
+  return {
+    ...span,
+    name: redactor.redactText(span.name),
+    scope_name: redactor.redactText(span.scope_name),
+    scope_version: redactor.redactText(span.scope_version),
+    attributes: redactor.redactAttributes(span.attributes),
+    events: redactor.redactAttributes(span.events),
+  };
+}
+
+function redactLogMessage(log: LogMessage, redactor: Redactor): LogMessage {
+  return {
+    ...log,
+    message: redactor.redactText(log.message),
+    logger: redactor.redactText(log.logger),
+    file: redactor.redactText(log.file),
+  };
+}
+
+function redactError(error: ErrorRecord, redactor: Redactor): ErrorRecord {
+  return {
+    ...error,
+    type: redactor.redactText(error.type),
+    message: redactor.redactText(error.message),
+    location: error.location.map((step) => redactor.redactText(step)),
+    stacktrace: redactor.redactText(error.stacktrace),
+  };
+}

@@ -1,0 +1,364 @@
+import { parseAddress, parseHops } from '../../../shared/ip-address.js';
+import {
+  EMPTY_CAPTURE,
+  type Header,
+  getHeader,
+  toCaptureJson,
+  toRequestHeadersJson,
+} from '../../../records/capture.js';
+import { isPublic, lookUpCountry } from '../../decoding/client-country.js';
+import { isStaticAssetOrHealthCheck } from '../../decoding/log-exclusion.js';
+import { LenientReader, isAbsent, textDecoder } from '../../../records/decoding/decoders.js';
+import { parseLogTime } from './log-times.js';
+import { traceIdDecoder } from '../../../records/decoding/ndjson.capture.js';
+import { type LineResult, type ParseOptions, type ParsedRequest, toFullUrl } from './parsed-request.js';
+import { inferPathPattern, normalizeRoutePattern } from '../../decoding/path-pattern.js';
+import {
+  methodDecoder,
+  readConsumer,
+  responseTimeDecoder,
+  sizeDecoder,
+  statusCodeDecoder,
+  urlDecoder,
+} from '../../decoding/request-decoders.js';
+import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from '../../../records/text.js';
+
+/** A host, with or without a port. `_` is nginx's name of a server that has none. */
+const HOST = /^(?![_-]$)([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
+const DEFAULT_PORT = /^(?:(http:\/\/[^/?#]*):80|(https:\/\/[^/?#]*):443)(?=[/?#]|$)/i;
+const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
+/** `off` of nginx, and the name under which sidecars of Istio reach each other. */
+const NOT_TLS = /^(?:off$|outbound_)/;
+const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
+/** W3C Trace Context, section 3.2; AWS X-Ray, whose root is a trace ID with hyphens; Google Cloud's name of a trace. */
+const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/i;
+const X_RAY = /(?:^|;)(?:Root=)?1-([\da-f]{8})-([\da-f]{24})(?:;|$)/i;
+const CLOUD_TRACE = /^projects\/[^/]{1,64}\/traces\/([\da-f]{32})$/i;
+const NUMERIC = /^[+-]?\d{1,15}(?:\.\d{1,9})?$/;
+/** Several times of one request: of nginx's upstreams, or of the phases of a load balancer. A hyphen is no time. */
+const TIMES = /^[\d.-]{1,20}(?:(?:, ?| : | )[\d.-]{1,20}){1,32}$/;
+/** A duration with units, as Go writes it (`1m2.5s`, `12.3ms`), or with one after a blank. */
+const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,8})m(?!s))?(?:(\d{1,12}(?:\.\d{1,9})?) ?(s|ms|µs|μs|us|ns))?$/;
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, ms: 1, µs: 1e-3, μs: 1e-3, us: 1e-3, ns: 1e-6 };
+/** Runs of escaped bytes, an escaped UTF-16 unit, or any other escape; a run is bounded because V8 keeps a state for each repetition. */
+const ESCAPES = /((?:\\x[0-9A-Fa-f]{2}){1,4096})|\\u([0-9A-Fa-f]{4})|\\(.)/gs;
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
+/** A byte of a URL may be written in four characters; twice that leaves room for method and protocol. */
+const MAX_ESCAPED = 8 * MAX_URL;
+/** Behind an address without brackets, as HAProxy and AWS write it. */
+const PORT = /:\d{1,5}$/;
+
+/** What a line of an access log says of its request, each value as it is written: a text, a number, or a value of JSON. */
+export interface LogValues {
+  /** A time in any form that `parseLogTime` knows; or a date, and a time of the day. */
+  timestamp?: unknown;
+  date?: unknown;
+  time?: unknown;
+  /** A request line: `GET /a HTTP/1.1`. */
+  request?: unknown;
+  method?: unknown;
+  /** A path with its query, or a whole URL. */
+  url?: unknown;
+  /** A path, and what follows its question mark. */
+  path?: unknown;
+  query?: unknown;
+  /** With or without a port. */
+  host?: unknown;
+  port?: unknown;
+  scheme?: unknown;
+  /** The protocol or the server's name of TLS, which means https. */
+  tls?: unknown;
+  status_code?: unknown;
+  /** An address or several, with or without ports. */
+  client_ip?: unknown;
+  /** An address and its port. */
+  client_ip_port?: unknown;
+  /** Addresses of the client and of proxies, as the header `X-Forwarded-For` has them. */
+  forwarded_for?: unknown;
+  /** The authenticated user. */
+  user?: unknown;
+  consumer?: unknown;
+  /** The route, as its framework spells it. */
+  route?: unknown;
+  request_size_bytes?: unknown;
+  response_size_bytes?: unknown;
+  response_time_ms?: unknown;
+  response_time_s?: unknown;
+  response_time_us?: unknown;
+  response_time_ns?: unknown;
+  /** With its unit, or in seconds. */
+  response_time?: unknown;
+  /** A trace ID, or a header with one. */
+  trace_id?: unknown;
+  /** Without NUL and lone surrogates. */
+  request_headers?: readonly Header[];
+  response_headers?: readonly Header[];
+}
+
+/** The log's own names of the values that a request needs, as text of an error message. */
+export type ValueNames = Readonly<Record<'timestamp' | 'method' | 'url' | 'status_code', string>>;
+
+const NO_REQUEST = { reason: 'request: there is none' };
+
+/** Whether a value of a log says that there is none. */
+export function isBlank(value: unknown): boolean {
+  return isAbsent(value) || value === '' || value === '-';
+}
+
+/**
+ * The request of a line, or the reason why it is none. Optional values that are invalid are left out and named. Never throws.
+ *
+ * @param loggedAt time of a line that has none itself
+ */
+export function toRequest(
+  values: LogValues,
+  names: ValueNames,
+  options: ParseOptions,
+  loggedAt?: unknown,
+): LineResult {
+  if (isBlank(values.request) && values.request !== undefined && isBlank(values.method)) return NO_REQUEST;
+  const line = isBlank(values.request) ? undefined : readRequestLine(String(values.request));
+  if (line !== undefined && 'reason' in line) return line;
+  const given = isBlank(values.timestamp) ? (joinTime(values) ?? loggedAt) : values.timestamp;
+  if (given === undefined) return missing('timestamp', names);
+  const timestamp = parseLogTime(given);
+  if (Number.isNaN(timestamp)) return { reason: 'timestamp: must be a date and time from 1970 to 2099' };
+  const isNamed = !isBlank(values.method);
+  if (!isNamed && line === undefined) return missing('method', names);
+  const target = isBlank(values.url) ? (line?.target ?? joinTarget(values)) : values.url;
+  if (target === undefined) return missing('url', names);
+  if (isBlank(values.status_code)) return missing('status_code', names);
+  // What a request line has is valid.
+  const method = isNamed ? methodDecoder.decode(values.method) : line?.method;
+  if (method === undefined) return { reason: `method: ${methodDecoder.ruleFor(values.method)}` };
+  const text = target === line?.target ? line.target : urlDecoder.decode(target);
+  if (text === undefined) return { reason: `url: ${urlDecoder.ruleFor(target)}` };
+  const status = toNumber(values.status_code);
+  const status_code = statusCodeDecoder.decode(status);
+  if (status_code === undefined) return { reason: `status_code: ${statusCodeDecoder.ruleFor(status)}` };
+  const url = text.startsWith('/') ? text : normalizeTarget(text, method);
+  const origin = findOrigin(values) ?? options.baseUrl;
+  const required = { timestamp: Math.floor(timestamp), method, url: toFullUrl(url, origin), status_code };
+  return toRecord(values, required, options);
+}
+
+function toRecord(
+  values: LogValues,
+  {
+    timestamp,
+    method,
+    url,
+    status_code,
+  }: Pick<ParsedRequest, 'timestamp' | 'method' | 'url' | 'status_code'>,
+  { shiftMs = 0, consumerFrom, trustForwarded = false }: ParseOptions,
+): LineResult {
+  const reader = new LenientReader();
+  const route = textDecoder.decode(values.route);
+  const path = route === undefined ? inferPathPattern(url) : normalizeRoutePattern(route);
+  const client_ip = findClient(values, trustForwarded);
+  const userAgent = getHeader(values.request_headers ?? [], 'user-agent');
+  const excluded_from_logs = isStaticAssetOrHealthCheck(path, url, userAgent, route === undefined);
+  const consumer =
+    isBlank(values.consumer) && consumerFrom === 'user' ? findUser(values.user) : values.consumer;
+  const record = {
+    request_uuid: null,
+    timestamp: timestamp + shiftMs,
+    env: null,
+    consumer: isBlank(consumer) ? null : readConsumer(consumer, 'consumer', reader),
+    method,
+    path,
+    is_path_inferred: route === undefined,
+    url,
+    status_code,
+    request_size_bytes: reader.read(toNumber(values.request_size_bytes), 'request_size_bytes', sizeDecoder),
+    response_size_bytes: reader.read(
+      toNumber(values.response_size_bytes),
+      'response_size_bytes',
+      sizeDecoder,
+    ),
+    response_time_ms: reader.read(findResponseTime(values), 'response_time_ms', responseTimeDecoder),
+    client_ip,
+    client_country_iso_code: lookUpCountry(client_ip),
+    excluded_from_logs,
+    // Requests that are excluded from the logs have no capture.
+    captured_json: excluded_from_logs ? '' : captureRequest(values),
+  };
+  return { record, ignored: reader.ignored };
+}
+
+function captureRequest({ request_headers = [], response_headers = [], trace_id }: LogValues): string {
+  const traced = isBlank(trace_id) ? getHeader(request_headers, 'traceparent') : String(trace_id);
+  const trace = traced === null ? null : readTraceId(traced);
+  if (response_headers.length > 0 || trace !== null)
+    return toCaptureJson({ ...EMPTY_CAPTURE, request_headers, response_headers, trace_id: trace });
+  return request_headers.length === 0
+    ? ''
+    : toRequestHeadersJson(request_headers.map((header) => JSON.stringify(header)));
+}
+
+function missing(name: keyof ValueNames, names: ValueNames): { reason: string } {
+  return { reason: `${name}: is missing; the line must have ${names[name]}` };
+}
+
+function joinTime({ date, time }: LogValues): string | undefined {
+  return isBlank(date) || isBlank(time) ? undefined : `${String(date)}T${String(time)}`;
+}
+
+function joinTarget({ path, query }: LogValues): unknown {
+  if (isBlank(path)) return undefined;
+  if (typeof path !== 'string' || isBlank(query)) return path;
+  return `${path}?${String(query).replace(/^\?/, '')}`;
+}
+
+/**
+ * A URL without the port of its scheme; and a path with its slash, whatever a client sent: what begins a cell of a spreadsheet
+ * must not be up to a stranger.
+ */
+function normalizeTarget(target: string, method: string): string {
+  if (ABSOLUTE.test(target)) return target.replace(DEFAULT_PORT, '$1$2');
+  return target === '*' || method === 'CONNECT' ? target : `/${target}`;
+}
+
+/** A number that may be written as text; none if there is no value, and any other value as it is. */
+function toNumber(value: unknown): unknown {
+  if (typeof value === 'number') return value;
+  if (isBlank(value)) return undefined;
+  return typeof value === 'string' && NUMERIC.test(value) ? Number(value) : value;
+}
+
+function findResponseTime(values: LogValues): unknown {
+  return (
+    toMilliseconds(values.response_time_ms, 1) ??
+    toMilliseconds(values.response_time_s, 1_000) ??
+    toMilliseconds(values.response_time_us, 1e-3) ??
+    toMilliseconds(values.response_time_ns, 1e-6) ??
+    parseDuration(values.response_time)
+  );
+}
+
+/** A time, or the sum of several, in milliseconds; none where one of them is -1, and any other value as it is. */
+function toMilliseconds(value: unknown, perUnit: number): unknown {
+  if (value === undefined) return undefined;
+  const number = typeof value === 'string' && TIMES.test(value) ? sum(value) : toNumber(value);
+  if (number === -1) return undefined;
+  return typeof number === 'number' ? number * perUnit : number;
+}
+
+function sum(times: string): unknown {
+  const numbers = times
+    .split(/[,: ]+/)
+    .filter((time) => time !== '-')
+    .map(Number);
+  return numbers.includes(-1) ? -1 : numbers.reduce((total, number) => total + number, 0);
+}
+
+/** Milliseconds of a text with units, or of seconds; any other value as it is. */
+function parseDuration(value: unknown): unknown {
+  const seconds = toMilliseconds(value, 1_000);
+  if (typeof seconds !== 'string') return seconds;
+  const [match, hours = '0', minutes = '0', rest = '0', unit = 's'] = DURATION.exec(seconds) ?? [];
+  if (match === undefined) return value;
+  return (Number(hours) * 60 + Number(minutes)) * 60_000 + Number(rest) * (UNIT_MS[unit] ?? 0);
+}
+
+/** Scheme and host of the URL; undefined where no host is known. */
+function findOrigin({
+  host: given,
+  port,
+  scheme: named,
+  tls,
+  request_headers = [],
+}: LogValues): string | undefined {
+  const host = isBlank(given) ? getHeader(request_headers, 'host') : given;
+  if (isBlank(host)) return undefined;
+  const forwarded = isBlank(named) ? getHeader(request_headers, 'x-forwarded-proto') : named;
+  // Proxies in a chain append theirs.
+  const [scheme = ''] = isBlank(forwarded) ? [] : String(forwarded).split(',');
+  const isSecure = (!isBlank(tls) && !NOT_TLS.test(String(tls))) || String(port) === '443';
+  return toOrigin(String(host), scheme.trim() || (isSecure ? 'https' : undefined));
+}
+
+/**
+ * The URL's scheme and host from a host with or without a port; undefined if it is no host. The port of the scheme is left
+ * out. Without a scheme, port 443 means https.
+ */
+function toOrigin(text: string, scheme?: string): string | undefined {
+  const [, name, port] = HOST.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  const isHttps = scheme === undefined ? port === '443' : scheme.toLowerCase() === 'https';
+  const origin = `${isHttps ? 'https' : 'http'}://${name}`;
+  return port === undefined || port === (isHttps ? '443' : '80') ? origin : `${origin}:${port}`;
+}
+
+function toText(value: unknown): string {
+  return isBlank(value) ? '' : String(value);
+}
+
+/** Apache writes two quotes for an empty user. */
+function findUser(user: unknown): string | null {
+  return isBlank(user) || user === '""' ? null : String(user);
+}
+
+/**
+ * The client's address: of what the log names as its client, the first public one. If that is not public, or if proxies are
+ * trusted, it is the first public one that proxies named.
+ */
+function findClient(values: LogValues, trustForwarded: boolean): string | null {
+  const { client_ip, client_ip_port, request_headers = [] } = values;
+  const named = isBlank(client_ip) ? toText(client_ip_port).replace(PORT, '') : String(client_ip);
+  const addresses = parseClients(named);
+  const [first = null] = addresses;
+  const own = addresses.length > 1 ? (addresses.find(isPublic) ?? first) : first;
+  const forwardedFor = isBlank(values.forwarded_for)
+    ? getHeader(request_headers, 'x-forwarded-for')
+    : values.forwarded_for;
+  if (isBlank(forwardedFor) || (!trustForwarded && own !== null && isPublic(own))) return own;
+  const hops = parseClients(String(forwardedFor));
+  return hops.find(isPublic) ?? own ?? hops[0] ?? null;
+}
+
+function parseClients(text: string): string[] {
+  const whole = parseAddress(text);
+  return whole === null ? parseHops(text, readHop) : [whole];
+}
+
+/** `for="[2001:db8::7]:443";proto=https` of `Forwarded`, or an address in quotes; IIS writes a plus sign for a blank. */
+function readHop(hop: string): string {
+  return hop.replace(/^.*\bfor=/i, '').replace(/;.*$|["+\s]/g, '');
+}
+
+/** The trace ID of a header that has one, or of a text that is one; null if it is neither. */
+function readTraceId(text: string): string | null {
+  const [, time = '', rest = ''] = X_RAY.exec(text) ?? [];
+  const id = time + rest || (TRACEPARENT.exec(text) ?? CLOUD_TRACE.exec(text))?.[1];
+  return traceIdDecoder.decode(id ?? text) ?? null;
+}
+
+/** Method and target of a request line, `GET /x HTTP/1.1`, or the reason why it is none. */
+function readRequestLine(text: string): { method: string; target: string } | { reason: string } {
+  const tooLong = { reason: `url: must have 1 to ${MAX_URL} characters` };
+  if (text.length > MAX_ESCAPED) return tooLong;
+  const methodEnd = text.indexOf(' ');
+  const method = normalizeMethod(text.slice(0, Math.max(methodEnd, 0)));
+  const target = targetFrom(text.slice(methodEnd + 1));
+  if (method === null || target === '')
+    return { reason: 'request: must have the form METHOD target HTTP/version' };
+  return isLongerThan(target, MAX_URL) ? tooLong : { method, target };
+}
+
+/** The target before the protocol, which HTTP/0.9 does not have; empty when it is neither. */
+function targetFrom(text: string): string {
+  const end = text.lastIndexOf(' ');
+  if (end !== -1 && PROTOCOL.test(text.slice(end + 1))) return sanitize(text.slice(0, end));
+  return end === -1 && text.startsWith('/') ? sanitize(text) : '';
+}
+
+/** Undoes, in a text that is not too long for a request, `\"`, `\\`, `\n` and the like, `\u00e9`, and `\xhh`, of which runs are UTF-8. */
+export function unescapeText(text: string): string {
+  if (!text.includes('\\') || text.length > MAX_ESCAPED) return text;
+  return text.replace(ESCAPES, (_, bytes?: string, unit?: string, character?: string) => {
+    if (bytes !== undefined) return Buffer.from(bytes.replaceAll('\\x', ''), 'hex').toString();
+    if (unit !== undefined) return String.fromCharCode(parseInt(unit, 16));
+    return ESCAPED[character ?? ''] ?? character ?? '';
+  });
+}

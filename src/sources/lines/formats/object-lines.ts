@@ -1,0 +1,82 @@
+import { parseJson } from '../../../shared/json/parse-json.js';
+import { unescapeText } from './access-log.js';
+import { type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
+import { findClosingQuote } from '../../../records/text.js';
+
+/** Runs of bytes as nginx escapes them by default, which JSON does not allow. */
+const HEX_BYTES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}/g;
+/** What may stand between two strings of JSON where a variable of nginx without quotes has no value, or several. */
+const UNQUOTED =
+  /^(\s{0,8}:\s{0,8})([-\d.][-\d.,: ]{0,1024}?|)\s{0,8}(,?\s{0,8}[}\]]{1,64}\s{0,8}|,\s{0,8})$/;
+const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+const TRAILING_COMMA = /,(?=\s{0,8}[}\]])/;
+const NAME_AND_VALUE = /([\w.@-]{1,128})=(?!=)/y;
+/** More than any log has. */
+const MAX_PAIRS = 256;
+/** Fewer may stand in any text. */
+const MIN_PAIRS = 3;
+
+/** Whether a text begins as an object of JSON. */
+export function isJsonObject(text: string): boolean {
+  return text.startsWith('{') || text.trimStart().startsWith('{');
+}
+
+/**
+ * The object of a line of JSON; undefined if it is none. What nginx writes into a JSON of its `log_format` is accepted where it is
+ * no JSON: bytes that it escaped without `escape=json`, and variables without quotes that have no value or several.
+ *
+ * @throws SyntaxError if it is not JSON; RangeError if it is nested too deeply
+ */
+export function parseObject(text: string): JsonObject | undefined {
+  // Before parsing, because a syntax error with its stack trace is slow.
+  if (!isJsonObject(text)) return undefined;
+  try {
+    return objectDecoder.decode(parseJson(text));
+  } catch (error) {
+    const repaired = repair(text);
+    if (repaired === text) throw error;
+    return objectDecoder.decode(parseJson(repaired));
+  }
+}
+
+function repair(text: string): string {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length;) {
+    const opening = text.indexOf('"', at);
+    pieces.push(repairBetween(text.slice(at, opening === -1 ? text.length : opening)));
+    if (opening === -1) break;
+    at = findClosingQuote(text, opening) + 1;
+    pieces.push(text.slice(opening, at).replace(HEX_BYTES, toJsonText));
+  }
+  return pieces.join('');
+}
+
+function repairBetween(text: string): string {
+  const [, colon, value, end] = UNQUOTED.exec(text) ?? [];
+  const tail = (end ?? text).replace(TRAILING_COMMA, '');
+  if (colon === undefined || value === undefined) return tail;
+  if (value === '' || value === '-') return `${colon}null${tail}`;
+  return colon + (JSON_NUMBER.test(value) ? value : JSON.stringify(value)) + tail;
+}
+
+function toJsonText(escapes: string): string {
+  return JSON.stringify(Buffer.from(escapes.replaceAll('\\x', ''), 'hex').toString()).slice(1, -1);
+}
+
+/** The values of a line of logfmt, `at=info method=GET path="/a"`; undefined if it is none. */
+export function parseLogfmt(text: string): JsonObject | undefined {
+  const pairs: [name: string, value: string][] = [];
+  for (let at = 0; at < text.length && pairs.length < MAX_PAIRS;) {
+    NAME_AND_VALUE.lastIndex = at;
+    const name = NAME_AND_VALUE.exec(text)?.[1];
+    if (name === undefined) return undefined;
+    const from = at + name.length + 1;
+    const isQuoted = text[from] === '"';
+    const blank = text.indexOf(' ', isQuoted ? findClosingQuote(text, from) : from);
+    const end = blank === -1 ? text.length : blank;
+    pairs.push([name, isQuoted ? unescapeText(text.slice(from + 1, end - 1)) : text.slice(from, end)]);
+    at = end;
+    while (text[at] === ' ') at++;
+  }
+  return pairs.length < MIN_PAIRS ? undefined : Object.fromEntries(pairs);
+}

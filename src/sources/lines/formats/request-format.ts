@@ -1,0 +1,282 @@
+import { type JsonObject, explainFailure } from '../../../records/decoding/decoders.js';
+import { type Envelope, peelObject, peelPrefix } from './envelope.js';
+import { type FieldMap, parseFieldMap } from './field-map.js';
+import { isFormatString, parseFormatString } from './format-strings.js';
+import { FORMATS, findJsonFormat } from './log-formats.js';
+import { LogReader } from './log-reader.js';
+import { IN_ARRAY, isForeignObject, parseNdjsonLine } from './ndjson.parser.js';
+import { isJsonObject, parseLogfmt, parseObject } from './object-lines.js';
+import type { LineResult, ParseOptions } from './parsed-request.js';
+import type { Template } from './template.js';
+import {
+  W3cLogParser,
+  isCloudFrontLine,
+  isCloudFrontObject,
+  isW3cDirective,
+  readCloudFrontObject,
+} from './w3c-log.parser.js';
+
+/** The formats that `--format` names. */
+export const REQUEST_FORMATS: readonly string[] = [
+  'ndjson',
+  'w3c',
+  'cloudfront',
+  ...FORMATS.map(({ name }) => name),
+];
+
+/** How the lines of a source are read. */
+export interface FormatChoice {
+  /** One of `REQUEST_FORMATS`; by default the first valid line decides. */
+  readonly name?: string | undefined;
+  /** The exact form of lines of text. */
+  readonly template?: Template | undefined;
+  /** Names of values in JSON, in place of those of the format. */
+  readonly map?: FieldMap | undefined;
+}
+
+/**
+ * How lines are read, from the texts of `--format` and `--map`.
+ *
+ * @param format a name of `REQUEST_FORMATS`, or the text of a server's configuration
+ * @throws RangeError with one line that says what is wrong
+ */
+export function parseFormatChoice(format: string | undefined, map: string | undefined): FormatChoice {
+  const isText = format !== undefined && !REQUEST_FORMATS.includes(format);
+  if (isText && !isFormatString(format))
+    throw new RangeError(
+      `format: must be one of ${REQUEST_FORMATS.join(', ')}, or the format string of a server`,
+    );
+  if (map !== undefined && format !== undefined && !READERS.get(format)?.hasObjects)
+    throw new RangeError('map: has names of JSON, which the format is not');
+  if (isText) return { template: inNameOf('format', () => parseFormatString(format)) };
+  return { name: format, map: map === undefined ? undefined : inNameOf('map', () => parseFieldMap(map)) };
+}
+
+/** @throws RangeError whose message begins with the name */
+function inNameOf<Result>(name: string, parse: () => Result): Result {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof RangeError ? new RangeError(`${name}: ${error.message}`) : error;
+  }
+}
+
+const COMMENT = /^\s*(?:#|\/\/)/;
+const ARRAY = /^\s*\[\s*(?:\{|$)/;
+/** Lines that stand beside requests. */
+const OTHER_LOGS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['the error log of Apache', /^\[[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? \d{4}\] \[/],
+  ['the error log of nginx', /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d \[[a-z]{4,6}\] \d/],
+];
+const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
+/** Envelopes in envelopes: syslog around Docker around a logger. */
+const MAX_LAYERS = 6;
+/** Values of a line by which a message names its format: one may stand in any text. */
+const MIN_FOUND = 2;
+/** The same as the longest line. */
+const MAX_PENDING = 16 * 1024 * 1024;
+
+const READERS: ReadonlyMap<string, LogReader> = new Map(
+  FORMATS.map((format) => [format.name, new LogReader(format)] as const),
+);
+const JSON_FORMAT = 'json';
+const FORMAT_STRING = { name: 'format string', label: 'the format string' };
+
+/**
+ * Parses the lines of one source. What a logger, a container or a shipper wrote around a line is taken away in front of every
+ * format. By default the first valid line decides the format, so that a comment or a damaged line at the beginning does not
+ * decide it. Until then a line is parsed as what it looks like:
+ *
+ * - with a brace at its beginning, as NDJSON, or else as the JSON log that its members belong to;
+ * - behind a `#Fields` line, as W3C extended;
+ * - any other as the first format of text whose form it has.
+ */
+export class LineParser {
+  private decided: string | undefined;
+  /** Of the format string or the map that was given. */
+  private readonly custom: LogReader | undefined;
+  private readonly hasTemplate: boolean;
+  /** What the first line that is not a comment looks like. */
+  private opening: 'array' | 'object' | 'text' | undefined;
+  private readonly w3c = new W3cLogParser();
+  /** Whether lines were found in members of objects. */
+  private isInside = false;
+  /** The parts of a line that a container runtime divided. */
+  private pending = '';
+
+  constructor(
+    choice: FormatChoice | string | undefined,
+    private readonly options: ParseOptions = {},
+  ) {
+    const { name, template, map } = typeof choice === 'string' ? { name: choice } : (choice ?? {});
+    this.hasTemplate = template !== undefined;
+    if (template !== undefined) this.custom = new LogReader(FORMAT_STRING, {}, template);
+    else if (map !== undefined) this.custom = new LogReader(requireReader(name ?? JSON_FORMAT).format, map);
+    this.decided = this.custom?.format.name ?? name;
+  }
+
+  /** The format of the source; undefined as long as no line was valid. */
+  get format(): string | undefined {
+    return this.decided;
+  }
+
+  /**
+   * The request of a line that is not blank, or the reason why the line is invalid; null for a line that belongs to the
+   * format and is no request, such as `#Fields`. Never throws.
+   */
+  parse(line: string): LineResult | null {
+    // What the form of a line says is not around it.
+    const exact = this.hasTemplate ? this.parseDecided(line, undefined) : null;
+    return exact !== null && 'record' in exact ? exact : this.parseLayer(line, undefined, MAX_LAYERS);
+  }
+
+  /** @param loggedAt time of the envelope around the line */
+  private parseLayer(line: string, loggedAt: unknown, layers: number): LineResult | null {
+    const envelope = layers === 0 ? null : peelPrefix(line);
+    if (envelope !== null) return this.parseInside(envelope, loggedAt, layers - 1);
+    const result =
+      this.decided === undefined ? this.detect(line, loggedAt) : this.parseDecided(line, loggedAt);
+    if (result === null || 'record' in result || layers === 0 || !isJsonObject(line)) return result;
+    const around = findEnvelope(line);
+    const inside = around && this.parseInside(around, loggedAt, layers - 1);
+    if (inside === null) return around === null ? result : null;
+    this.isInside ||= 'record' in inside;
+    return this.isInside || around?.isKnown ? inside : result;
+  }
+
+  private parseInside(
+    { inside, time, isPartial }: Envelope,
+    loggedAt: unknown,
+    layers: number,
+  ): LineResult | null {
+    const text = typeof inside === 'string' ? inside : JSON.stringify(inside);
+    const before = this.pending;
+    this.pending = '';
+    if (isPartial && before.length + text.length < MAX_PENDING) {
+      this.pending = before + text;
+      return null;
+    }
+    if (text.trim() === '') return null;
+    const result = this.parseLayer(before + text, time ?? loggedAt, layers);
+    const isUnrelated = before !== '' && result !== null && 'reason' in result;
+    return isUnrelated ? this.parseLayer(text, time ?? loggedAt, layers) : result;
+  }
+
+  private parseDecided(line: string, loggedAt: unknown): LineResult | null {
+    const name = this.decided ?? '';
+    switch (name) {
+      case 'ndjson':
+        return parseNdjsonLine(line, this.options);
+      case 'w3c':
+        return this.w3c.parse(line, this.options, loggedAt);
+      case 'cloudfront':
+        return isJsonObject(line)
+          ? this.parseObject(line, (object) => readCloudFrontObject(object, this.options))
+          : this.w3c.parse(line, this.options, loggedAt);
+      default:
+        return this.parseAs(this.custom ?? requireReader(name), line, loggedAt);
+    }
+  }
+
+  private parseAs(reader: LogReader, line: string, loggedAt: unknown): LineResult {
+    if (reader.hasObjects) {
+      if (isJsonObject(line))
+        return this.parseObject(line, (object) => reader.readObject(object, this.options, loggedAt));
+      const values = parseLogfmt(line);
+      if (values !== undefined) return reader.readObject(values, this.options, loggedAt);
+      if (!reader.hasLines) return NOT_AN_OBJECT;
+    }
+    const { result } = reader.readText(line, this.options, loggedAt);
+    return 'reason' in result ? { reason: explainOther(line) ?? result.reason } : result;
+  }
+
+  private parseObject(line: string, read: (object: JsonObject) => LineResult): LineResult {
+    try {
+      const object = parseObject(line);
+      return object === undefined ? NOT_AN_OBJECT : read(object);
+    } catch (error) {
+      return { reason: explainFailure(error, 'line') };
+    }
+  }
+
+  private detect(line: string, loggedAt: unknown): LineResult | null {
+    if (isW3cDirective(line)) return this.w3c.parse(line);
+    const [name, result] = this.recognize(line, loggedAt);
+    if ('reason' in result) return { reason: this.explain(line, result.reason) };
+    this.decided = name;
+    return result;
+  }
+
+  /** What a line is read as, and its result. */
+  private recognize(line: string, loggedAt: unknown): [name: string, result: LineResult] {
+    if (isJsonObject(line)) return this.recognizeObject(line, loggedAt);
+    const isEntry = this.w3c.hasFields && !COMMENT.test(line);
+    if (isEntry || isCloudFrontLine(line))
+      return [isEntry ? 'w3c' : 'cloudfront', this.w3c.parse(line, this.options, loggedAt) ?? NOT_AN_OBJECT];
+    const values = parseLogfmt(line);
+    if (values !== undefined) {
+      const known = findJsonFormat(values);
+      const result = requireReader(known?.name ?? JSON_FORMAT).readObject(values, this.options, loggedAt);
+      if (known || 'record' in result) return [known?.name ?? JSON_FORMAT, result];
+    }
+    let best: [name: string, result: LineResult] | undefined;
+    let mostFound = MIN_FOUND - 1;
+    for (const [name, reader] of READERS) {
+      if (!reader.hasLines) continue;
+      const { result, found } = reader.readText(line, this.options, loggedAt);
+      if ('record' in result) return [name, result];
+      if (best !== undefined && found <= mostFound) continue;
+      best = [name, result];
+      mostFound = Math.max(mostFound, found);
+    }
+    return best ?? ['', NOT_AN_OBJECT];
+  }
+
+  private recognizeObject(line: string, loggedAt: unknown): [name: string, result: LineResult] {
+    // A line that has what a request of NDJSON needs is one, also if it has members of another format.
+    const result = parseNdjsonLine(line, this.options);
+    if ('record' in result) return ['ndjson', result];
+    const object = tryParseObject(line);
+    if (object === undefined) return ['', result];
+    if (isCloudFrontObject(object)) return ['cloudfront', readCloudFrontObject(object, this.options)];
+    const format = findJsonFormat(object);
+    if (format === undefined && !isForeignObject(object)) return ['', result];
+    const read = requireReader(format?.name ?? JSON_FORMAT).readObject(object, this.options, loggedAt);
+    return format === undefined && 'reason' in read ? ['', result] : [format?.name ?? JSON_FORMAT, read];
+  }
+
+  /** Why a line is invalid in a source without a valid line so far. */
+  private explain(line: string, reason: string): string {
+    if (COMMENT.test(line)) return 'line: is a comment';
+    const isObject = isJsonObject(line);
+    this.opening ??= isObject ? 'object' : ARRAY.test(line) ? 'array' : 'text';
+    if (this.opening === 'array') return IN_ARRAY.reason;
+    if (this.opening === 'object' && !isObject) return 'line: must be valid JSON';
+    return explainOther(line) ?? reason;
+  }
+}
+
+function requireReader(name: string): LogReader {
+  const reader = READERS.get(name);
+  if (reader === undefined) throw new RangeError(`There is no format ${name}`);
+  return reader;
+}
+
+function explainOther(line: string): string | undefined {
+  const other = OTHER_LOGS.find(([, pattern]) => pattern.test(line))?.[0];
+  return other && `line: is of ${other}, not a request`;
+}
+
+function findEnvelope(line: string): Envelope | null {
+  const object = tryParseObject(line);
+  return object === undefined ? null : peelObject(object);
+}
+
+function tryParseObject(line: string): JsonObject | undefined {
+  try {
+    return parseObject(line);
+  } catch (error) {
+    explainFailure(error, 'line');
+    return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+import { isUtf8 } from 'node:buffer';
+import { isNumber } from 'lossless-json';
+import type { LenientReader } from '../../records/decoding/decoders.js';
+import { normalizeRoutePattern } from '../decoding/path-pattern.js';
+import { methodDecoder, readConsumer } from '../decoding/request-decoders.js';
+import { OTHER_METHOD, sanitize, truncate } from '../../records/text.js';
+import { MAX_ATTRIBUTES, MAX_VALUE, VALUE_TOO_LARGE } from '../../records/limits.js';
+import type { ConsumerRecord } from '../../records/request-record.js';
+import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
+
+/** No text has others than those of white space. */
+const CONTROL_CHARACTER = /[^\P{Cc}\t\r\n]/u;
+
+/** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
+export class Attributes {
+  private readonly values = new Map<string, AnyValue['value']>();
+
+  constructor(attributes: readonly KeyValue[]) {
+    for (const { key, value } of attributes)
+      if (value?.value.case !== undefined && !this.values.has(key)) this.values.set(key, value.value);
+  }
+
+  /**
+   * The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value, but of several keys
+   * the first with another one is preferred.
+   */
+  findText(...keys: readonly string[]): string | undefined {
+    const texts = keys.map((key) => scalarText(this.values.get(key)));
+    const text = texts.find((one) => (one ?? '').trim() !== '') ?? texts.find((one) => one !== undefined);
+    return text === undefined ? undefined : sanitize(text);
+  }
+
+  /** The value of the first key that has a number, or a text of digits. */
+  findNumber(...keys: readonly string[]): number | undefined {
+    for (const key of keys) {
+      const text = scalarText(this.values.get(key));
+      if (text !== undefined && isNumber(text)) return Number(text);
+    }
+    return undefined;
+  }
+
+  /** The value if it is bytes. */
+  findBytes(key: string): Uint8Array | undefined {
+    const value = this.values.get(key);
+    return value?.case === 'bytesValue' ? value.value : undefined;
+  }
+
+  /** The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its values. */
+  *listPrefixed(prefix: string): Generator<[name: string, value: string]> {
+    for (const [key, value] of this.values) {
+      if (!key.startsWith(prefix)) continue;
+      const items = value.case === 'arrayValue' ? value.value.values.map((item) => item.value) : [value];
+      for (const item of items) {
+        const text = scalarText(item);
+        if (text !== undefined) yield [sanitize(key.slice(prefix.length)), sanitize(text)];
+      }
+    }
+  }
+
+  /** All attributes but some as text, sorted by key: the same attributes in another order have the same text. */
+  toKey(leftOut: readonly string[] = []): string {
+    const entries = [...this.values]
+      .filter(([key]) => !leftOut.includes(key))
+      .map(([key, value]) => `${JSON.stringify(key)}:${valueJson(value)}`);
+    return entries.sort().join();
+  }
+}
+
+/** The HTTP method of a request, by the semantic conventions; undefined without one: it is not an HTTP request. */
+export function findMethod(attributes: Attributes): string | undefined {
+  const text = attributes.findText('http.request.method', 'http.method') ?? '';
+  if (text.trim() === '') return undefined;
+  // The older conventions have the method as the client sent it, so it may be invalid. Such a request counts, too.
+  const method = methodDecoder.decode(text) ?? OTHER_METHOD;
+  if (method !== OTHER_METHOD) return method;
+  // Only spans have the original.
+  return methodDecoder.decode(attributes.findText('http.request.method_original')) ?? method;
+}
+
+/** The status of a response. A request that failed without one counts as a 500. */
+export function findStatusCode(attributes: Attributes, isError: boolean): number | undefined {
+  return (
+    attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
+  );
+}
+
+/** What Spring's convention has where no route matched. */
+const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
+
+/** What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
+const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
+/** Scopes of instrumentations whose routes may be names, such as `app_user_show`: of Symfony, Drupal, Slim, Laminas and others. */
+const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
+
+/**
+ * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
+ * those of Django may be regular expressions.
+ *
+ * @param scope the name of the instrumentation scope
+ */
+export function toPath(route: string, scope: string): string | null {
+  if (NO_ROUTE.has(route)) return null;
+  const path = route.replace(BEFORE_PATH, '').replace(/\$$/, '');
+  const needsSlash = path !== '*' && !path.startsWith('/') && !NAMES_ROUTES.test(scope);
+  return normalizeRoutePattern(needsSlash ? `/${path}` : path);
+}
+
+/** Attributes that name the consumer of a request; the first one counts. */
+export const CONSUMER_ATTRIBUTES = ['apitally.consumer.identifier', 'user.id', 'enduser.id'] as const;
+
+/** The consumer of a request; null if there is none. */
+export function findConsumer(
+  attributes: Attributes,
+  fieldName: string,
+  reader: LenientReader,
+): ConsumerRecord | null {
+  const identifier = attributes.findText(...CONSUMER_ATTRIBUTES) ?? '';
+  if (identifier.trim() === '') return null;
+  const name = attributes.findText('apitally.consumer.name');
+  const group = attributes.findText('apitally.consumer.group');
+  return readConsumer({ identifier, name, group }, fieldName, reader);
+}
+
+/**
+ * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of several attributes with
+ * one key it has the last.
+ *
+ * @param isLeftOut keys that are stored elsewhere
+ */
+export function attributesJson(
+  attributes: readonly KeyValue[],
+  isLeftOut?: (key: string) => boolean,
+  toJson = valueJson,
+): string {
+  if (attributes.length === 0) return '{}';
+  const members = new Map<string, string>();
+  for (const { key, value } of attributes)
+    if (!isLeftOut?.(key)) members.set(JSON.stringify(sanitize(key)), toJson(value?.value));
+  return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
+}
+
+/**
+ * The same within the limits of a record.
+ *
+ * @param warn called with what was cut or left out
+ */
+export function limitedAttributesJson(
+  attributes: readonly KeyValue[],
+  warn: (what: string) => void,
+  isLeftOut?: (key: string) => boolean,
+): string {
+  if (attributes.length > MAX_ATTRIBUTES) warn(`at most ${MAX_ATTRIBUTES} are kept`);
+  return attributesJson(attributes.slice(0, MAX_ATTRIBUTES), isLeftOut, (value) => {
+    if (value?.case === 'stringValue') {
+      const text = truncate(value.value, MAX_VALUE);
+      if (text.length < value.value.length) warn(`a value was cut to ${MAX_VALUE} characters`);
+      return JSON.stringify(sanitize(text));
+    }
+    const json = valueJson(value);
+    if (json.length <= MAX_VALUE) return json;
+    warn(`a value has more than ${MAX_VALUE} characters`);
+    return JSON.stringify(VALUE_TOO_LARGE);
+  });
+}
+
+/** A value as text: scalars as they are, others as JSON. */
+export function valueText(value: AnyValue | undefined): string {
+  if (value?.value.case === 'bytesValue') return bytesText(value.value.value);
+  return sanitize(
+    scalarText(value?.value) ?? (value?.value.case === undefined ? '' : valueJson(value.value)),
+  );
+}
+
+function valueJson(value: AnyValue['value'] | undefined): string {
+  switch (value?.case) {
+    case 'stringValue':
+      return JSON.stringify(sanitize(value.value));
+    case 'boolValue':
+      return String(value.value);
+    case 'intValue':
+      return value.value.toString();
+    case 'doubleValue':
+      return doubleJson(value.value);
+    case 'arrayValue':
+      return `[${value.value.values.map((item) => valueJson(item.value)).join()}]`;
+    case 'kvlistValue':
+      return attributesJson(value.value.values);
+    case 'bytesValue':
+      return JSON.stringify(bytesText(value.value));
+    // An index into the string table of a profile; spans have none.
+    case 'stringValueStrindex':
+    case undefined:
+      return 'null';
+  }
+}
+
+/** Bytes of a text as the text, so that secrets in it are found; all others in Base64. */
+function bytesText(value: Uint8Array): string {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  const text = isUtf8(bytes) ? bytes.toString() : '\0';
+  return CONTROL_CHARACTER.test(text) ? bytes.toString('base64') : text;
+}
+
+function doubleJson(value: number): string {
+  // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
+  if (!Number.isFinite(value)) return JSON.stringify(String(value));
+  // The engine reads no document with digits of an integer beyond 64 bits.
+  return Math.abs(value) < 2 ** 63 ? JSON.stringify(value) : value.toExponential();
+}
+
+function scalarText(value: AnyValue['value'] | undefined): string | undefined {
+  if (value?.case === 'stringValue') return value.value;
+  const isScalar = value?.case === 'boolValue' || value?.case === 'intValue' || value?.case === 'doubleValue';
+  return isScalar ? String(value.value) : undefined;
+}

@@ -1,0 +1,149 @@
+import { parseJson } from '../../shared/json/parse-json.js';
+import {
+  InvalidRecordError,
+  type JsonObject,
+  LenientReader,
+  createIntegerDecoder,
+  decodeObject,
+  decodeText,
+  explainFailure,
+  objectDecoder,
+  textDecoder,
+  textOrNumberDecoder,
+  toStrictDecoder,
+} from '../../records/decoding/decoders.js';
+import { normalizeRoutePattern } from '../decoding/path-pattern.js';
+import { decodeMethod, methodDecoder, readConsumer } from '../decoding/request-decoders.js';
+import { sanitize, truncate } from '../../records/text.js';
+import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../records/limits.js';
+import type { ErrorKind, Message } from '../../write/batches/message.js';
+import { parseList } from '../decoding/lists.js';
+import { createEnvName } from '../intake/create-message.js';
+import { valueText } from './attributes.js';
+import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import type { BodyContext } from './origin.js';
+
+const SCOPE = 'apitally';
+const MAX_TEXT = 128;
+const MAX_VERSIONS = 100;
+/** Of a record of an error without its texts, estimated. */
+const ERROR_CHARACTERS = 300;
+
+const decodeCount = toStrictDecoder(createIntegerDecoder(1, Number.MAX_SAFE_INTEGER));
+
+/** Reports of version 1 of the client libraries, which are log records of its scope, by event name. */
+const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, context: BodyContext) => void>> =
+  {
+    'apitally.app.startup': addStartup,
+    'apitally.consumer.update': addConsumer,
+    'apitally.request.validation_error': (message, source, context) => {
+      addErrors(message, 'validation', source, context);
+    },
+    'apitally.request.server_error': (message, source, context) => {
+      addErrors(message, 'server', source, context);
+    },
+  };
+
+/** Whether a record is a report of the client library rather than a log record of the application. */
+export function isLibraryEvent(scope: string | undefined, { eventName }: LogRecord): boolean {
+  return scope === SCOPE && Object.hasOwn(EVENTS, eventName);
+}
+
+/** Adds a report to the message; an invalid one is rejected. */
+export function addLibraryEvent(message: Message, record: LogRecord, context: BodyContext): void {
+  const before = message.rejected.count;
+  try {
+    EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), context);
+  } catch (error) {
+    message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
+  }
+  // The sender counts log records, however many entries of one are invalid.
+  message.rejected.count = Math.min(message.rejected.count, before + 1);
+}
+
+/** Adds the endpoints of an application, its framework and the versions of its packages. */
+function addStartup(message: Message, source: JsonObject, { now }: BodyContext): void {
+  const { env, report } = message;
+  const reader = new LenientReader();
+  const framework = reader.read(source.framework, 'framework', textDecoder) ?? '';
+  if (framework !== '') message.framework = truncate(framework, MAX_TEXT);
+  const endpoints = parseList(
+    source.paths,
+    'paths',
+    (value, name) => {
+      const { method, path } = decodeObject(value, name);
+      const text = decodeText(path, `${name}.path`);
+      return {
+        ...createEnvName(env, now),
+        method: decodeMethod(method, `${name}.method`),
+        path: normalizeRoutePattern(text),
+      };
+    },
+    message.rejected,
+  );
+  message.names.push(...endpoints);
+  const versions = Object.entries(reader.read(source.versions, 'versions', objectDecoder) ?? {})
+    .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    .slice(0, MAX_VERSIONS)
+    .map(([name, version]) => [truncate(sanitize(name), MAX_TEXT), truncate(sanitize(version), MAX_TEXT)]);
+  if (report) {
+    report.client = truncate(`otlp:${framework}`, MAX_TEXT);
+    report.versions = Object.fromEntries(versions) as Record<string, string>;
+  }
+  message.rejected.addMembers(reader.ignored);
+}
+
+function addConsumer(message: Message, source: JsonObject, { now }: BodyContext): void {
+  const reader = new LenientReader();
+  const consumer = readConsumer(source, 'consumer', reader);
+  if (consumer === null) throw new InvalidRecordError('consumer.identifier: must not be empty');
+  message.names.push({ ...createEnvName(message.env, now), consumer });
+  message.rejected.addMembers(reader.ignored);
+}
+
+/** An error with the consumers that met it, each with how often: a record for each, with all texts of the error. */
+function addErrors(
+  message: Message,
+  kind: ErrorKind,
+  source: JsonObject,
+  { now, expansion }: BodyContext,
+): void {
+  const reader = new LenientReader();
+  const readText = (value: unknown, max: number) =>
+    truncate(reader.read(value, `${kind}_error`, textDecoder) ?? '', max);
+  const method = methodDecoder.decode(source.method);
+  const route = readText(source.route ?? source.path, MAX_MESSAGE);
+  if (method === undefined) throw new InvalidRecordError(`${kind}_error.method: must be an HTTP method`);
+  const location = [source.source, source.field]
+    .map((step) => textOrNumberDecoder.decode(step) ?? '')
+    .filter((step) => step !== '')
+    .map((step) => truncate(step, MAX_TEXT));
+  const error = {
+    kind,
+    env: message.env,
+    timestamp: now,
+    method,
+    path: route === '' ? null : normalizeRoutePattern(route),
+    type: readText(source.type, MAX_TYPE),
+    message: readText(source.message ?? source.msg, MAX_MESSAGE),
+    location,
+    stacktrace: readText(source.stacktrace, MAX_STACKTRACE),
+    sentry_event_id: readText(source.sentry_event_id, MAX_EVENT_ID),
+  };
+  const characters = error.message.length + error.stacktrace.length + ERROR_CHARACTERS;
+  const counts = parseList(
+    source.counts,
+    'counts',
+    (value, name) => {
+      if (characters > expansion.left)
+        throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
+      expansion.left -= characters;
+      const { consumer, count } = decodeObject(value, name);
+      const errors = decodeCount(count, `${name}.count`);
+      return { consumer: readConsumer(consumer, 'counts[].consumer', reader), errors };
+    },
+    message.rejected,
+  );
+  message.errors.push(...counts.map((count) => ({ ...error, ...count })));
+  message.rejected.addMembers(reader.ignored);
+}

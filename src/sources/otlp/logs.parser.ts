@@ -1,0 +1,69 @@
+import type { Steps } from '../../shared/async/slices.js';
+import { sanitize, truncate } from '../../records/text.js';
+import { checkRetention, getLogsRetention } from '../../records/decoding/timestamps.js';
+import { MAX_MESSAGE } from '../../records/limits.js';
+import type { Message } from '../../write/batches/message.js';
+import { Attributes, valueText } from './attributes.js';
+import { isValidId, toHex, toMilliseconds } from './encoding.js';
+import type { ExportLogsServiceRequest } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
+import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import { addLibraryEvent, isLibraryEvent } from './library-events.js';
+import { type BodyContext, OriginMessages } from './origin.js';
+
+/** Longest texts of a record in characters; longer ones are truncated. */
+const MAX_NAME = 256;
+const MAX_LEVEL = 16;
+const MAX_LINE = 2 ** 31 - 1;
+/** Levels by severity number: four numbers each, from 1. */
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
+
+/** Parses log records: those of a trace, and the reports of version 1 of the client libraries. */
+export function* parseLogs(
+  { resourceLogs }: ExportLogsServiceRequest,
+  context: BodyContext,
+): Steps<Message[]> {
+  const messages = new OriginMessages(context);
+  for (const { resource, scopeLogs } of resourceLogs) {
+    const message = messages.find(resource);
+    for (const { scope, logRecords } of scopeLogs)
+      for (const record of logRecords) {
+        if (isLibraryEvent(scope?.name, record)) addLibraryEvent(message, record, context);
+        else addRecord(message, record, scope?.name ?? '', context.now);
+        yield;
+      }
+  }
+  return messages.list();
+}
+
+function addRecord(message: Message, record: LogRecord, scope: string, now: number): void {
+  // A record without a trace belongs to no request.
+  if (!isValidId(record.traceId, 16)) return;
+  const time = record.timeUnixNano === 0n ? record.observedTimeUnixNano : record.timeUnixNano;
+  const outOfTime = checkRetention(toMilliseconds(time), getLogsRetention(now), now);
+  if (outOfTime !== undefined) {
+    message.rejected.add(`log_records[].time_unix_nano: ${outOfTime}`);
+    return;
+  }
+  const attributes = new Attributes(record.attributes);
+  const serverSpan = attributes.findText('apitally.request.server_span_id') ?? '';
+  const line = attributes.findNumber('code.line.number', 'code.lineno') ?? 0;
+  const text = valueText(record.body) || (attributes.findText('exception.message') ?? '');
+  message.logMessages.push({
+    trace_id: toHex(record.traceId),
+    span_id: isValidId(record.spanId, 8) ? toHex(record.spanId) : '',
+    server_span_id: /^[0-9a-f]{16}$/i.test(serverSpan) ? serverSpan.toLowerCase() : '',
+    timestamp_ns: time.toString(),
+    level: findLevel(record),
+    message: truncate(text, MAX_MESSAGE),
+    logger: truncate(sanitize(scope), MAX_NAME),
+    file: truncate(attributes.findText('code.file.path', 'code.filepath') ?? '', MAX_NAME),
+    line: Number.isInteger(line) && line > 0 && line <= MAX_LINE ? line : 0,
+  });
+}
+
+/** The level of the severity number, else the severity text. */
+function findLevel({ severityNumber, severityText }: LogRecord): string {
+  const number: number = severityNumber;
+  const level = LEVELS[Math.floor((number - 1) / 4)];
+  return level ?? (truncate(sanitize(severityText), MAX_LEVEL).toLowerCase() || 'info');
+}

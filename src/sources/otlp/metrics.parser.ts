@@ -1,0 +1,187 @@
+import type { Steps } from '../../shared/async/slices.js';
+import { hashUuid } from '../../shared/hash-uuid.js';
+import type { Measure } from '../../records/bins.js';
+import { LenientReader } from '../../records/decoding/decoders.js';
+import { statusCodeDecoder } from '../decoding/request-decoders.js';
+import { type Retention, checkRetention, getTrafficRetention } from '../../records/decoding/timestamps.js';
+import type { Message, MetricPoint } from '../../write/batches/message.js';
+import { Attributes, findConsumer, findMethod, findStatusCode, toPath } from './attributes.js';
+import { toMilliseconds } from './encoding.js';
+import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import type { InstrumentationScope } from './generated/opentelemetry/proto/common/v1/common_pb.js';
+import {
+  AggregationTemporality,
+  DataPointFlags,
+  type Metric,
+  type NumberDataPoint,
+} from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
+import { type BodyContext, OriginMessages } from './origin.js';
+
+const MINUTE_MS = 60_000;
+/** Scope of version 1 of the client libraries; they do not count preflight requests. */
+const LIBRARY_SCOPE = 'apitally';
+
+/** Measures of the histograms of requests, by their names in the semantic conventions. */
+const MEASURES: ReadonlyMap<string, Measure> = new Map([
+  ['http.server.request.duration', 'time'],
+  ['http.server.request.body.size', 'received'],
+  ['http.server.response.body.size', 'sent'],
+]);
+/** One unit of a duration in seconds; Micrometer has words. */
+const SECONDS: ReadonlyMap<string, number> = new Map([
+  ['s', 1],
+  ['seconds', 1],
+  ['ms', 1e-3],
+  ['milliseconds', 1e-3],
+  ['us', 1e-6],
+  ['microseconds', 1e-6],
+  ['ns', 1e-9],
+  ['nanoseconds', 1e-9],
+]);
+
+/**
+ * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
+ * of the last synchronization.
+ */
+export function* parseMetrics(
+  { resourceMetrics }: ExportMetricsServiceRequest,
+  context: BodyContext,
+): Steps<Message[]> {
+  const messages = new OriginMessages(context);
+  // Once for all points: subtracting the months for each one took half of the time of parsing.
+  const retention = getTrafficRetention(context.now);
+  for (const { resource, scopeMetrics } of resourceMetrics) {
+    const message = messages.find(resource);
+    for (const { scope, schemaUrl, metrics } of scopeMetrics) {
+      const name = scope?.name ?? '';
+      const source = { scope: name, scopeKey: toScopeKey(scope, schemaUrl), now: context.now, retention };
+      for (const metric of metrics) yield* addMetric(message, metric, source);
+    }
+  }
+  return messages.list();
+}
+
+/** Where metrics come from, and when. */
+interface Source {
+  scope: string;
+  /** Identifies the scope among those of the process. */
+  scopeKey: string;
+  now: number;
+  retention: Retention;
+}
+
+function* addMetric(message: Message, metric: Metric, source: Source): Steps<void> {
+  yield;
+  const measure = MEASURES.get(metric.name);
+  const { data } = metric;
+  if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
+  if (measure === undefined) return;
+  if (data.case !== 'histogram' && data.case !== 'exponentialHistogram') {
+    const points = data.value?.dataPoints.length ?? 0;
+    if (points > 0) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`, points);
+    return;
+  }
+  const unit = measure === 'time' ? SECONDS.get(metric.unit || 's') : 1;
+  const { dataPoints } = data.value;
+  if (unit === undefined) {
+    if (dataPoints.length > 0)
+      message.rejected.add(`metrics[].unit: ${metric.name} must be in seconds`, dataPoints.length);
+    return;
+  }
+  const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
+  for (const point of dataPoints) {
+    addPoint(message, source, { point, measure, unit, isCumulative, name: metric.name });
+    yield;
+  }
+}
+
+interface Measured {
+  point: HistogramPoint;
+  measure: Measure;
+  unit: number;
+  isCumulative: boolean;
+  name: string;
+}
+
+function addPoint(message: Message, source: Source, measured: Measured): void {
+  const { scope, scopeKey, now, retention } = source;
+  const { point, measure, unit, isCumulative, name } = measured;
+  if (!hasValue(point)) return;
+  const fault = findFault(point);
+  if (fault !== undefined) {
+    message.rejected.add(`data_points[].${fault}`);
+    return;
+  }
+  const attributes = new Attributes(point.attributes);
+  const method = findMethod(attributes);
+  if (method === undefined) {
+    message.rejected.add('data_points[].attributes: must have http.request.method');
+    return;
+  }
+  if (scope === LIBRARY_SCOPE && method === 'OPTIONS') return;
+  const timestamp = findTime(point);
+  const outOfTime = checkRetention(timestamp, retention, now);
+  if (outOfTime !== undefined) {
+    message.rejected.add(`data_points[].time_unix_nano: ${outOfTime}`);
+    return;
+  }
+  const reader = new LenientReader();
+  const status = findStatusCode(attributes, (attributes.findText('error.type') ?? '') !== '');
+  const start = point.startTimeUnixNano;
+  const record: MetricPoint = {
+    timestamp,
+    env: message.env,
+    consumer: findConsumer(attributes, 'data_points[].consumer', reader),
+    method,
+    path: toPath(attributes.findText('http.route') ?? '', scope),
+    status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
+    measure,
+    count: Number(point.count),
+    sum: readSum(point, unit),
+    ...readBins(point, unit, isCumulative),
+    stream: isCumulative
+      ? hashUuid([message.env, message.instanceUuid, scopeKey, name, start, attributes.toKey()].join('\n'))
+      : null,
+    starts_unknown: isCumulative && start === point.timeUnixNano,
+    time_ns: point.timeUnixNano,
+  };
+  message.rejected.addMembers(reader.ignored);
+  message.points.push(record);
+}
+
+/** A scope is identified by all that it has; the key of one that has only a name is the name, as in streams that are stored. */
+function toScopeKey(scope: InstrumentationScope | undefined, schemaUrl: string): string {
+  const { name = '', version = '', attributes = [] } = scope ?? {};
+  if (version === '' && attributes.length === 0 && schemaUrl === '') return name;
+  return JSON.stringify([name, version, new Attributes(attributes).toKey(), schemaUrl]);
+}
+
+/** Whether a point has a value. A point without a value says that its stream pauses or has ended. */
+function hasValue({ flags }: { flags: number }): boolean {
+  return (flags & DataPointFlags.NO_RECORDED_VALUE_MASK) === 0;
+}
+
+/**
+ * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a minute before the end. A
+ * cumulative stream may have begun days ago.
+ */
+function findTime({ startTimeUnixNano, timeUnixNano }: HistogramPoint): number {
+  return Math.max(toMilliseconds(startTimeUnixNano), toMilliseconds(timeUnixNano) - MINUTE_MS);
+}
+
+/** The sum of the values, in seconds or bytes; 0 if it is absent or invalid. */
+function readSum({ sum = 0 }: HistogramPoint, unit: number): number {
+  return sum > 0 ? Math.min(sum * unit, Number.MAX_SAFE_INTEGER) : 0;
+}
+
+/** Adds the CPU time or memory of the process. */
+function addGauge(message: Message, name: string, points: readonly NumberDataPoint[]): void {
+  const { report } = message;
+  const { value } = points.findLast(hasValue)?.value ?? {};
+  const number = Number(value ?? NaN);
+  if (!report || !Number.isFinite(number) || number < 0) return;
+  if (name === 'process.cpu.utilization') report.cpu_percent = Math.min(number * 100, 1e6);
+  if (name === 'process.memory.usage')
+    report.memory_rss = Math.min(Math.round(number), Number.MAX_SAFE_INTEGER);
+}

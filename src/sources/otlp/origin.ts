@@ -1,0 +1,102 @@
+import { hashUuid } from '../../shared/hash-uuid.js';
+import { InvalidRecordError } from '../../records/decoding/decoders.js';
+import { envDecoder } from '../decoding/request-decoders.js';
+import { parseUuid } from '../../platform/input/uuid.js';
+import type { Message } from '../../write/batches/message.js';
+import { createEnvName, createMessage } from '../intake/create-message.js';
+import { Attributes } from './attributes.js';
+import type { Resource } from './generated/opentelemetry/proto/resource/v1/resource_pb.js';
+
+const DEFAULT_ENV = 'default';
+const MAX_ENV = 32;
+/** Largest number of environments and instances in a body: each is a message, which is stored and acknowledged by itself. */
+const MAX_MESSAGES = 10_000;
+
+/** Context of parsing a body. */
+export interface BodyContext {
+  /** Hash of the signal and the body: a repeated body has the same one. */
+  digest: string;
+  /** The environment in the header, which overrides that of resources. */
+  env: string | undefined;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+  /** Most requests that a span counts as. */
+  maxSpanWeight: number;
+  /** Characters that the body may become beyond its own, by packed texts and texts of several records; less with each. */
+  expansion: { left: number };
+}
+
+/** The messages of a body: one for each environment and instance. */
+export class OriginMessages {
+  private readonly messages = new Map<string, Message>();
+
+  constructor(private readonly context: BodyContext) {}
+
+  /**
+   * The message of a resource's environment and instance.
+   *
+   * @throws InvalidRecordError if there are too many of them
+   */
+  find(resource: Resource | undefined): Message {
+    const attributes = new Attributes(resource?.attributes ?? []);
+    const env = this.context.env ?? findEnv(attributes);
+    const instance = findInstance(attributes, env);
+    const key = `${env}/${instance}`;
+    let message = this.messages.get(key);
+    if (!message) {
+      if (this.messages.size === MAX_MESSAGES)
+        throw new InvalidRecordError(`body: must have at most ${MAX_MESSAGES} instances`);
+      const { digest, now } = this.context;
+      message = {
+        ...createMessage(hashUuid(`${digest}\n${key}`), env),
+        instanceUuid: instance,
+        names: [createEnvName(env, now)],
+        report: { timestamp: now, cpu_percent: null, memory_rss: null, client: '', versions: {} },
+        syncedAt: now,
+      };
+      this.messages.set(key, message);
+    }
+    return message;
+  }
+
+  list(): Message[] {
+    return [...this.messages.values()];
+  }
+}
+
+/** The name of an environment; invalid characters become hyphens. Undefined if it is empty. */
+export function toEnv(text: string | undefined): string | undefined {
+  const slug = (text ?? '')
+    .trim()
+    .replaceAll(/[^\w-]+/g, '-')
+    .slice(0, MAX_ENV);
+  return envDecoder.decode(slug);
+}
+
+function findEnv(attributes: Attributes): string {
+  return (
+    toEnv(attributes.findText('deployment.environment.name')) ??
+    toEnv(attributes.findText('deployment.environment')) ??
+    DEFAULT_ENV
+  );
+}
+
+/**
+ * The UUID of the sending process: its instance ID, or a hash of what identifies it in its environment. Processes of two
+ * environments often have the same name, or no name and the same attributes.
+ */
+function findInstance(attributes: Attributes, env: string): string {
+  const language = attributes.findText('telemetry.sdk.language');
+  const isPhp = language === 'php';
+  // The SDK for PHP makes a new ID for each request: none of them would be known, and all would be kept.
+  const id = isPhp ? (attributes.findText('host.name') ?? '') : attributes.findText('service.instance.id');
+  const uuid = parseUuid(isPhp ? '' : (id ?? ''));
+  if (typeof uuid === 'string') return uuid;
+  const service = ['service.namespace', 'service.name'].map((key) => attributes.findText(key) ?? '');
+  // Micrometer may send the metrics of a process whose spans OpenTelemetry's SDK sends.
+  const sdk = language === 'java' ? ['telemetry.sdk.name', 'telemetry.sdk.version'] : [];
+  const identity = id === undefined ? attributes.toKey(sdk) : JSON.stringify([...service, id]);
+  // Left out where the attributes say the same, or nothing does: those that are stored were without it.
+  const implied = id === undefined ? findEnv(attributes) : DEFAULT_ENV;
+  return hashUuid(env === implied ? identity : `${identity}\n${env}`);
+}

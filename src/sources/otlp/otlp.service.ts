@@ -1,0 +1,120 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../../config/config.js';
+import { ApiError } from '../../platform/http/api-error.js';
+import { usesGzip } from '../../platform/http/request-body.js';
+import type { Steps } from '../../shared/async/slices.js';
+import { isTooLarge } from '../decoding/gunzip.js';
+import { InvalidRecordError } from '../../records/decoding/decoders.js';
+import { MessageIntake } from '../intake/message-intake.js';
+import type { Message } from '../../write/batches/message.js';
+import { TokenAuthentication } from '../intake/token-authentication.js';
+import { UnpackLimit } from '../intake/unpack-limit.js';
+import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
+import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
+import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { parseLogs } from './logs.parser.js';
+import { parseMetrics } from './metrics.parser.js';
+import { type BodyContext, toEnv } from './origin.js';
+import { parseTraces } from './traces.parser.js';
+
+export type Signal = 'traces' | 'metrics' | 'logs';
+
+/** The result for a body whose valid parts are stored. */
+export interface Outcome {
+  encoding: Encoding;
+  /** Spans, data points or log records that were rejected. */
+  rejected: number;
+  /** The first reason, or a warning; empty if there is none. */
+  message: string;
+}
+
+const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
+
+const PARSERS: Readonly<
+  Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Steps<Message[]>>
+> = {
+  traces: (bytes, encoding, context) =>
+    parseTraces(decode(ExportTraceServiceRequestSchema, bytes, encoding), context),
+  metrics: (bytes, encoding, context) =>
+    parseMetrics(decode(ExportMetricsServiceRequestSchema, bytes, encoding), context),
+  logs: (bytes, encoding, context) =>
+    parseLogs(decode(ExportLogsServiceRequestSchema, bytes, encoding), context),
+};
+
+/** Receives exports of OpenTelemetry SDKs. Resolves once everything is stored, or throws an ApiError. */
+@Injectable()
+export class OtlpService {
+  private readonly maxBytes: number;
+  private readonly maxSpanWeight: number;
+  private readonly unpackLimit: UnpackLimit;
+
+  constructor(
+    private readonly authentication: TokenAuthentication,
+    private readonly intake: MessageIntake,
+    { collector }: Config,
+  ) {
+    this.maxBytes = collector.maxOtlpBytes;
+    this.maxSpanWeight = collector.maxSpanWeight;
+    this.unpackLimit = new UnpackLimit(this.maxBytes, collector.maxUnpackRatio);
+  }
+
+  export(signal: Signal, request: Request): Promise<Outcome> {
+    return this.intake.countOutcome(signal, async () => {
+      const app = await this.authentication.requireApp(request);
+      const encoding = findEncoding(request);
+      if (!encoding)
+        throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
+      const env = toEnv(request.get('apitally-env'));
+      let rejected = 0;
+      const messages = await this.intake.receive(app, request, {
+        kind: signal,
+        env: env ?? '-',
+        maxBytes: this.maxBytes,
+        unpackLimit: this.unpackLimit,
+        unpack: usesGzip(request) ? (body) => decompress(body, this.unpackLimit) : undefined,
+        parse: async (bytes, work, reserve) => {
+          // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
+          reserve(2 * bytes.length);
+          const digest = `${signal}\n${hash('sha256', bytes)}`;
+          const context = {
+            digest,
+            env,
+            now: Date.now(),
+            maxSpanWeight: this.maxSpanWeight,
+            expansion: { left: this.maxBytes },
+          };
+          const parsed = await parseOr400(() => work.run(PARSERS[signal](bytes, encoding, context)));
+          // Before names above an app's limits are added: their spans and points are stored.
+          rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
+          return parsed;
+        },
+      });
+      const find = (which: 'reason' | 'warning') =>
+        messages.find((message) => message.rejected[which] !== undefined)?.rejected[which];
+      return { encoding, rejected, message: find('reason') ?? find('warning') ?? '' };
+    });
+  }
+}
+
+async function decompress(body: Buffer, limit: UnpackLimit): Promise<Buffer> {
+  if (body.length === 0) return body;
+  try {
+    return await gunzipAsync(body, { maxOutputLength: limit.find(body.length) });
+  } catch (error) {
+    if (isTooLarge(error)) throw limit.explain(body.length);
+    throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
+  }
+}
+
+async function parseOr400(parse: () => Promise<Message[]>): Promise<Message[]> {
+  try {
+    return await parse();
+  } catch (error) {
+    throw error instanceof InvalidRecordError ? new ApiError(400, error.message) : error;
+  }
+}

@@ -1,0 +1,374 @@
+import { gunzipSync } from 'node:zlib';
+import type { Steps } from '../../shared/async/slices.js';
+import { parseAddress } from '../../shared/ip-address.js';
+import { type Bin, findBin } from '../../records/bins.js';
+import {
+  type Capture,
+  type CapturedException,
+  EVENT_SEPARATOR,
+  type Header,
+  SPAN_KINDS,
+  SPAN_STATUSES,
+  getHeader,
+  toCaptureJson,
+} from '../../records/capture.js';
+import { isPublic, lookUpCountry } from '../decoding/client-country.js';
+import { isGzip, isTooLarge } from '../decoding/gunzip.js';
+import { type Decoder, LenientReader } from '../../records/decoding/decoders.js';
+import {
+  responseTimeDecoder,
+  sizeDecoder,
+  statusCodeDecoder,
+  urlDecoder,
+} from '../decoding/request-decoders.js';
+import { sanitize, truncate } from '../../records/text.js';
+import { checkRetention, getLogsRetention } from '../../records/decoding/timestamps.js';
+import { isStaticAssetOrHealthCheck } from '../decoding/log-exclusion.js';
+import type { RequestRecord } from '../../records/request-record.js';
+import { findRequestUuid } from '../../records/server-span.js';
+import {
+  BODY_TOO_LARGE,
+  MAX_ATTRIBUTES,
+  MAX_BODY,
+  MAX_EVENTS,
+  MAX_MESSAGE,
+  MAX_STACKTRACE,
+  limitBody,
+  limitHeaders,
+} from '../../records/limits.js';
+import type { SpanRecord } from '../../records/span-record.js';
+import type { Message, SpanCount } from '../../write/batches/message.js';
+import { findClientAddress } from '../decoding/client-address.js';
+import {
+  Attributes,
+  findConsumer,
+  findMethod,
+  findStatusCode,
+  limitedAttributesJson,
+  toPath,
+} from './attributes.js';
+import { isValidId, toHex, toMilliseconds } from './encoding.js';
+import { findFramework } from './framework.js';
+import type { ExportTraceServiceRequest } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import {
+  type Span,
+  type Span_Event,
+  Span_SpanKind,
+  Status_StatusCode,
+} from './generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { type BodyContext, OriginMessages } from './origin.js';
+import { findWeight } from './sampling.js';
+
+type Expansion = BodyContext['expansion'];
+
+const MAX_INT64 = 2n ** 63n - 1n;
+const MAX_NAME = 1_024;
+const MAX_SCOPE = 256;
+
+const REQUEST_BODY = 'apitally.request.body';
+const RESPONSE_BODY = 'apitally.response.body';
+/** The end of the scope name of the instrumentation of Go's `net/http`. */
+const NET_HTTP = '/otelhttp';
+/** The end of the scope name of the instrumentation of Tornado. */
+const TORNADO = '.instrumentation.tornado';
+/** Tornado's instrumentation has the route in the span's name from 0.63 on. Before, it had the path of the URL there. */
+const TORNADO_ROUTES_SINCE = 63;
+/** Spans of single ASGI messages: several for each request, without any information about the application. */
+const ASGI_MESSAGE = / http (?:send|receive)$/;
+
+/** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
+export function* parseTraces(
+  { resourceSpans }: ExportTraceServiceRequest,
+  context: BodyContext,
+): Steps<Message[]> {
+  const messages = new OriginMessages(context);
+  for (const { resource, scopeSpans } of resourceSpans) {
+    const message = messages.find(resource);
+    message.framework ??= findFramework(
+      resource,
+      scopeSpans.map(({ scope }) => scope?.name ?? ''),
+    );
+    for (const { scope, spans } of scopeSpans) {
+      const [name, version] = [scope?.name ?? '', scope?.version ?? ''].map((text) =>
+        truncate(sanitize(text), MAX_SCOPE),
+      );
+      for (const span of spans) {
+        addSpan(message, span, name ?? '', version ?? '', context);
+        yield;
+      }
+    }
+  }
+  return messages.list();
+}
+
+function addSpan(
+  message: Message,
+  span: Span,
+  scopeName: string,
+  scopeVersion: string,
+  context: BodyContext,
+): void {
+  if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
+  const why = findFault(span, context.now);
+  if (why !== undefined) {
+    message.rejected.add(why);
+    return;
+  }
+  if (span.events.length > MAX_EVENTS)
+    message.rejected.warn(`spans[].events: at most ${MAX_EVENTS} are kept`);
+  span.events.splice(MAX_EVENTS);
+  const record = toSpanRecord(span, scopeName, scopeVersion, (what) => {
+    message.rejected.warn(`spans[].attributes: ${what}`);
+  });
+  span.attributes.splice(MAX_ATTRIBUTES);
+  message.spans.push(record);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
+}
+
+/** Why a span is rejected; undefined if it is accepted. */
+function findFault({ traceId, spanId, startTimeUnixNano }: Span, now: number): string | undefined {
+  if (!isValidId(traceId, 16)) return 'spans[].trace_id: must be 16 bytes';
+  if (!isValidId(spanId, 8)) return 'spans[].span_id: must be 8 bytes';
+  const outOfTime = checkRetention(toMilliseconds(startTimeUnixNano), getLogsRetention(now), now);
+  return outOfTime && `spans[].start_time_unix_nano: ${outOfTime}`;
+}
+
+function toSpanRecord(
+  span: Span,
+  scope_name: string,
+  scope_version: string,
+  warn: (what: string) => void,
+): SpanRecord {
+  const { startTimeUnixNano: start, endTimeUnixNano: end } = span;
+  return {
+    trace_id: toHex(span.traceId),
+    span_id: toHex(span.spanId),
+    parent_span_id: isValidId(span.parentSpanId, 8) ? toHex(span.parentSpanId) : '',
+    name: truncate(sanitize(span.name), MAX_NAME),
+    kind: SPAN_KINDS[span.kind] ?? 'UNSPECIFIED',
+    status: SPAN_STATUSES[span.status?.code ?? 0] ?? 'UNSET',
+    start_time_ns: start.toString(),
+    duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
+    scope_name,
+    scope_version,
+    // Request Details has the bodies.
+    attributes: limitedAttributesJson(
+      span.attributes,
+      warn,
+      (key) => key === REQUEST_BODY || key === RESPONSE_BODY,
+    ),
+    events: `[${span.events.map((event) => eventJson(event, warn)).join(EVENT_SEPARATOR)}]`,
+  };
+}
+
+function eventJson({ timeUnixNano, name, attributes }: Span_Event, warn: (what: string) => void): string {
+  const timestamp = JSON.stringify(formatNanoseconds(timeUnixNano));
+  return `{"timestamp":${timestamp},"name":${JSON.stringify(truncate(sanitize(name), MAX_NAME))},"attributes":${limitedAttributesJson(attributes, warn)}}`;
+}
+
+/** UTC with nanoseconds and `Z`; the epoch for times beyond the year 9999. */
+function formatNanoseconds(epochNs: bigint): string {
+  const seconds = Number(epochNs / 1_000_000_000n);
+  const date = new Date(seconds <= 253_402_300_799 ? seconds * 1000 : 0);
+  return `${date.toISOString().slice(0, -5)}.${String(epochNs % 1_000_000_000n).padStart(9, '0')}Z`;
+}
+
+/** Logs and counts the request of a SERVER span. */
+function addRequest(
+  message: Message,
+  span: Span,
+  record: SpanRecord,
+  { expansion, maxSpanWeight }: BodyContext,
+): void {
+  const reader = new LenientReader();
+  const request = readRequest(span, record, { env: message.env, expansion, reader });
+  if (request === undefined) return;
+  message.rejected.addMembers(reader.ignored);
+  if (!request.excluded_from_logs) message.logs.push(request);
+  let weight = findWeight(span.traceState, record.span_id);
+  if (weight > maxSpanWeight) {
+    weight = 1;
+    message.rejected.warn(
+      `spans[].trace_state: stands for more than ${maxSpanWeight} requests, counted as one`,
+    );
+  }
+  message.spanCounts.push(countRequest(request, record, weight));
+}
+
+/** The request of a span; undefined without a method: it is not an HTTP request. */
+function readRequest(
+  span: Span,
+  { trace_id, span_id, duration_ns, scope_name, scope_version }: SpanRecord,
+  { env, expansion, reader }: { env: string; expansion: Expansion; reader: LenientReader },
+): RequestRecord | undefined {
+  const attributes = new Attributes(span.attributes);
+  const method = findMethod(attributes);
+  if (method === undefined) return undefined;
+  const read = <T>(name: string, value: unknown, decoder: Decoder<T>) =>
+    reader.read(value, `spans[].${name}`, decoder);
+  const route = attributes.findText('http.route');
+  const hasRoute = span.name.startsWith(`${method} /`) && hasRouteInName(scope_name, scope_version);
+  const path = toPath(route ?? (hasRoute ? span.name.slice(method.length + 1) : ''), scope_name);
+  const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
+  const status = findStatusCode(attributes, span.status?.code === Status_StatusCode.ERROR);
+  const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
+  const received = findSize(attributes, 'request');
+  const sent = findSize(attributes, 'response');
+  const request_size_bytes = read('http.request.body.size', received, sizeDecoder);
+  const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
+  const consumer = findConsumer(attributes, 'spans[].consumer', reader);
+  const capture = readCapture(span, attributes, trace_id, expansion);
+  const client_ip = findClient(attributes, capture.request_headers);
+  const agent = attributes.findText('user_agent.original', 'http.user_agent');
+  const excluded_from_logs = isStaticAssetOrHealthCheck(
+    path,
+    url,
+    agent ?? getHeader(capture.request_headers, 'user-agent'),
+  );
+  return {
+    request_uuid: findRequestUuid(trace_id, span_id),
+    timestamp: toMilliseconds(span.startTimeUnixNano),
+    env,
+    consumer,
+    method,
+    path,
+    is_path_inferred: false,
+    url,
+    status_code,
+    request_size_bytes,
+    response_size_bytes,
+    response_time_ms: responseTimeDecoder.decode(Number(duration_ns) / 1e6) ?? null,
+    client_ip,
+    client_country_iso_code: lookUpCountry(client_ip),
+    excluded_from_logs,
+    captured_json: toCaptureJson(capture),
+  };
+}
+
+/** What a request adds to counts: as many requests as its span stands for. */
+function countRequest(request: RequestRecord, record: SpanRecord, weight: number): SpanCount {
+  const { request_size_bytes, response_size_bytes } = request;
+  const bins: Bin[] = [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]];
+  if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
+  if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
+  return {
+    request_uuid: request.request_uuid,
+    unlogged_span: request.excluded_from_logs ? record : null,
+    timestamp: request.timestamp,
+    env: request.env,
+    consumer: request.consumer,
+    method: request.method,
+    path: request.path,
+    status_code: request.status_code,
+    requests: weight,
+    bytes_received: Math.min((request_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
+    bytes_sent: Math.min((response_size_bytes ?? 0) * weight, Number.MAX_SAFE_INTEGER),
+    bins,
+  };
+}
+
+/** Some instrumentations write the path of the URL into the name, so this is only for those that have no attribute for the route. */
+function hasRouteInName(scope: string, version: string): boolean {
+  if (!scope.endsWith(TORNADO)) return scope.endsWith(NET_HTTP);
+  const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  return major > 0 || minor >= TORNADO_ROUTES_SINCE;
+}
+
+function findSize(attributes: Attributes, which: 'request' | 'response'): number | undefined {
+  return attributes.findNumber(
+    `http.${which}.body.size`,
+    `http.${which}_content_length`,
+    `http.${which}_content_length_uncompressed`,
+  );
+}
+
+/** The URL, made of the parts that the attributes have. */
+function findUrl(attributes: Attributes): string {
+  const find = (...keys: string[]) => {
+    const text = attributes.findText(...keys);
+    return text === '' ? undefined : text;
+  };
+  const whole = find('url.full', 'http.url');
+  // Fiber and Tornado leave out the host.
+  if (whole !== undefined && !whole.startsWith('/')) return whole;
+  const path = attributes.findText('url.path');
+  const query = attributes.findText('url.query') ?? '';
+  const parts =
+    path === undefined ? find('http.target') : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
+  const target = whole ?? parts ?? '/';
+  const address = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
+  if (address === undefined) return target;
+  // An IPv6 address without its port may have no brackets.
+  const host = /^[^[]*:[^[]*:/.test(address) ? `[${address}]` : address;
+  const scheme = find('url.scheme', 'http.scheme') ?? 'http';
+  const port = attributes.findNumber('server.port', 'net.host.port');
+  const isUsual = port === undefined || port === (scheme === 'https' ? 443 : 80) || /:\d+$/.test(host);
+  return `${scheme}://${host}${isUsual ? '' : `:${port}`}${target.startsWith('/') ? target : `/${target}`}`;
+}
+
+function findClient(attributes: Attributes, headers: readonly Header[]): string | null {
+  const named = attributes.findText('client.address', 'http.client_ip');
+  const peer = attributes.findText('network.peer.address', 'net.sock.peer.addr', 'net.peer.ip');
+  const addresses = [named, findClientAddress(headers), peer].map((text) => parseAddress(text ?? ''));
+  return (
+    addresses.find((address) => address !== null && isPublic(address)) ?? addresses.find(Boolean) ?? null
+  );
+}
+
+/** The capture of a span; spans and log records of its trace are joined when they are read. */
+function readCapture(span: Span, attributes: Attributes, trace_id: string, expansion: Expansion): Capture {
+  return {
+    request_headers: readHeaders(attributes, 'http.request.header.'),
+    response_headers: readHeaders(attributes, 'http.response.header.'),
+    request_body_json: readBody(attributes, REQUEST_BODY, expansion),
+    response_body_json: readBody(attributes, RESPONSE_BODY, expansion),
+    trace_id,
+    exception: findException(span, attributes),
+    logs: [],
+    spans: [],
+  };
+}
+
+/** Older conventions have underscores instead of hyphens. */
+function readHeaders(attributes: Attributes, prefix: string): Header[] {
+  const all = Array.from(attributes.listPrefixed(prefix), ([name, value]): Header => [
+    name.replaceAll('_', '-'),
+    value,
+  ]);
+  return limitHeaders(all, prefix, []);
+}
+
+function readBody(attributes: Attributes, key: string, expansion: Expansion): string | null {
+  const bytes = attributes.findBytes(key);
+  return limitBody((bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key)) ?? '');
+}
+
+/** A text that may be packed; undefined if it is damaged. */
+function unpackText(bytes: Buffer, expansion: Expansion): string | undefined {
+  if (!isGzip(bytes)) return sanitize(bytes.toString());
+  // Before it is unpacked: its size is not known, and thousands of bombs take time as well.
+  if (expansion.left < MAX_BODY) return BODY_TOO_LARGE;
+  try {
+    const unpacked = gunzipSync(bytes, { maxOutputLength: MAX_BODY });
+    expansion.left -= unpacked.length;
+    return sanitize(unpacked.toString());
+  } catch (error) {
+    expansion.left -= MAX_BODY;
+    return isTooLarge(error) ? BODY_TOO_LARGE : undefined;
+  }
+}
+
+function findException({ events }: Span, own: Attributes): CapturedException | null {
+  const event = events.findLast(({ name }) => name === 'exception');
+  if (!event) return null;
+  const attributes = new Attributes(event.attributes);
+  const type = attributes.findText('exception.type');
+  const message = attributes.findText('exception.message') ?? '';
+  if (type === undefined && message === '') return null;
+  return {
+    type: type ?? 'Error',
+    message: truncate(message, MAX_MESSAGE),
+    stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
+    tracker_event_id: own.findText('apitally.exception.sentry_event_id') ?? null,
+  };
+}

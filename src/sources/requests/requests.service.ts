@@ -1,0 +1,229 @@
+import { Injectable } from '@nestjs/common';
+import type { Request } from 'express';
+import { Config } from '../../config/config.js';
+import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../platform/http/api-error.js';
+import { decodeQueryText, parseRawQuery } from '../../platform/http/raw-query.js';
+import { payloadTooLarge, streamBody, usesGzip } from '../../platform/http/request-body.js';
+import { gunzip, isGzip } from '../decoding/gunzip.js';
+import { type ImportOptions, type ImportSummary, Importer } from '../lines/files/importer.js';
+import { SOURCE_RULE, isSource } from '../lines/files/line-identity.js';
+import { LineSplitter } from '../decoding/line-splitter.js';
+import { removePadding } from '../lines/files/nul-padding.js';
+import { BASE_URL_RULE, parseBaseUrl } from '../lines/formats/parsed-request.js';
+import { envDecoder } from '../decoding/request-decoders.js';
+import { type FormatChoice, parseFormatChoice } from '../lines/formats/request-format.js';
+import { MAX_RECORD_BYTES } from '../../records/limits.js';
+import { RequestsWriter } from '../../write/requests.writer.js';
+import type { BodyWork } from '../intake/body-work.js';
+import type { ClientApp } from '../../access/tokens/client-apps.js';
+import { MessageIntake } from '../intake/message-intake.js';
+import { liftReceiveLimit } from '../intake/receive-timeout.middleware.js';
+import { TokenAuthentication } from '../intake/token-authentication.js';
+import { UnpackLimit } from '../intake/unpack-limit.js';
+
+const KIND = 'requests';
+const DEFAULT_ENV = 'prod';
+const DEFAULT_FORMAT = 'ndjson';
+/** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
+const MAX_BODIES = 2;
+/** A body that has waited for its sender for longer makes room for one of another app. */
+const MAX_SENDER_WAIT_MS = 10_000;
+const RETRY_AFTER_SECONDS = 1;
+/** Blank and rejected ones included; the shortest requests of an access log fill the largest body with as many. */
+const MAX_LINES = 2_000_000;
+/** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
+const RESERVED_BYTES = 15 * 1024 * 1024;
+const REASONS_SHOWN = 10;
+
+/** What became of the lines of a body. */
+export interface ImportResult extends ImportSummary {
+  /** Why lines were rejected, the most frequent reasons first, with the numbers of their first lines. */
+  reasons: readonly { reason: string; count: number; lines: readonly number[] }[];
+}
+
+/** A body that is being read. */
+interface OpenBody {
+  readonly app: ClientApp;
+  readonly abort: AbortController;
+  /** Milliseconds for which it has waited for its sender. */
+  waitedMs: number;
+}
+
+/** Stores the requests of bodies of lines, with the rules of the file import. */
+@Injectable()
+export class RequestsService {
+  private readonly maxBytes: number;
+  private readonly unpackLimit: UnpackLimit;
+  /** In the order in which they began. */
+  private readonly open = new Set<OpenBody>();
+
+  constructor(
+    private readonly authentication: TokenAuthentication,
+    private readonly intake: MessageIntake,
+    private readonly writer: RequestsWriter,
+    { collector }: Config,
+  ) {
+    this.maxBytes = collector.maxRequestsBytes;
+    this.unpackLimit = new UnpackLimit(this.maxBytes, collector.maxUnpackRatio);
+  }
+
+  /**
+   * Resolves once every valid line is stored. A body may be sent again, also after an error: its requests are in the store once.
+   *
+   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid, 503 if the store fails; what was read before an error
+   *   is stored, except after 503
+   */
+  import(request: Request): Promise<ImportResult> {
+    return this.intake.countOutcome(KIND, async () => {
+      const app = await this.authentication.requireApp(request);
+      const query = readQuery(request.originalUrl);
+      const isCompressed = usesGzip(request);
+      return this.intake.accept(app, request, { kind: KIND, env: query.env }, async (reservation, work) => {
+        reservation.admit(RESERVED_BYTES);
+        const body = this.openBody(app);
+        liftReceiveLimit(request);
+        try {
+          const options = { ...query, appId: app.id, now: Date.now(), work };
+          return await this.importLines(
+            removePadding(this.readBytes(request, isCompressed, body)),
+            options,
+            work,
+          );
+        } finally {
+          this.open.delete(body);
+        }
+      });
+    });
+  }
+
+  /** @throws ApiError 429 if another body of the app is open, 503 if those of others leave no room */
+  private openBody(app: ClientApp): OpenBody {
+    const open = [...this.open];
+    if (open.some((body) => body.app.id === app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
+    if (open.length >= MAX_BODIES) this.makeRoom(app, open);
+    const body = { app, abort: new AbortController(), waitedMs: 0 };
+    this.open.add(body);
+    return body;
+  }
+
+  /**
+   * Ends the later body of a team that has all of them, or one whose sender is slow: a team, or a slow sender, must not keep
+   * others out. Its sender sends it again.
+   */
+  private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
+    const [first] = open;
+    const ofOneTeam = open.every(({ app }) => app.team_id === first?.app.team_id && app.team_id !== team_id);
+    const body = ofOneTeam ? open.at(-1) : open.find(({ waitedMs }) => waitedMs > MAX_SENDER_WAIT_MS);
+    if (!body) throw serviceUnavailable();
+    this.open.delete(body);
+    body.abort.abort(
+      new ApiError(503, 'Too many bodies are being sent at once: send this one again', {
+        'Retry-After': '1',
+        Connection: 'close',
+      }),
+    );
+  }
+
+  private async importLines(
+    chunks: AsyncGenerator<Buffer>,
+    options: ImportOptions,
+    work: BodyWork,
+  ): Promise<ImportResult> {
+    const importer = new Importer(this.writer, options);
+    const splitter = new LineSplitter(MAX_RECORD_BYTES, MAX_LINES);
+    const nextChunk = () => work.wait(chunks.next());
+    try {
+      for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {
+        await this.intake.asUnavailable(importer.add(splitter.push(next.value)));
+        if (splitter.isExceeded) throw payloadTooLarge(`has more than ${MAX_LINES} lines`);
+      }
+      await this.intake.asUnavailable(importer.add(splitter.end()));
+    } finally {
+      // Also after an error of the body: what was read is stored, and the next attempt is the shorter for it.
+      await work.wait(this.intake.asUnavailable(importer.end()));
+      await chunks.return(undefined);
+    }
+    const groups = importer.rejectedLines.list().slice(0, REASONS_SHOWN);
+    const reasons = groups.map(({ reason, count, first }) => ({ reason, count, lines: first }));
+    const { read, rejected } = importer.summary;
+    const [first] = reasons;
+    if (first && rejected === read)
+      throw new ApiError(422, `${first.reason} (line ${first.lines[0]} of ${read}; all are rejected)`);
+    return { ...importer.summary, reasons };
+  }
+
+  /** The bytes of a body, unpacked. */
+  private async *readBytes(request: Request, isCompressed: boolean, body: OpenBody): AsyncGenerator<Buffer> {
+    let received = 0;
+    const chunks = streamBody(request, this.maxBytes, body.abort.signal, (ms, bytes) => {
+      body.waitedMs += ms;
+      received += bytes;
+    });
+    let length = 0;
+    for await (const bytes of isCompressed ? unpack(chunks) : chunks) {
+      if (length === 0 && isGzip(bytes))
+        throw new ApiError(
+          400,
+          `body: is gzip${isCompressed ? ', twice' : ' without Content-Encoding: gzip'}`,
+        );
+      length += bytes.length;
+      if (length > this.unpackLimit.find(received)) throw this.unpackLimit.explain(received);
+      yield bytes;
+    }
+  }
+}
+
+/** @throws ApiError 400 for bytes that are not gzip, or that break off */
+async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* gunzip(body);
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(400, 'body: must be gzip, as Content-Encoding says');
+  }
+}
+
+/** What the query says of all lines. @throws ApiError 422 for an invalid parameter */
+function readQuery(url: string): Omit<ImportOptions, 'appId' | 'now'> {
+  const query = parseRawQuery(url);
+  const read = (name: string): string | undefined => {
+    const given = query.get(name);
+    const text = given === undefined ? undefined : decodeQueryText(given);
+    if (given !== undefined && text === undefined) throw invalid(`${name}: must be percent-encoded UTF-8`);
+    return text;
+  };
+  const readOneOf = <Value extends string>(name: string, ...values: readonly Value[]): Value | undefined => {
+    const text = read(name);
+    const value = values.find((one) => one === text);
+    if (text !== value) throw invalid(`${name}: must be ${values.join(' or ')}`);
+    return value;
+  };
+  const env = read('env') ?? DEFAULT_ENV;
+  if (envDecoder.decode(env) === undefined) throw invalid(`env: ${envDecoder.ruleFor(env)}`);
+  const source = read('source') ?? '';
+  if (!isSource(source)) throw invalid(`source: ${SOURCE_RULE}`);
+  const base = read('base_url');
+  const baseUrl = base === undefined ? undefined : parseBaseUrl(base);
+  if (baseUrl === null) throw invalid(`base_url: ${BASE_URL_RULE}`);
+  const map = read('map');
+  return {
+    env,
+    source,
+    baseUrl,
+    consumerFrom: readOneOf('consumer_from', 'user'),
+    trustForwarded: readOneOf('trust_forwarded', 'true', 'false') === 'true',
+    format: chooseFormat(read('format') ?? (map === undefined ? DEFAULT_FORMAT : undefined), map),
+  };
+}
+
+function chooseFormat(format: string | undefined, map: string | undefined): FormatChoice {
+  try {
+    return parseFormatChoice(format, map);
+  } catch (error) {
+    throw error instanceof RangeError ? invalid(error.message) : error;
+  }
+}
+
+function invalid(detail: string): ApiError {
+  return new ApiError(422, detail);
+}

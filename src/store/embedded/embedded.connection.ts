@@ -1,0 +1,205 @@
+import { resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../client/clickhouse.errors.js';
+import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../client/query-parameters.js';
+import { loadChdb } from './chdb.js';
+import type { EngineConnection, EngineParams } from './engine-client.js';
+import { findLockOwner, isTaken, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { giveToOwner } from './owner.js';
+import { finishRestore } from './restored-data.js';
+import { repairDeduplicationLogs } from './deduplication-log.js';
+
+/**
+ * Settings of the engine that only its first session can have. Backups can be anywhere. By default four merges and mutations
+ * have a place, and a mutation without one is tried again after up to a second: `app delete` has one for each table.
+ */
+const ENGINE_ARGUMENTS = [
+  '--backups.allowed_path=/',
+  '--background_merges_mutations_concurrency_ratio=4',
+  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1',
+];
+
+/** The engine reads this setting before it reads a statement, so it is one of the session. */
+const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;
+
+/** Statements that may end at any time, because they write nothing. */
+const READ = /^\s*(?:SELECT|WITH)\b/i;
+/** The engine does not find a statement that it has not begun yet: it is looked for again after so many milliseconds. */
+const CANCEL_EVERY_MS = 250;
+
+/**
+ * The engine inside this process, behind the official client's own connection hook.
+ *
+ * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
+ * once is the matter of `QueryLimiter`. A promise settles once the engine is done, also where the query's signal was aborted meanwhile:
+ * the engine then cancels a read, and finishes a write. Values become literals; see `renderParameters`.
+ *
+ * A session in which a query failed is never used again: the engine may return rows of the failed query to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
+ */
+export class EmbeddedConnection implements EngineConnection {
+  private readonly log = new Logger(EmbeddedConnection.name);
+  private readonly idle: EngineConnection[] = [];
+  private readonly busy = new Set<EngineConnection>();
+  /** Busy sessions that must not be used again. */
+  private readonly outdated = new WeakSet<EngineConnection>();
+  private reads = 0;
+  private closing?: Promise<void>;
+  private onIdle?: () => void;
+
+  private constructor(
+    private readonly maxIdle: number,
+    private readonly openSession: () => EngineConnection,
+    /** Runs no query; it keeps the directory open, because the engine closes it with the last session. */
+    private readonly anchor: { close(): void },
+    private readonly drainEngine: () => Promise<void>,
+    private readonly directory: string,
+  ) {}
+
+  /**
+   * Opens the directory, and creates it if it is missing.
+   *
+   * @param maxIdle how many sessions are kept open for later queries.
+   * @throws DataDirectoryInUse when another process has it; ConfigError when it cannot be made or written to;
+   *   DataDirectoryUnusable when the engine does not open it.
+   */
+  static async open(path: string, maxIdle: number): Promise<EmbeddedConnection> {
+    const { createChdbConnection, Session, drainPending } = await loadChdb();
+    const directory = resolve(path);
+    prepareDataDirectory(directory);
+    if (findLockOwner(directory) !== undefined) throw new DataDirectoryInUse(path);
+    finishRestore(directory);
+    markMissingTables(directory);
+    repairDeduplicationLogs(directory);
+    // Two copies of the same declarations: the engine's package was built against the client's common part.
+    const openSession = () => createChdbConnection({ path: directory }) as unknown as EngineConnection;
+    try {
+      const anchor = new Session(directory, { connectionArgs: ENGINE_ARGUMENTS });
+      return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending, directory);
+    } catch (error) {
+      // Another process may have opened it since the check above.
+      throw new ((await isTaken(directory)) ? DataDirectoryInUse : DataDirectoryUnusable)(path, {
+        cause: error,
+      });
+    }
+  }
+
+  /** How many sessions run a query, also one whose client disconnected. */
+  get busySessions(): number {
+    return this.busy.size;
+  }
+
+  exec(params: EngineParams<'exec'>) {
+    return this.run(params, (session, bound) => session.exec(bound));
+  }
+
+  command(params: EngineParams<'command'>) {
+    return this.run(params, (session, bound) => session.command(bound));
+  }
+
+  /** Discards all current sessions: one of them returned a result that does not belong to its query. */
+  replaceSessions(): void {
+    for (const session of this.busy) this.outdated.add(session);
+    for (const session of this.idle.splice(0)) this.discard(session);
+  }
+
+  /** Waits for the running queries: a process that exits during one hangs. */
+  close(): Promise<void> {
+    this.closing ??= this.closeSessions();
+    return this.closing;
+  }
+
+  private async run<P extends EngineParams<'command'>, R>(
+    params: P,
+    operation: (session: EngineConnection, bound: P) => Promise<R>,
+    isWhileClosing = false,
+  ): Promise<R> {
+    const { query_params: values, abort_signal: signal, ...rest } = params;
+    // The text of an INSERT contains its rows; a placeholder in them would be data.
+    const statement = values ? renderParameters(params.query, values as Parameters) : params.query;
+    signal?.throwIfAborted();
+    const mark = signal && READ.test(statement) ? `/* ${(this.reads += 1)} */ ` : '';
+    if (this.closing && !isWhileClosing) throw new StoreUnavailable('the store is closing');
+    const session = await this.acquire();
+    const ended = new AbortController();
+    const cancel = () => void this.cancel(mark, ended.signal);
+    try {
+      signal?.throwIfAborted();
+      if (mark !== '') signal?.addEventListener('abort', cancel);
+      const result = await operation(session, { ...rest, query: mark + statement } as P);
+      this.release(session, true);
+      return result;
+    } catch (error) {
+      this.release(session, false);
+      throw error;
+    } finally {
+      ended.abort();
+      signal?.removeEventListener('abort', cancel);
+    }
+  }
+
+  /** Cancels the read whose statement begins with `mark`. */
+  private async cancel(mark: string, ended: AbortSignal): Promise<void> {
+    try {
+      while (!ended.aborted) {
+        const query = `KILL QUERY WHERE startsWith(query, '${mark}') ASYNC`;
+        await this.run({ query }, (session, bound) => session.command(bound), true);
+        await pause(CANCEL_EVERY_MS, undefined, { signal: ended });
+      }
+    } catch (error) {
+      if (!ended.aborted) this.log.warn(`a read was not cancelled: ${String(error)}`);
+    }
+  }
+
+  private async acquire(): Promise<EngineConnection> {
+    const known = this.idle.pop();
+    const session = known ?? this.openAnother();
+    this.busy.add(session);
+    if (known) return session;
+    try {
+      await session.command({ query: SET_STATEMENT_SIZE });
+      return session;
+    } catch (error) {
+      this.release(session, false);
+      throw error;
+    }
+  }
+
+  private openAnother(): EngineConnection {
+    try {
+      return this.openSession();
+    } catch (error) {
+      throw new StoreUnavailable('no session could be opened', { cause: error });
+    }
+  }
+
+  private release(session: EngineConnection, isReusable: boolean) {
+    this.busy.delete(session);
+    if (isReusable && !this.outdated.has(session) && this.idle.length < this.maxIdle) this.idle.push(session);
+    else this.discard(session);
+    if (this.busy.size === 0) this.onIdle?.();
+  }
+
+  private discard(session: EngineConnection): void {
+    session.close().catch((error: unknown) => {
+      this.log.warn(`a session was not closed: ${String(error)}`);
+    });
+  }
+
+  private async closeSessions(): Promise<void> {
+    if (this.busy.size > 0)
+      await new Promise<void>((ok) => {
+        this.onIdle = ok;
+      });
+    await Promise.all(this.idle.map((session) => session.close()));
+    this.anchor.close();
+    await this.drainEngine();
+    try {
+      // After a command of root the service of another account could not link or remove root's files.
+      giveToOwner(this.directory, this.directory);
+    } catch {
+      // Root of a container may not be allowed to.
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto';
+import { type Batch, type MessageKey, NIL_UUID, type Piece, formatBatchTime } from '../batch-log.js';
+import { type KnownRequests, type RequestKey, requestKey } from '../known-requests.js';
+import { dateTime64 } from '../../records/names/id-generator.js';
+import type { DimensionNames, NameRegistry, RequestIds, WithIds } from '../../records/names/name-registry.js';
+import type { RequestRecord } from '../../records/request-record.js';
+import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../row-encoder.js';
+import { type SpanRecord, weighSpan } from '../../records/span-record.js';
+import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
+import { type ErrorRecord, type LogMessage, type Message, weighError, weighLogMessage } from './message.js';
+import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
+import type { IntervalDays } from './interval-days.js';
+
+/** A message to be stored. */
+export interface AppMessage extends MessageKey {
+  app: ClientApp;
+  message: Message;
+}
+
+/** A request with its identity, and the message that it came in. */
+interface MessageRequest extends RequestKey {
+  message: Message;
+  /** Null if it is excluded from logs. */
+  record: RequestRecord | null;
+}
+
+/** The landing tables in the order of insertion; their rows are of all apps. */
+interface RowsByTable extends InstanceRows {
+  logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
+  reported_errors: ReturnType<typeof errorRow>[];
+  instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
+  logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
+  logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
+}
+
+/** Makes a batch of messages: registers their names and encodes their rows. */
+export class BatchBuilder {
+  constructor(
+    private readonly names: NameRegistry,
+    private readonly apps: ClientApps,
+    private readonly known: KnownRequests,
+    private readonly instances: InstanceCounts,
+    private readonly intervals: IntervalDays,
+  ) {}
+
+  async build(messages: readonly AppMessage[]): Promise<Batch> {
+    const requests = requestsIn(messages);
+    const unknown = groupByApp(await this.known.filterUnknown(requests));
+    const rows = noRows();
+    for (const [appId, own] of groupByApp(messages)) {
+      await this.updateFramework(own);
+      await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
+    }
+    return {
+      id: randomUUID(),
+      createdAt: formatBatchTime(),
+      messages: messages.map(({ app_id, message_uuid, message }) => ({
+        app_id,
+        message_uuid,
+        instance_uuid: message.instanceUuid,
+      })),
+      pieces: [...encode(rows)],
+      requests: requests.map(requestKey),
+    };
+  }
+
+  /** The batch that counts the pending spans of instances; null if all of them are counted already. */
+  async buildSettled(due: DueInstances): Promise<Batch | null> {
+    const rows = noRows();
+    await this.instances.settle(due, rows);
+    const pieces = [...encode(rows)];
+    if (pieces.length === 0) return null;
+    return { id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces };
+  }
+
+  private async updateFramework(messages: readonly AppMessage[]): Promise<void> {
+    const last = messages.findLast(({ message }) => message.framework !== null);
+    const framework = last?.message.framework;
+    if (last && framework && framework !== last.app.framework)
+      await this.apps.updateFramework(last.app, framework);
+  }
+
+  private async addRows(
+    rows: RowsByTable,
+    appId: number,
+    own: readonly AppMessage[],
+    requests: readonly MessageRequest[],
+  ): Promise<void> {
+    const messages = own.map(({ message }) => message);
+    // Names first: counts refer to consumers by identifier only.
+    const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
+    const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
+    const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
+    const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
+    const named = await this.resolve(appId, names);
+    for (const { record, ids } of await this.resolve(appId, counts))
+      rows.request_counts.push(toCountRow(appId, record, ids));
+    for (const { record, ids } of await this.resolve(appId, logged))
+      rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
+    for (const { record, ids } of await this.resolve(appId, errors))
+      rows.reported_errors.push(errorRow(appId, record, ids));
+    const counted = counts.map(({ record }) => record);
+    for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
+    await this.addInstanceCounts(rows, appId, messages, requests);
+    const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
+    for (const message of messages) {
+      const row = reportRow(appId, message, envIds.get(message.env));
+      if (row) rows.instance_reports.push(row);
+      const place = { app_id: appId, app_env_id: envIds.get(message.env) };
+      for (const span of message.spans) rows.logged_spans.push({ ...place, ...span });
+      for (const log of message.logMessages) rows.logged_messages.push({ ...place, ...log });
+    }
+  }
+
+  /** Counts requests by their spans and metrics; a request that is in the store already is not counted again. */
+  private async addInstanceCounts(
+    rows: RowsByTable,
+    appId: number,
+    messages: readonly Message[],
+    requests: readonly MessageRequest[],
+  ): Promise<void> {
+    const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
+    const isNew = (request_uuid: string, message: Message) =>
+      unseen.get(request_uuid) === message && unseen.delete(request_uuid);
+    const spans = messages.flatMap((message) =>
+      message.spanCounts
+        .filter(({ request_uuid }) => isNew(request_uuid, message))
+        .map((record) => ({ message, record })),
+    );
+    const points = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
+    if (spans.length === 0 && points.length === 0) return;
+    const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) =>
+      (await this.resolve(appId, entries)).map(({ record, ids }, index) => ({
+        instance: entries[index]?.message.instanceUuid ?? NIL_UUID,
+        record,
+        ids,
+      }));
+    await this.instances.count(appId, await resolve(spans), await resolve(points), rows);
+  }
+
+  /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */
+  private async resolve<R extends DimensionNames>(
+    appId: number,
+    entries: readonly { message: Message; record: R }[],
+  ): Promise<WithIds<R>[]> {
+    const records = entries.map(({ record }) => record);
+    const resolved = await this.names.resolve(appId, records);
+    for (const [index, { overflow = [] }] of resolved.entries())
+      for (const kind of overflow)
+        entries[index]?.message.rejected.add(`${kind}: above the limit of the app, counted as *`);
+    return resolved;
+  }
+}
+
+/** The requests of messages that have an identity: logged ones, and those of spans. */
+export function requestsIn(messages: readonly AppMessage[]): MessageRequest[] {
+  return messages.flatMap(({ app_id, message }) => [
+    ...message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
+    ...message.spanCounts.flatMap(({ request_uuid, unlogged_span }) =>
+      unlogged_span ? [{ app_id, request_uuid, unlogged_span, message, record: null }] : [],
+    ),
+  ]);
+}
+
+function noRows(): RowsByTable {
+  return {
+    request_counts: [],
+    logged_requests: [],
+    reported_errors: [],
+    instance_reports: [],
+    logged_spans: [],
+    logged_messages: [],
+    percentile_accuracy_v1: [],
+    counted_instances_v1: [],
+    pending_counts_v1: [],
+    metric_streams_v1: [],
+  };
+}
+
+function* encode(rows: RowsByTable): Generator<Piece> {
+  const { request_counts, logged_requests, reported_errors, instance_reports } = rows;
+  yield* encodePieces('request_counts', request_counts, (row) => row, weighCount);
+  yield* encodePieces(
+    'logged_requests',
+    logged_requests,
+    ({ row }) => row,
+    ({ record }) => weighRequest(record),
+  );
+  yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError);
+  yield* encodePieces('instance_reports', instance_reports, (row) => row);
+  yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan);
+  yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage);
+  yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row);
+  yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row);
+  yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount);
+  yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount);
+}
+
+/** One row of `reported_errors`. */
+function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
+  const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
+  const texts = { kind, type, message, location, stacktrace, sentry_event_id };
+  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...texts, errors };
+}
+
+/**
+ * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last synchronization,
+ * so only a sync without counts needs a row for it.
+ */
+function reportRow(appId: number, message: Message, envId: number | undefined) {
+  const { report, instanceUuid, counts, syncedAt } = message;
+  if (!report) return undefined;
+  const { timestamp, cpu_percent, memory_rss, client, versions } = report;
+  const isIdle = syncedAt !== null && counts.length === 0;
+  const isStart = client !== '' || Object.keys(versions).length > 0;
+  if (!isIdle && !isStart && cpu_percent === null && memory_rss === null) return undefined;
+  return {
+    app_id: appId,
+    timestamp: dateTime64(timestamp),
+    app_env_id: envId,
+    instance_uuid: instanceUuid ?? NIL_UUID,
+    last_sync_at: dateTime64(isIdle ? syncedAt : 0),
+    cpu_percent: cpu_percent ?? -1,
+    memory_rss: memory_rss ?? -1,
+    client,
+    versions,
+  };
+}
+
+function groupByApp<T extends { app_id: number }>(all: readonly T[]): Map<number, T[]> {
+  const apps = new Map<number, T[]>();
+  for (const one of all) {
+    const own = apps.get(one.app_id);
+    if (own) own.push(one);
+    else apps.set(one.app_id, [one]);
+  }
+  return apps;
+}

@@ -1,0 +1,202 @@
+import { Logger } from '@nestjs/common';
+import { isOutcomeUnknown } from '../../store/client/clickhouse.errors.js';
+import { runEvery } from '../../shared/async/run-every.js';
+import { RequestContext } from '../../telemetry/request-context.js';
+import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../batch-log.js';
+import { requestKey } from '../known-requests.js';
+import type { Hold } from '../../coordination/lease.js';
+import type { RequestClaims } from '../request-claims.js';
+import type { Telemetry } from '../../telemetry/telemetry.js';
+import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
+import { BatchQueue } from './batch-queue.js';
+import type { DueInstances, InstanceCounts } from './instance-counts.js';
+import type { MessageLocks } from './message-locks.js';
+
+const BATCH_DELAY_MS = 10;
+/** How often an idle committer checks for a batch in doubt and for unwritten marks. */
+const MAINTENANCE_INTERVAL_MS = 1_000;
+/** Client libraries retry, so a 503 is better than a queue that waits for an import. */
+const WAIT_FOR_CLAIMS_MS = 2_000;
+
+/**
+ * Commits each message once, also if it is sent repeatedly or to several collectors. `commit` resolves once the message is
+ * stored durably.
+ *
+ *                      ┌───────────── committed ────────────▶ acknowledged
+ *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other batch
+ *                      └──────── rejected by the engine ─────▶ failed: the client library may send it again
+ *
+ * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be written, now or
+ * later. At most one batch is in doubt, because batches are committed one after another.
+ */
+export class BatchCommitter {
+  private readonly log = new Logger(BatchCommitter.name);
+  private readonly queue: BatchQueue<AppMessage>;
+  private readonly inFlight = new Map<string, Promise<void>>();
+  private inDoubt?: Batch;
+  private readonly maintenance: NodeJS.Timeout;
+
+  constructor(
+    private readonly batchLog: BatchLog,
+    private readonly builder: BatchBuilder,
+    private readonly instances: InstanceCounts,
+    private readonly locks: MessageLocks,
+    private readonly claims: RequestClaims,
+    private readonly telemetry: Telemetry,
+  ) {
+    this.queue = new BatchQueue((messages) => this.commitMeasured(messages), BATCH_DELAY_MS);
+    telemetry.metrics?.gauge(
+      { name: 'collector_queued_messages', help: 'Messages that wait for the current batch to end' },
+      () => [{ value: this.queue.length }],
+    );
+    this.maintenance = runEvery(MAINTENANCE_INTERVAL_MS, () => this.runMaintenance());
+  }
+
+  /**
+   * @param weight about how many characters the message's rows have
+   * @throws if the store is unavailable, or another collector has the message
+   */
+  commit(message: AppMessage, weight: number): Promise<void> {
+    const key = messageKey(message);
+    const outcome = this.inFlight.get(key) ?? this.begin(message, weight, key);
+    this.inFlight.set(key, outcome);
+    return outcome;
+  }
+
+  /** Applies batches that any process left unapplied, at least that many seconds ago. */
+  recover(olderThanSeconds: number): Promise<Recovery> {
+    return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
+  }
+
+  /** Counts the spans of instances that sent no metric of their requests for long enough. */
+  async settle(): Promise<void> {
+    const failed = new Set<number>();
+    let triedBefore = -1;
+    // What is due is found in parts: one whose apps fail must not keep those of others out.
+    while (failed.size > triedBefore) {
+      triedBefore = failed.size;
+      for (const due of await this.instances.findDue([...failed])) {
+        if (failed.has(due.app_id)) continue;
+        try {
+          await this.queue.runExclusive(() => this.settleInstances(due));
+        } catch (error) {
+          failed.add(due.app_id);
+          this.log.warn(
+            `app ${due.app_id}: spans not counted yet: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        }
+      }
+    }
+  }
+
+  private async settleInstances(due: DueInstances): Promise<void> {
+    await this.resolveInDoubt();
+    const keys = due.instances.map((instance) => instanceKey(due.app_id, instance));
+    await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
+      const batch = await this.builder.buildSettled(due);
+      if (batch) await this.write(batch, hold);
+    });
+  }
+
+  /** Call after the last message: marks applied batches. */
+  async close(): Promise<void> {
+    clearInterval(this.maintenance);
+    await this.queue.runExclusive(() => this.batchLog.markApplied()).catch(() => undefined);
+  }
+
+  private async begin(message: AppMessage, weight: number, key: string): Promise<void> {
+    try {
+      await this.locks.acquire(key);
+      await this.queue.add(message, weight, message.app_id);
+    } finally {
+      this.inFlight.delete(key);
+      if (!this.isInDoubt(key)) await this.locks.release(key);
+    }
+  }
+
+  private async commitMeasured(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
+    const { metrics, tracing } = this.telemetry;
+    const commit = () => this.commitBatch(messages);
+    const startedAt = performance.now();
+    let outcome: 'ok' | 'failed' = 'failed';
+    try {
+      const attributes = { 'request_analytics.messages': messages.length };
+      const rejected = await (tracing
+        ? tracing.task('collector.commit', attributes, commit)
+        : new RequestContext().run(commit));
+      outcome = 'ok';
+      return rejected;
+    } finally {
+      metrics?.observeCommit(outcome, (performance.now() - startedAt) / 1000, messages.length);
+    }
+  }
+
+  /** Resolves to the messages of which an earlier batch is not applied, with the reason: they must not block the others. */
+  private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
+    await this.resolveInDoubt();
+    const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
+    if (unseen.length > 0) {
+      const requests = requestsIn(unseen).map(requestKey);
+      const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
+      await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
+        const unfinished = await this.batchLog.finish(requests);
+        for (const message of unfinished.size > 0 ? unseen : [])
+          for (const request of requestsIn([message])) {
+            const earlier = unfinished.get(requestKey(request));
+            if (earlier) rejected.set(message, earlier.reason);
+          }
+        const free = unseen.filter((message) => !rejected.has(message));
+        if (free.length > 0) await this.write(await this.builder.build(free), hold);
+      });
+    }
+    return rejected;
+  }
+
+  private async resolveInDoubt(): Promise<void> {
+    const batch = this.inDoubt;
+    if (!batch) return;
+    const keys = batch.messages.map(messageKey);
+    await this.locks.extend(keys);
+    await this.write(batch);
+    for (const key of keys) if (!this.inFlight.has(key)) await this.locks.release(key);
+  }
+
+  private async write(batch: Batch, hold?: Hold): Promise<void> {
+    this.inDoubt = batch;
+    try {
+      await this.batchLog.write(batch, hold);
+      this.inDoubt = undefined;
+    } catch (error) {
+      // Rejected rows are not in the store, or are in the log: in both cases the message may be sent again.
+      if (!isOutcomeUnknown(error)) this.inDoubt = undefined;
+      throw error;
+    }
+  }
+
+  private isInDoubt(key: string): boolean {
+    return this.inDoubt?.messages.some((message) => messageKey(message) === key) ?? false;
+  }
+
+  private async runMaintenance(): Promise<void> {
+    if (this.inFlight.size > 0) return;
+    try {
+      await this.queue.runExclusive(async () => {
+        await this.resolveInDoubt();
+        await this.batchLog.markApplied();
+      });
+    } catch (error) {
+      this.log.debug(error);
+    }
+  }
+}
+
+/** Of messages that count by spans or by metrics, the claims on their instances: how they count is decided once. */
+function instanceKeysIn(messages: readonly AppMessage[]): string[] {
+  return messages
+    .filter(({ message }) => message.spanCounts.length > 0 || message.points.length > 0)
+    .map(({ app_id, message }) => instanceKey(app_id, message.instanceUuid ?? NIL_UUID));
+}
+
+function instanceKey(appId: number, instanceUuid: string): string {
+  return `instance/${appId}/${instanceUuid}`;
+}

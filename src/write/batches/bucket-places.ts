@@ -1,0 +1,41 @@
+import { clamp } from '../../shared/clamp.js';
+import { ZERO_BIN } from '../../records/bins.js';
+import type { MetricPoint } from './message.js';
+
+/** Bound of a bin, within those of `Int16`: 2^-64 to 2^64 seconds or bytes. A place is half a bin wide. */
+export const MAX_BIN = 2_048;
+const MAX_PLACE = 2 * MAX_BIN;
+
+/**
+ * The bins of a point without the values that its stream had before, as many as were added. An exponential histogram that lowers its
+ * scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
+ *
+ * @param before places of earlier buckets, and how many values each had
+ */
+export function subtractBins(
+  point: Pick<MetricPoint, 'bins' | 'bucket_width'>,
+  before: readonly (readonly [place: number, n: number])[],
+): [k: number, n: number][] {
+  const left = new Map(point.bins.map(({ place, n }) => [place, n]));
+  for (const [earlier, n] of before) {
+    const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
+    left.set(place, (left.get(place) ?? 0) - n);
+  }
+  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was raised.
+  let missing = 0;
+  const places = [...left.keys()].sort((a, b) => b - a);
+  for (const place of [...places, ...places.toReversed()]) {
+    const n = (left.get(place) ?? 0) - missing;
+    missing = Math.max(0, -n);
+    left.set(place, Math.max(0, n));
+  }
+  const bins = new Map<number, number>();
+  for (const { place, k } of point.bins) bins.set(k, (bins.get(k) ?? 0) + (left.get(place) ?? 0));
+  return [...bins].filter(([, n]) => n > 0);
+}
+
+/** The middle one of the places of the bucket that contains a place: the same from each of its places. */
+export function findPlace(place: number, width: number): number {
+  const middle = Math.floor((Math.floor(place / width) + 0.5) * width);
+  return clamp(middle, -MAX_PLACE, MAX_PLACE);
+}

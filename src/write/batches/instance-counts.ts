@@ -1,0 +1,340 @@
+import { LRUCache } from 'lru-cache';
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { chunkForLookup } from '../../shared/chunk.js';
+import type { Bin, Measure } from '../../records/bins.js';
+import { dateTime64 } from '../../records/names/id-generator.js';
+import type { RequestIds } from '../../records/names/name-registry.js';
+import { toCountRow } from '../row-encoder.js';
+import type { MetricPoint, SpanCount } from './message.js';
+import { subtractBins } from './bucket-places.js';
+import { type AccuracyRow, utcDay } from './interval-days.js';
+
+type CountRow = ReturnType<typeof toCountRow>;
+type CountedBy = 'spans' | 'metric';
+
+/** A count or a point of an instance, its names resolved. */
+export interface OfInstance<R> {
+  instance: string;
+  record: R;
+  ids: RequestIds;
+}
+
+/** The rows of counts, and of what is needed to count the next ones. */
+export interface InstanceRows {
+  request_counts: CountRow[];
+  percentile_accuracy_v1: AccuracyRow[];
+  counted_instances_v1: ReturnType<typeof decisionRow>[];
+  pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
+  metric_streams_v1: StreamRow[];
+}
+
+interface StreamRow {
+  app_id: number;
+  stream: string;
+  time_ns: string;
+  count: number;
+  sum: number;
+  /** By the place of their bucket. */
+  bins: [place: number, n: number][];
+}
+
+/** What a point adds to the requests that are counted: bins by k. */
+interface Added {
+  count: number;
+  sum: number;
+  bins: [k: number, n: number][];
+}
+
+/** Instances of an app that are to be counted by their spans. */
+export interface DueInstances {
+  readonly app_id: number;
+  readonly instances: string[];
+}
+
+/** Cached decisions: they never change. */
+const MAX_CACHED_DECISIONS = 100_000;
+const MAX_DUE = 1_000;
+/** Pending rows that are counted in one batch, unless one instance has more. */
+const MAX_PENDING_ROWS = 20_000;
+/** Pending rows of sizes that are counted when instances send their first durations; older ones are not counted. */
+const MAX_PENDING_SIZES = 100_000;
+/** Errors beyond this say no more. */
+const MAX_ERROR = 1_000_000;
+
+/** Columns are qualified by their table: an alias of the same name would hide them. */
+const DECISIONS = `
+SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
+WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
+GROUP BY c.instance_uuid`;
+/** Rows without requests are of sizes, others of spans. */
+const PENDING = `
+SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
+FROM pending_counts_v1
+WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
+const PENDING_SPANS = `${PENDING} AND requests > 0`;
+const PENDING_SIZES = `${PENDING} AND requests = 0 ORDER BY received_at DESC LIMIT {limit:UInt32}`;
+const DUE = `
+SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid, count() AS pending FROM pending_counts_v1 AS p
+WHERE p.requests > 0 AND p.app_id NOT IN {without:Array(UInt32)} AND (p.app_id, p.instance_uuid) GLOBAL NOT IN (
+  SELECT app_id, instance_uuid FROM counted_instances_v1
+  WHERE (app_id, instance_uuid) GLOBAL IN (SELECT app_id, instance_uuid FROM pending_counts_v1)
+)
+GROUP BY p.app_id, p.instance_uuid
+HAVING min(p.received_at) <= fromUnixTimestamp64Milli({before:Int64})
+ORDER BY app_id, instance_uuid
+LIMIT {limit:UInt32}`;
+const STREAMS = `
+SELECT toString(s.stream) AS stream, toString(max(s.time_ns)) AS time_ns, argMax(s.count, s.time_ns) AS count,
+  argMax(s.sum, s.time_ns) AS sum, argMax(s.bins, s.time_ns) AS bins
+FROM metric_streams_v1 AS s
+WHERE s.app_id = {app_id:UInt32} AND s.stream IN {streams:Array(UUID)}
+GROUP BY s.stream`;
+
+/**
+ * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of them. The decision is
+ * made once and stored: by the metric, which is complete, as soon as the instance sends one; by spans if no metric arrives
+ * within the delay. Until then the counts of its spans are pending in the store, and its sizes, which count if the metric does.
+ *
+ * The caller holds the claims of the instances, so that only one writer decides at a time.
+ */
+export class InstanceCounts {
+  private readonly decided = new LRUCache<string, CountedBy>({ max: MAX_CACHED_DECISIONS });
+
+  /** @param delayMs how long an instance's spans wait for its metric */
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly delayMs: number,
+  ) {}
+
+  /** Adds the rows for new counts of spans and new points of metrics of an app. */
+  async count(
+    appId: number,
+    spans: readonly OfInstance<SpanCount>[],
+    points: readonly OfInstance<MetricPoint>[],
+    rows: InstanceRows,
+  ): Promise<void> {
+    const instances = [...new Set([...spans, ...points].map(({ instance }) => instance))];
+    const counted = await this.findDecisions(appId, instances);
+    const decide = (instance: string, by: CountedBy) => {
+      if (counted.has(instance)) return;
+      counted.set(instance, by);
+      rows.counted_instances_v1.push(decisionRow(appId, instance, by));
+    };
+    const times = points.filter(({ record }) => record.measure === 'time').map(({ instance }) => instance);
+    const started = [...new Set(times)].filter((instance) => !counted.has(instance));
+    for (const instance of started) decide(instance, 'metric');
+    if (this.delayMs === 0) for (const { instance } of spans) decide(instance, 'spans');
+    const received_at = dateTime64(Date.now());
+    const add = (instance: string, row: CountRow) => {
+      if (counted.has(instance)) rows.request_counts.push(row);
+      else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
+    };
+    const notBy = (by: CountedBy) => (one: { instance: string }) => counted.get(one.instance) !== by;
+    for (const { instance, row } of sumUp(appId, spans.filter(notBy('metric')))) add(instance, row);
+    for (const row of await this.findPendingSizes(appId, started)) rows.request_counts.push(row);
+    await this.countPoints(appId, points.filter(notBy('spans')), rows, add);
+  }
+
+  /** Sizes of instances whose first durations arrive: an OpenTelemetry Collector may split what an SDK exports at once. */
+  private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<CountRow[]> {
+    const found: CountRow[] = [];
+    for (const some of chunkForLookup(instances)) {
+      const params = { app_id, instances: some, limit: MAX_PENDING_SIZES };
+      found.push(...(await this.store.rows<CountRow>('instances.pending_sizes', PENDING_SIZES, params)));
+    }
+    return found;
+  }
+
+  /**
+   * Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch.
+   *
+   * @param without apps that are left out
+   */
+  async findDue(without: readonly number[]): Promise<DueInstances[]> {
+    const params = { before: Date.now() - this.delayMs, limit: MAX_DUE, without };
+    const due = await this.store.rows<{ app_id: number; instance_uuid: string; pending: number }>(
+      'instances.due',
+      DUE,
+      params,
+    );
+    const groups: (DueInstances & { pending: number })[] = [];
+    for (const { app_id, instance_uuid, pending } of due) {
+      const last = groups.at(-1);
+      if (last?.app_id === app_id && last.pending + pending <= MAX_PENDING_ROWS) {
+        last.instances.push(instance_uuid);
+        last.pending += pending;
+      } else groups.push({ app_id, instances: [instance_uuid], pending });
+    }
+    return groups;
+  }
+
+  /** Adds the rows that count the pending spans of those instances that are still undecided. */
+  async settle({ app_id, instances }: DueInstances, rows: InstanceRows): Promise<void> {
+    const counted = await this.findDecisions(app_id, instances);
+    const undecided = instances.filter((instance) => !counted.has(instance));
+    for (const some of chunkForLookup(undecided)) {
+      const pending = await this.store.rows<CountRow>('instances.pending', PENDING_SPANS, {
+        app_id,
+        instances: some,
+      });
+      for (const row of pending) rows.request_counts.push(row);
+      for (const instance of some) rows.counted_instances_v1.push(decisionRow(app_id, instance, 'spans'));
+    }
+  }
+
+  private async findDecisions(appId: number, instances: readonly string[]): Promise<Map<string, CountedBy>> {
+    const counted = new Map<string, CountedBy>();
+    const unknown: string[] = [];
+    for (const instance of instances) {
+      const known = this.decided.get(`${appId}/${instance}`);
+      if (known) counted.set(instance, known);
+      else unknown.push(instance);
+    }
+    for (const some of chunkForLookup(unknown)) {
+      const params = { app_id: appId, instances: some };
+      const found = await this.store.rows<{ instance_uuid: string; counted_by: CountedBy }>(
+        'instances.decisions',
+        DECISIONS,
+        params,
+      );
+      for (const { instance_uuid, counted_by } of found) {
+        counted.set(instance_uuid, counted_by);
+        this.decided.set(`${appId}/${instance_uuid}`, counted_by);
+      }
+    }
+    return counted;
+  }
+
+  /** Counts points; a cumulative point counts by its difference from the last one of its stream. */
+  private async countPoints(
+    appId: number,
+    points: readonly OfInstance<MetricPoint>[],
+    rows: InstanceRows,
+    add: (instance: string, row: CountRow) => void,
+  ): Promise<void> {
+    const streams = [...new Set(points.map(({ record }) => record.stream).filter((one) => one !== null))];
+    const last = new Map<string, StreamRow>();
+    for (const some of chunkForLookup(streams))
+      for (const row of await this.store.rows<StreamRow>('metric_streams.last', STREAMS, {
+        app_id: appId,
+        streams: some,
+      }))
+        last.set(row.stream, { ...row, app_id: appId });
+    const changed = new Map<string, StreamRow>();
+    const accuracy: AccuracyRow[] = [];
+    for (const { instance, record, ids } of points.toSorted((a, b) =>
+      Number(a.record.time_ns - b.record.time_ns),
+    )) {
+      const before = record.stream === null ? undefined : last.get(record.stream);
+      if (before && BigInt(before.time_ns) >= record.time_ns) continue;
+      const added = subtract(record, before);
+      if (record.stream !== null) {
+        const { stream, time_ns } = record;
+        const bins = record.bins.map(({ place, n }): [number, number] => [place, n]);
+        const state = { count: record.count, sum: record.sum, bins };
+        const row = { app_id: appId, stream, time_ns: time_ns.toString(), ...state };
+        last.set(stream, row);
+        changed.set(stream, row);
+      }
+      // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start time).
+      if (added.count === 0 || record.starts_unknown) continue;
+      add(instance, pointRow(appId, record, added, ids));
+      if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
+    }
+    for (const row of changed.values()) rows.metric_streams_v1.push(row);
+    for (const row of findWorst(accuracy)) rows.percentile_accuracy_v1.push(row);
+  }
+}
+
+function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {
+  return { app_id, instance_uuid, counted_by, decided_at: dateTime64(Date.now()) };
+}
+
+/** The difference of a cumulative point from the one before; the whole point after a reset, which lowers the count. */
+function subtract(point: MetricPoint, before: StreamRow | undefined): Added {
+  const { count, sum } = point;
+  if (!before || count < before.count) return { count, sum, bins: subtractBins(point, []) };
+  const bins = subtractBins(point, before.bins);
+  return { count: count - before.count, sum: Math.max(0, sum - before.sum), bins };
+}
+
+function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
+  const { timestamp, relative_error, absolute_error } = point;
+  return {
+    app_id,
+    day: utcDay(timestamp),
+    relative_error: Math.min(relative_error, MAX_ERROR),
+    absolute_error_ms: Math.min(absolute_error * 1000, MAX_ERROR),
+  };
+}
+
+/** The largest errors of each day. */
+function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
+  const worst = new Map<string, AccuracyRow>();
+  for (const row of rows) {
+    const { relative_error, absolute_error_ms } = worst.get(row.day) ?? row;
+    worst.set(row.day, {
+      ...row,
+      relative_error: Math.max(row.relative_error, relative_error),
+      absolute_error_ms: Math.max(row.absolute_error_ms, absolute_error_ms),
+    });
+  }
+  return [...worst.values()];
+}
+
+function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added, ids: RequestIds): CountRow {
+  const { measure } = point;
+  const getSum = (one: Measure) => (measure === one ? Math.round(sum) : 0);
+  return toCountRow(
+    appId,
+    {
+      ...point,
+      requests: measure === 'time' ? count : 0,
+      bytes_received: getSum('received'),
+      bytes_sent: getSum('sent'),
+      bins: bins.map(([k, n]): Bin => [measure, k, n]),
+    },
+    ids,
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+/** Sums of spans that claim to stand for very many others stay within the integers of a row. */
+function add(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
+}
+
+/** The counts of each instance, minute, name and status as one row: no table is finer than a minute. */
+function sumUp(
+  appId: number,
+  counts: readonly OfInstance<SpanCount>[],
+): { instance: string; row: CountRow }[] {
+  const sums = new Map<string, OfInstance<SpanCount> & { spread: Map<string, number> }>();
+  for (const { instance, record, ids } of counts) {
+    const { app_env_id, endpoint_id, consumer_id } = ids;
+    const minute = Math.floor(record.timestamp / MINUTE_MS);
+    const key = [instance, minute, app_env_id, endpoint_id, consumer_id, record.status_code].join();
+    let sum = sums.get(key);
+    if (!sum) {
+      const none = { requests: 0, bytes_received: 0, bytes_sent: 0 };
+      sum = { instance, ids, record: { ...record, ...none }, spread: new Map() };
+      sums.set(key, sum);
+    }
+    sum.record.timestamp = Math.max(sum.record.timestamp, record.timestamp);
+    sum.record.requests = add(sum.record.requests, record.requests);
+    sum.record.bytes_received = add(sum.record.bytes_received, record.bytes_received);
+    sum.record.bytes_sent = add(sum.record.bytes_sent, record.bytes_sent);
+    for (const [measure, k, n] of record.bins) {
+      const bin = `${measure},${k}`;
+      sum.spread.set(bin, add(sum.spread.get(bin) ?? 0, n));
+    }
+  }
+  return Array.from(sums.values(), ({ instance, record, ids, spread }) => {
+    const bins = Array.from(spread, ([bin, n]): Bin => {
+      const [measure, k] = bin.split(',') as [Measure, string];
+      return [measure, Number(k), n];
+    });
+    return { instance, row: toCountRow(appId, { ...record, bins }, ids) };
+  });
+}

@@ -1,0 +1,139 @@
+import type { Measure } from '../../records/bins.js';
+import type { SpanKey } from '../known-requests.js';
+import type { DimensionNames } from '../../records/names/name-registry.js';
+import type { CountRecord, RequestRecord } from '../../records/request-record.js';
+import { weighCount, weighRequest } from '../row-encoder.js';
+import { type SpanRecord, weighSpan } from '../../records/span-record.js';
+import type { RejectedEntries } from './rejected-entries.js';
+
+export type ErrorKind = 'validation' | 'server';
+
+/** An error of an endpoint and its count: client libraries aggregate equal errors. */
+export interface ErrorRecord extends DimensionNames {
+  kind: ErrorKind;
+  type: string;
+  message: string;
+  /** Of a validation error, the path to the value. */
+  location: string[];
+  /** Of a server error. */
+  stacktrace: string;
+  sentry_event_id: string;
+  errors: number;
+}
+
+/** A report of an application process about itself. */
+export interface InstanceReport {
+  /** Milliseconds since the Unix epoch, whole. */
+  timestamp: number;
+  /** Can exceed 100; null if unknown. */
+  cpu_percent: number | null;
+  /** Bytes; null when it is not known. */
+  memory_rss: number | null;
+  /** The client library and the versions of packages; empty except at a start. */
+  client: string;
+  versions: Record<string, string>;
+}
+
+/** A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0. */
+export interface LogMessage {
+  trace_id: string;
+  span_id: string;
+  /** The span of the request, if the sender names it. */
+  server_span_id: string;
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
+  timestamp_ns: string;
+  level: string;
+  message: string;
+  logger: string;
+  file: string;
+  line: number;
+}
+
+/** The count of a request by its span; counted only if the instance sends no metric of its requests. */
+export interface SpanCount extends CountRecord {
+  /** So that the same span in another message is not counted again. */
+  request_uuid: string;
+  /** The span of a request that is excluded from logs; null if it is logged. */
+  unlogged_span: SpanKey | null;
+}
+
+/** A data point of a metric of requests: of an interval, or cumulative since the start of its stream. */
+export interface MetricPoint extends DimensionNames {
+  /** 0 if it is unknown. */
+  status_code: number;
+  measure: Measure;
+  /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
+  count: number;
+  sum: number;
+  /** The distribution of the values: n of them in bin k. Their bucket has the same place in each point of a cumulative stream. */
+  bins: { k: number; n: number; place: number }[];
+  /** Width of a bucket in places: more after an exponential histogram lowered its scale. */
+  bucket_width: number;
+  /** How far the middle of a bin can be from its values: a part of the value, and seconds or bytes. */
+  relative_error: number;
+  absolute_error: number;
+  /** Identifies the cumulative stream; null for a point of an interval. */
+  stream: string | null;
+  /** Whether the stream began at an unknown time before its first point, which is this one. */
+  starts_unknown: boolean;
+  /** End of the interval, in nanoseconds since the Unix epoch. */
+  time_ns: bigint;
+}
+
+/** A parsed message of a client library: names, counts and logged requests. */
+export interface Message {
+  /** Identifies retries of a message; lower-case with hyphens. */
+  uuid: string;
+  env: string;
+  /** The sending process; null if unknown. */
+  instanceUuid: string | null;
+  /** Environments, endpoints and consumers that it names. */
+  names: DimensionNames[];
+  counts: CountRecord[];
+  logs: RequestRecord[];
+  spans: SpanRecord[];
+  logMessages: LogMessage[];
+  /** Counts of requests by their spans, and by the points of metrics. */
+  spanCounts: SpanCount[];
+  points: MetricPoint[];
+  errors: ErrorRecord[];
+  report: InstanceReport | null;
+  /** The app's framework; null if unknown. */
+  framework: string | null;
+  /** Time of synchronization of the environment, in milliseconds since the Unix epoch; null if this is not a sync. */
+  syncedAt: number | null;
+  rejected: RejectedEntries;
+}
+
+/** Context of parsing a message. */
+export interface MessageContext {
+  env: string;
+  /** Milliseconds since the Unix epoch. */
+  now: number;
+}
+
+/** Estimated characters of a name, or of a report without its versions. */
+const ENTRY_CHARACTERS = 300;
+
+/** About how many characters the rows of a message have. */
+export function weighMessage(message: Message): number {
+  const { names, counts, logs, errors, report, spans, logMessages, spanCounts, points } = message;
+  const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
+  const counted = [...counts, ...spanCounts, ...points].reduce((sum, count) => sum + weighCount(count), 0);
+  const texts = errors.reduce((sum, error) => sum + weighError(error), 0);
+  const spanTexts = spans.reduce((sum, span) => sum + weighSpan(span), 0);
+  const logTexts = logMessages.reduce((sum, log) => sum + weighLogMessage(log), 0);
+  const versions = report ? JSON.stringify(report.versions).length : 0;
+  const rows = requests + counted + texts + spanTexts + logTexts + versions;
+  return rows + ENTRY_CHARACTERS * (names.length + 1);
+}
+
+/** About how many characters the row of a log record has. */
+export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
+  return 2 * message.length + ENTRY_CHARACTERS;
+}
+
+/** About how many characters the row of an error has: line ends are escaped in it. */
+export function weighError({ message, stacktrace }: Pick<ErrorRecord, 'message' | 'stacktrace'>): number {
+  return 2 * (message.length + stacktrace.length) + 2 * ENTRY_CHARACTERS;
+}

@@ -1,0 +1,80 @@
+import type { ClickHouse } from '../store/client/clickhouse.client.js';
+import { chunkForLookup } from '../shared/chunk.js';
+import { findRequestUuid } from '../records/server-span.js';
+
+/** A span as the store finds it. */
+export interface SpanKey {
+  /** 32 lower-case hex digits, and 16 of them. */
+  trace_id: string;
+  span_id: string;
+  /** Nanoseconds since the Unix epoch, as decimal digits. */
+  start_time_ns: string;
+}
+
+/** Identity of a request on every ingestion path: the app and the request's UUID. */
+export interface RequestKey {
+  app_id: number;
+  request_uuid: string;
+  /** The span of a request that is not logged: nothing else of it is in the store by itself. */
+  unlogged_span?: SpanKey | null;
+}
+
+/** Logged requests of all paths, and imported requests, logged or not. */
+const KNOWN = `
+WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
+SELECT app_id, request_uuid FROM request_details_v1 WHERE app_id IN apps AND request_uuid IN uuids
+UNION ALL
+SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
+/** By the start of the table's sort key; the names of columns are aliases too. */
+const KNOWN_SPANS = `
+SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id FROM spans_v1 AS s
+WHERE s.app_id IN {app_ids:Array(UInt32)} AND s.start_time_ns IN {starts:Array(Int64)}
+  AND lower(hex(s.span_id)) IN {span_ids:Array(String)}`;
+
+/** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
+export class KnownRequests {
+  constructor(private readonly store: ClickHouse) {}
+
+  /** The requests that the store does not have, in order, without repeated identities. */
+  async filterUnknown<R extends RequestKey>(requests: readonly R[]): Promise<R[]> {
+    const unknown = new Map<string, R>();
+    for (const request of requests) {
+      const key = requestKey(request);
+      if (!unknown.has(key)) unknown.set(key, request);
+    }
+    for (const some of chunkForLookup([...unknown.values()])) {
+      const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
+        app_ids: [...new Set(some.map(({ app_id }) => app_id))],
+        request_uuids: some.map(({ request_uuid }) => request_uuid),
+      });
+      for (const request of known) unknown.delete(requestKey(request));
+    }
+    await this.removeKnownSpans(unknown);
+    return [...unknown.values()];
+  }
+
+  /** Removes requests that are not logged and whose span is in the store. */
+  private async removeKnownSpans(requests: Map<string, RequestKey>): Promise<void> {
+    const keys = [...requests.values()].flatMap(({ app_id, unlogged_span }) =>
+      unlogged_span ? [{ app_id, ...unlogged_span }] : [],
+    );
+    for (const some of chunkForLookup(keys)) {
+      const known = await this.store.rows<{ app_id: number; trace_id: string; span_id: string }>(
+        'requests.known_spans',
+        KNOWN_SPANS,
+        {
+          app_ids: [...new Set(some.map(({ app_id }) => app_id))],
+          starts: some.map(({ start_time_ns }) => BigInt(start_time_ns)),
+          span_ids: some.map(({ span_id }) => span_id),
+        },
+      );
+      for (const { app_id, trace_id, span_id } of known)
+        requests.delete(requestKey({ app_id, request_uuid: findRequestUuid(trace_id, span_id) }));
+    }
+  }
+}
+
+/** The text of a request's identity. */
+export function requestKey({ app_id, request_uuid }: RequestKey): string {
+  return `${app_id}/${request_uuid}`;
+}

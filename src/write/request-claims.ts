@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailable } from '../store/client/clickhouse.errors.js';
+import { withResolvers } from '../shared/async/with-resolvers.js';
+import type { WriterCoordinator } from '../coordination/writer-coordinator.js';
+import { type Hold, runWithLease } from '../coordination/lease.js';
+
+/** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
+const CLAIM_MS = 60_000;
+const RENEW_MS = 20_000;
+const RETRY_MS = 500;
+
+/**
+ * Claims on requests: if several writers have the same request, one at a time checks whether the store has it and
+ * writes it. A process has one for all its writers; it coordinates with other processes through the coordinator.
+ */
+export class RequestClaims {
+  private readonly owner = randomUUID();
+  /** By request, a promise that resolves when its claim ends. */
+  private readonly claimed = new Map<string, Promise<void>>();
+
+  constructor(private readonly coordinator: WriterCoordinator) {}
+
+  /**
+   * Runs the work once no other writer has a claim on any of the requests.
+   *
+   * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
+   * @param work calls `hold` before it writes
+   * @throws StoreUnavailable if another process keeps its claim for too long, or the coordinator is unavailable
+   */
+  async run<T>(keys: readonly string[], waitMs: number, work: (hold: Hold) => Promise<T>): Promise<T> {
+    if (keys.length === 0) return work(() => Promise.resolve());
+    // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last check and the claim.
+    for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
+      await Promise.all(others);
+    const { promise, resolve } = withResolvers();
+    for (const key of keys) this.claimed.set(key, promise);
+    try {
+      return await this.runAmongProcesses(keys, waitMs, work);
+    } finally {
+      for (const key of keys) this.claimed.delete(key);
+      resolve();
+    }
+  }
+
+  private claimsOn(keys: readonly string[]): Promise<void>[] {
+    return keys.map((key) => this.claimed.get(key)).filter((claim) => claim !== undefined);
+  }
+
+  private async runAmongProcesses<T>(
+    keys: readonly string[],
+    waitMs: number,
+    work: (hold: Hold) => Promise<T>,
+  ): Promise<T> {
+    const locks = keys.map((key) => `request:${key}`);
+    const lease = {
+      acquiredAt: await this.lockAll(locks, waitMs),
+      heldMs: CLAIM_MS,
+      renew: () => this.lock(locks),
+      everyMs: RENEW_MS,
+      release: () => this.unlock(locks),
+    };
+    return runWithLease(lease, work);
+  }
+
+  /** @returns when they were acquired */
+  private async lockAll(locks: readonly string[], waitMs: number): Promise<number> {
+    const deadline = Date.now() + waitMs;
+    for (;;) {
+      const at = performance.now();
+      if (await this.lock(locks)) return at;
+      await this.unlock(locks);
+      if (Date.now() > deadline) throw new StoreUnavailable('another process is writing the same requests');
+      await pause(RETRY_MS);
+    }
+  }
+
+  private lock(locks: readonly string[]): Promise<boolean> {
+    return this.coordinator.acquireLocks(locks, this.owner, CLAIM_MS);
+  }
+
+  private unlock(locks: readonly string[]): Promise<void> {
+    return this.coordinator.releaseLocks(locks, this.owner);
+  }
+}

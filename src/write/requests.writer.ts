@@ -1,0 +1,163 @@
+import type { ClickHouse } from '../store/client/clickhouse.client.js';
+import { Slices } from '../shared/async/slices.js';
+import { hashUuid } from '../shared/hash-uuid.js';
+import { DEFAULT_LIMITS } from '../config/name-limits.js';
+import { BatchLog, type Recovery, type UnfinishedBatch, formatBatchTime } from './batch-log.js';
+import { KnownRequests, requestKey } from './known-requests.js';
+import type { Hold } from '../coordination/lease.js';
+import { NameRegistry, type WithIds } from '../records/names/name-registry.js';
+import { Redactor } from '../records/redaction/redactor.js';
+import { RequestClaims } from './request-claims.js';
+import type { CountRecord, RequestRecord } from '../records/request-record.js';
+import { LocalCoordinator, type WriterCoordinator } from '../coordination/writer-coordinator.js';
+import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
+import { type SpanRecord, readSpanRecords, weighSpan } from '../records/span-record.js';
+
+/** Longer than the claims of a dead process. */
+const WAIT_FOR_CLAIMS_MS = 75_000;
+
+/** Called once the rows of a batch are encoded, with its commit. */
+type RunCommit = (commit: () => Promise<void>) => Promise<void>;
+
+/** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
+export class RequestsWriter {
+  private readonly known: KnownRequests;
+
+  /** @param log its owner marks applied batches, now and then */
+  constructor(
+    private readonly store: ClickHouse,
+    private readonly names: NameRegistry,
+    private readonly claims: RequestClaims,
+    private readonly redactor = Redactor.standard,
+    private readonly log = new BatchLog(store),
+  ) {
+    this.known = new KnownRequests(store);
+  }
+
+  /**
+   * The only writer of its process.
+   *
+   * @param coordinator shared with the other writers of the store; left out if there are none
+   * @param limits on names for apps without their own limits
+   * @param redactor by default, it masks credentials
+   */
+  static create(
+    store: ClickHouse,
+    coordinator: WriterCoordinator = new LocalCoordinator(),
+    limits = DEFAULT_LIMITS,
+    redactor = Redactor.standard,
+  ): RequestsWriter {
+    const names = NameRegistry.create(store, coordinator, limits);
+    return new RequestsWriter(
+      store,
+      names,
+      new RequestClaims(coordinator),
+      redactor,
+      new BatchLog(store, coordinator),
+    );
+  }
+
+  /**
+   * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they are
+   * acknowledged.
+   * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
+   * duplicated, even if they are passed again in other batches.
+   *
+   * @param inTurn runs the commit, which appends and inserts the rows, perhaps after those of other batches
+   */
+  async write(
+    appId: number,
+    records: readonly RequestRecord[],
+    inTurn: RunCommit = (commit) => commit(),
+  ): Promise<WithIds<RequestRecord>[]> {
+    const requests = records.map((record) => ({ app_id: appId, request_uuid: record.request_uuid, record }));
+    const keys = requests.map(requestKey);
+    return this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
+      const unfinished = await this.log.finish(keys);
+      const unknown: RequestRecord[] = [];
+      const work = new Slices();
+      for (const { record } of await this.known.filterUnknown(requests)) {
+        unknown.push(this.redactor.redactRequest(record));
+        if (work.isOver) await work.giveWay();
+      }
+      return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn, hold) : [];
+    });
+  }
+
+  /**
+   * Adds counts to the traffic, not to the logs; resolves once they are acknowledged.
+   *
+   * @param token deduplication token, lower-case hex: a repeated call with it changes nothing
+   */
+  async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
+    const resolved = await this.names.resolve(appId, counts);
+    const pieces = encodePieces(
+      'request_counts',
+      resolved,
+      ({ record, ids }) => toCountRow(appId, record, ids),
+      ({ record }) => weighCount(record),
+    );
+    for (const [index, { table, rows }] of [...pieces].entries())
+      await this.store.insert(table, [rows], index === 0 ? token : `${token}${index}`);
+  }
+
+  /** Applies batches of dead processes that are at least this many seconds old. */
+  recover(olderThanSeconds: number): Promise<Recovery> {
+    return this.log.recover(olderThanSeconds);
+  }
+
+  /** Call after the last write. */
+  async close(): Promise<void> {
+    await this.log.markApplied();
+  }
+
+  private async writeUnknown(
+    appId: number,
+    records: readonly RequestRecord[],
+    unfinished: ReadonlyMap<string, UnfinishedBatch>,
+    inTurn: RunCommit,
+    hold: Hold,
+  ): Promise<WithIds<RequestRecord>[]> {
+    const resolved = await this.names.resolve(
+      appId,
+      records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
+    );
+    const pieces = encodePieces(
+      'requests',
+      resolved,
+      ({ record, ids }) => toRequestRow(appId, record, ids),
+      ({ record }) => weighRequest(record),
+    );
+    const spans = await listSpans(appId, resolved);
+    const batch = {
+      // Derived from its requests, so that two processes without Redis that import the same file write the same batches.
+      id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
+      createdAt: formatBatchTime(),
+      messages: [],
+      pieces: [...pieces, ...encodePieces('logged_spans', spans, (row) => row, weighSpan)],
+      requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),
+    };
+    // The same batch may be written again.
+    for (const { id, reason } of unfinished.values()) if (id !== batch.id) throw reason;
+    await inTurn(() => this.log.write(batch, hold));
+    return resolved;
+  }
+}
+
+/** The rows of the captured spans of requests. */
+async function listSpans(app_id: number, requests: readonly WithIds<RequestRecord>[]) {
+  const now = Date.now();
+  const work = new Slices();
+  const rows: (SpanRecord & { app_id: number; app_env_id: number })[] = [];
+  for (const { record, ids } of requests) {
+    for (const span of readSpanRecords(record, now))
+      rows.push({ app_id, app_env_id: ids.app_env_id, ...span });
+    if (work.isOver) await work.giveWay();
+  }
+  return rows;
+}
+
+/** Whether the route may not exist: the path was inferred from a URL that the application responded to with 404 or 405. */
+function isProbe({ is_path_inferred, status_code }: RequestRecord): boolean {
+  return is_path_inferred && (status_code === 404 || status_code === 405);
+}
