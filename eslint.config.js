@@ -2,6 +2,7 @@ import js from '@eslint/js';
 import prettier from 'eslint-config-prettier';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { rooms } from './eslint.rooms.js';
 
 export default defineConfig(
   {
@@ -69,6 +70,7 @@ export default defineConfig(
       ],
     },
   },
+  rooms,
   { files: ['**/*.{js,mjs}'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   prettier,
 );
