@@ -269,9 +269,14 @@ function skip(text: string, at: number, pattern: RegExp): number | undefined {
 }
 
 function findValue(text: string, start: number, unquoted: RegExp): Value {
+  return findQuoted(text, start) ?? matchValue(text, start, unquoted);
+}
+
+function findQuoted(text: string, start: number): Value | undefined {
   OPENING_QUOTE.lastIndex = start;
-  const [opening = '', backslashes = '', quote = ''] = OPENING_QUOTE.exec(text) ?? [];
-  if (opening === '') return matchValue(text, start, unquoted);
+  const match = OPENING_QUOTE.exec(text);
+  if (!match) return undefined;
+  const [opening, backslashes = '', quote = ''] = match;
   const first = start + opening.length;
   const end = findSameQuote(text, first, backslashes, quote);
   return { start: first, end, next: end + backslashes.length + quote.length };
@@ -285,9 +290,12 @@ function findHeaderValue(
   name: string,
   isQuoted: boolean,
 ): Value {
-  const value = findValue(text, start, isColon ? VALUES.afterColon : VALUES.afterEquals);
   if (isColon && skip(text, start, PROSE) !== undefined) return { start, end: start, next: start };
-  if (value.start > start || isNoValue(text.slice(value.start, value.end))) return value;
+  const quoted = findQuoted(text, start);
+  if (quoted) return quoted;
+  // No longer than what is found in the end, which may be short: else the same text would be read again and again.
+  const word = matchValue(text, start, isColon ? VALUES.afterColon : ITEM);
+  if (isNoValue(text.slice(start, word.end))) return word;
   if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
   return findItems(text, start, /cookie$/i.test(name) ? start : (skip(text, start, SCHEME) ?? start));
 }

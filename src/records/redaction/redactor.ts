@@ -28,6 +28,16 @@ const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
 /** Escapes within escapes, and JSON within strings of JSON. */
 const MAX_NESTED = 8;
 
+/** How a text lies in the one that was sent. */
+interface Layer {
+  /** How many escapes or strings of JSON it was decoded from. */
+  readonly depth: number;
+  /** Whether escapes of URLs are decoded: once in each text, before others, or the ways to decode a text would multiply. */
+  readonly decodesUrls: boolean;
+}
+
+const OUTERMOST: Layer = { depth: 0, decodesUrls: true };
+
 /** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
 interface BodyState {
   readonly isSecret: boolean;
@@ -107,7 +117,7 @@ export class Redactor {
   }
 
   redactUrl(url: string): string {
-    return this.findInText(url, PLAIN, 0, true).apply(url);
+    return this.findInText(url, PLAIN, OUTERMOST, true).apply(url);
   }
 
   /** A path or the pattern of one. */
@@ -117,7 +127,7 @@ export class Redactor {
 
   /** Any text: JSON or prose, a stack, a form. */
   redactText(text: string): string {
-    return this.findInText(text, PLAIN, 0).apply(text);
+    return this.findInText(text, PLAIN, OUTERMOST).apply(text);
   }
 
   /** The JSON text of attributes of a span, or of its events. */
@@ -137,34 +147,33 @@ export class Redactor {
 
   private findInHeader(name: string, value: string): Edits {
     if (this.headers.has(name) && isSecretValue(name, value)) return findWhole(value);
-    return this.findInText(value, PLAIN, 0, URL_HEADER.test(name));
+    return this.findInText(value, PLAIN, OUTERMOST, URL_HEADER.test(name));
   }
 
-  /** @param depth how many escapes of the text were decoded */
-  private findInText(text: string, root: BodyState, depth: number, isUrl = false): Edits {
+  private findInText(text: string, root: BodyState, layer: Layer, isUrl = false): Edits {
     if (!this.hints.test(text)) return NONE;
-    if (depth < MAX_NESTED && JSON_BEGINNING.test(text)) {
-      const scanned = scanJson(text, root, this.createBodyVisitor(depth));
+    if (layer.depth < MAX_NESTED && JSON_BEGINNING.test(text)) {
+      const scanned = scanJson(text, root, this.createBodyVisitor(layer));
       if ('found' in scanned) return scanned.found;
     }
-    return this.findInPlain(text, root, depth, isUrl);
+    return this.findInPlain(text, root, layer, isUrl);
   }
 
   /** A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have several documents. */
   private findInStoredBody(json: string): Edits {
     const found = new Edits();
     if (json.startsWith('"')) {
-      const inString = this.findInText(JSON.parse(json) as string, this.bodyRoot, 0);
+      const inString = this.findInText(JSON.parse(json) as string, this.bodyRoot, OUTERMOST);
       found.addDecoded(inString, json.slice(1, -1), 1, JSON_ESCAPES);
       return found;
     }
-    const scanned = scanJson(json, this.bodyRoot, this.createBodyVisitor(0));
+    const scanned = scanJson(json, this.bodyRoot, this.createBodyVisitor(OUTERMOST));
     return 'found' in scanned ? scanned.found : found;
   }
 
   /** In a text that is not JSON, but may have some. */
-  private findInPlain(text: string, root: BodyState, depth: number, isUrl: boolean): Edits {
-    const visitor = this.createBodyVisitor(depth);
+  private findInPlain(text: string, root: BodyState, layer: Layer, isUrl: boolean): Edits {
+    const visitor = this.createBodyVisitor(layer);
     const scanPart = (at: number, name?: string) =>
       scanJsonAt(text, at, name === undefined ? root : { ...SECRET, name }, visitor);
     const found = new Edits();
@@ -172,44 +181,46 @@ export class Redactor {
       text,
       this.textNames,
       isUrl,
-      depth < MAX_NESTED ? scanPart : undefined,
+      layer.depth < MAX_NESTED ? scanPart : undefined,
       found,
     ).find();
     if (text.includes('<')) new MarkupScanner(text, this.names, found).find();
     findInStructures(text, this.names, found);
     findForms(text, this.forms, found);
-    if (depth === MAX_NESTED) return found;
+    if (layer.depth === MAX_NESTED) return found;
     for (const { start, end } of rest) {
       const part = text.slice(start, end);
-      if (HTML_ESCAPE.test(part)) this.findDecoded(part, HTML_ESCAPES, start, depth, found);
-      else if (CODE_ESCAPE.test(part)) this.findDecoded(part, JSON_ESCAPES, start, depth, found);
-      if (part.includes('%')) this.findEncoded(part, start, isUrl, depth, found);
+      const isEncoded = layer.decodesUrls && part.includes('%');
+      if (isEncoded) this.findEncoded(part, start, isUrl, layer, found);
+      const escapes = HTML_ESCAPE.test(part) ? HTML_ESCAPES : CODE_ESCAPE.test(part) ? JSON_ESCAPES : undefined;
+      const decodesUrls = layer.decodesUrls && !isEncoded;
+      if (escapes) this.findDecoded(part, escapes, start, { ...layer, decodesUrls }, found);
     }
     return found;
   }
 
-  private findEncoded(text: string, offset: number, isUrl: boolean, depth: number, found: Edits): void {
+  private findEncoded(text: string, offset: number, isUrl: boolean, layer: Layer, found: Edits): void {
     let done = 0;
     for (let at = text.indexOf('%'); at !== -1; at = text.indexOf('%', done)) {
       const { start, end } = findAround(text, at, done, isUrl ? ENCODED_ENDS_IN_URL : ENCODED_ENDS);
-      this.findDecoded(text.slice(start, end), URL_ESCAPES, offset + start, depth, found);
+      this.findDecoded(text.slice(start, end), URL_ESCAPES, offset + start, layer, found);
       done = end;
     }
   }
 
-  private findDecoded(raw: string, escapes: Escapes, offset: number, depth: number, found: Edits): void {
+  private findDecoded(raw: string, escapes: Escapes, offset: number, layer: Layer, found: Edits): void {
     const text = decode(raw, escapes);
-    if (text !== raw) found.addDecoded(this.findInText(text, PLAIN, depth + 1), raw, offset, escapes);
+    if (text !== raw) found.addDecoded(this.findInText(text, PLAIN, enter(layer)), raw, offset, escapes);
   }
 
-  private createBodyVisitor(depth: number): ScalarVisitor<BodyState> {
+  private createBodyVisitor(layer: Layer): ScalarVisitor<BodyState> {
     return {
       enter: (state, step) => this.enterBody(state, step),
       mayHaveSecrets: (raw, { isSecret }) => isSecret || this.hints.test(raw),
       findInString: (text, state) =>
         state.isSecret && isSecretValue(state.name, text)
           ? findWhole(text)
-          : this.findInText(text, PLAIN, depth + 1),
+          : this.findInText(text, PLAIN, enter(layer)),
       isSecretBare: (raw, state) => this.isSecretBare(raw, state),
       isPairName: (text) => this.names.has(text),
     };
@@ -246,10 +257,10 @@ export class Redactor {
           return this.findInStoredBody(text);
         case 'text':
         case 'url':
-          return this.findInText(text, PLAIN, 0, state.kind === 'url');
+          return this.findInText(text, PLAIN, OUTERMOST, state.kind === 'url');
         case 'attributes':
           if (state.state.isSecret && isSecretValue(state.state.name, text)) return findWhole(text);
-          return this.findInText(text, PLAIN, 0);
+          return this.findInText(text, PLAIN, OUTERMOST);
         case 'root':
         case 'headers':
         case 'own':
@@ -287,6 +298,10 @@ export class Redactor {
         return state;
     }
   }
+}
+
+function enter(layer: Layer): Layer {
+  return { ...layer, depth: layer.depth + 1 };
 }
 
 function findWhole(text: string): Edits {

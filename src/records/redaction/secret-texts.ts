@@ -17,9 +17,11 @@ export const TEXT_HINTS = [':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@', 'identified'];
  * part of it.
  */
 
-/** The beginning of a field of a form with several parts. */
-const FIELD =
-  /\bname=(?:"([^"\r\n]{1,128})"|([^"\s;]{1,128}))[^\r\n]{0,256}\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n/g;
+/** The beginning of a field of a form with several parts: its name, further parameters, up to four more headers. */
+const FIELD = new RegExp(
+  String.raw`\bname=(?:"([^"\r\n]{1,128})"|([^"\s;]{1,128}))(?:;[^\r\n]{0,256})?\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n`,
+  'g',
+);
 const FIELD_END = /\r?\n--/g;
 /** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. Names have no asterisks, as masks do. */
 const TUPLE = /(\(([^()*\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
