@@ -192,7 +192,11 @@ export class Redactor {
       const part = text.slice(start, end);
       const isEncoded = layer.decodesUrls && part.includes('%');
       if (isEncoded) this.findEncoded(part, start, isUrl, layer, found);
-      const escapes = HTML_ESCAPE.test(part) ? HTML_ESCAPES : CODE_ESCAPE.test(part) ? JSON_ESCAPES : undefined;
+      const escapes = HTML_ESCAPE.test(part)
+        ? HTML_ESCAPES
+        : CODE_ESCAPE.test(part)
+          ? JSON_ESCAPES
+          : undefined;
       const decodesUrls = layer.decodesUrls && !isEncoded;
       if (escapes) this.findDecoded(part, escapes, start, { ...layer, decodesUrls }, found);
     }
