@@ -39,7 +39,7 @@ export const rooms = {
   plugins: { 'import-x': importX },
   settings: {
     'import-x/resolver-next': [
-      createNodeResolver({ extensionAlias: { '.js': ['.ts', '.tsx', '.d.ts', '.js'] } }),
+      createNodeResolver({ extensionAlias: { '.js': ['.ts', '.tsx', '.d.ts', '.js'], '.cjs': ['.cts'] } }),
     ],
   },
   rules: {

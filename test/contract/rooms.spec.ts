@@ -34,15 +34,15 @@ function runModule(script: string, input = ''): unknown {
 
 const SOURCES = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .map((name) => join('src', name))
-  .filter((file) => /\.tsx?$/.test(file));
+  .filter((file) => /\.(?:ts|cts|tsx)$/.test(file));
 
 /** The files that a source imports, types as well. */
 function listImports(file: string): string[] {
   const { importedFiles } = ts.preProcessFile(readFileSync(file, 'utf8'));
   return importedFiles
     .filter(({ fileName }) => fileName.startsWith('.'))
-    .map(({ fileName }) => normalize(join(file, '..', fileName)).replace(/\.js$/, ''))
-    .flatMap((path) => SOURCES.filter((source) => source.replace(/(?:\.d)?\.tsx?$/, '') === path));
+    .map(({ fileName }) => normalize(join(file, '..', fileName)).replace(/\.c?js$/, ''))
+    .flatMap((path) => SOURCES.filter((source) => source.replace(/(?:\.d)?\.(?:ts|cts|tsx)$/, '') === path));
 }
 
 /** A circle of files that import each other; undefined if there is none. */
@@ -128,7 +128,7 @@ describe('the rooms', () => {
     const imports = new Map(SOURCES.map((file) => [file, listImports(file)]));
     expect([...imports.values()].flat().length).toBeGreaterThan(1_000);
     expect(findCircle(imports)).toBeUndefined();
-    const [first = ''] = imports.get('src/main.ts') ?? [];
-    expect(findCircle(new Map([...imports, [first, ['src/main.ts']]]))).toContain('src/main.ts');
+    const [first = ''] = imports.get('src/main.cts') ?? [];
+    expect(findCircle(new Map([...imports, [first, ['src/main.cts']]]))).toContain('src/main.cts');
   });
 });
