@@ -152,7 +152,11 @@ describe('a format string', () => {
   });
 
   const text = fc
-    .string({ unit: fc.constantFrom(...Array.from('abcXYZ019/-._~?=&%:é"\\[]{} ')), minLength: 1, maxLength: 12 })
+    .string({
+      unit: fc.constantFrom(...Array.from('abcXYZ019/-._~?=&%:é"\\[]{} ')),
+      minLength: 1,
+      maxLength: 12,
+    })
     .map((value) => value.trim())
     .filter((value) => value !== '' && value !== '-' && value !== '""');
   /** As nginx writes a value. */
