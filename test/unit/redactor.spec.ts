@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { ENCODINGS, SECRET_FORMS } from '../../../test/factories/secret-forms.js';
-import { EMPTY_CAPTURE, toBodyJson, toCaptureJson } from '../capture.js';
-import { parseJsonPath } from '../../config/json-path.js';
-import { DEFAULT_REDACTION, type RedactionOptions } from '../../config/redaction.js';
-import { Redactor } from './redactor.js';
+import { ENCODINGS, SECRET_FORMS } from '../factories/secret-forms.js';
+import { EMPTY_CAPTURE, toBodyJson, toCaptureJson } from '../../src/records/capture.js';
+import { parseJsonPath } from '../../src/config/json-path.js';
+import { DEFAULT_REDACTION, type RedactionOptions } from '../../src/config/redaction.js';
+import { Redactor } from '../../src/records/redaction/redactor.js';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 const CARD = '4111111111111111';

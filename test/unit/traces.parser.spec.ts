@@ -1,7 +1,7 @@
 import { create } from '@bufbuild/protobuf';
-import { finish } from '../../../test/setup/finish.js';
-import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
-import { parseTraces } from './traces.parser.js';
+import { finish } from '../setup/finish.js';
+import { ExportTraceServiceRequestSchema } from '../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { parseTraces } from '../../src/sources/otlp/traces.parser.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 const text = (value: string) => ({ value: { case: 'stringValue' as const, value } });

@@ -1,16 +1,16 @@
 import { type MessageInitShape, create } from '@bufbuild/protobuf';
-import { finish } from '../../../test/setup/finish.js';
-import type { Message } from '../../write/batches/message.js';
+import { finish } from '../setup/finish.js';
+import type { Message } from '../../src/write/batches/message.js';
 import {
   type ExportMetricsServiceRequest,
   ExportMetricsServiceRequestSchema,
-} from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
+} from '../../src/sources/otlp/generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import {
   AggregationTemporality,
   DataPointFlags,
   type MetricSchema,
-} from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { parseMetrics } from './metrics.parser.js';
+} from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { parseMetrics } from '../../src/sources/otlp/metrics.parser.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 const NOW_NS = BigInt(NOW) * 1_000_000n;

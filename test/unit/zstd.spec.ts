@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { hasProgram, pack as packWith } from '../../../../test/setup/compress.js';
-import { READS_ZSTD, isZstd, unzstd } from './zstd.js';
+import { hasProgram, pack as packWith } from '../setup/compress.js';
+import { READS_ZSTD, isZstd, unzstd } from '../../src/sources/lines/files/zstd.js';
 
 const LINE = '203.0.113.7 - - [17/May/2015:10:05:03 +0000] "GET /grüße HTTP/1.1" 200 512 "-" "curl/8"\n';
 const TEXT = Buffer.from(
