@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { buildLogItem, buildSync } from '../collector/setup/messages.js';
 
@@ -65,13 +66,16 @@ export function syncWith({
   );
 }
 
-/** A log file of so many requests with two bodies of so many characters each. */
+/** A log file of so many requests with two bodies of so many characters each, which unpacks to some fifty times its size. */
 export function logWith(count: number, bodyLength: number): Prepared {
-  const text = JSON.stringify({ text: 'x'.repeat(bodyLength) });
-  const body = Buffer.from(text).toString('base64');
-  const lines = Array.from({ length: count }, () =>
-    JSON.stringify(buildLogItem({ request: { body }, response: { body } })),
-  );
+  const lines = Array.from({ length: count }, () => {
+    const text = randomBytes(Math.ceil(bodyLength / 40))
+      .toString('hex')
+      .repeat(20)
+      .slice(0, bodyLength);
+    const body = Buffer.from(JSON.stringify({ text })).toString('base64');
+    return JSON.stringify(buildLogItem({ request: { body }, response: { body } }));
+  });
   return packed(lines.join('\n'));
 }
 

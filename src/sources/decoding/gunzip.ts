@@ -43,12 +43,16 @@ export async function* gunzip(
   },
 ): AsyncGenerator<Buffer> {
   const source = new Source(chunks);
-  do {
-    await readHeader(source);
-    yield* inflateMember(source);
-    await source.skipZeros();
-  } while ((await source.fill(2)) && isGzip(source.bytes));
-  if (source.bytes.length > 0) onTrailing();
+  try {
+    do {
+      await readHeader(source);
+      yield* inflateMember(source);
+      await source.skipZeros();
+    } while ((await source.fill(2)) && isGzip(source.bytes));
+    if (source.bytes.length > 0) onTrailing();
+  } finally {
+    await source.close();
+  }
 }
 
 /** Bytes that are read when they are needed. */
@@ -68,6 +72,11 @@ class Source {
       this.bytes = this.bytes.length === 0 ? next.value : Buffer.concat([this.bytes, next.value]);
     }
     return true;
+  }
+
+  /** Ends the reading, also in the middle: the rest of a request's body is dropped then. */
+  async close(): Promise<void> {
+    await this.chunks.return?.();
   }
 
   skip(count: number): void {
