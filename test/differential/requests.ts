@@ -346,7 +346,8 @@ export class RequestMaker {
         env,
         consumer: user,
         method,
-        path,
+        // All static files of one extension have one pattern.
+        path: path === ASSET_PATH ? '/*.ico' : path,
         url: `https://shop.example.com${target}${query}`,
         status_code: status,
         request_size_bytes: null,
