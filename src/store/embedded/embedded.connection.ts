@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
 import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../client/clickhouse.errors.js';
 import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../client/query-parameters.js';
 import { loadChdb } from './chdb.js';
@@ -39,7 +38,6 @@ const CANCEL_EVERY_MS = 250;
  * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements EngineConnection {
-  private readonly log = new Logger(EmbeddedConnection.name);
   private readonly idle: EngineConnection[] = [];
   private readonly busy = new Set<EngineConnection>();
   /** Busy sessions that must not be used again. */
@@ -148,7 +146,7 @@ export class EmbeddedConnection implements EngineConnection {
         await pause(CANCEL_EVERY_MS, undefined, { signal: ended });
       }
     } catch (error) {
-      if (!ended.aborted) this.log.warn(`a read was not cancelled: ${String(error)}`);
+      if (!ended.aborted) warn(`a read was not cancelled: ${String(error)}`);
     }
   }
 
@@ -183,7 +181,7 @@ export class EmbeddedConnection implements EngineConnection {
 
   private discard(session: EngineConnection): void {
     session.close().catch((error: unknown) => {
-      this.log.warn(`a session was not closed: ${String(error)}`);
+      warn(`a session was not closed: ${String(error)}`);
     });
   }
 
@@ -202,4 +200,11 @@ export class EmbeddedConnection implements EngineConnection {
       // Root of a container may not be allowed to.
     }
   }
+}
+
+/** Loaded when it is needed: most commands need no framework. */
+function warn(line: string): void {
+  void import('@nestjs/common').then(({ Logger }) => {
+    new Logger(EmbeddedConnection.name).warn(line);
+  });
 }
