@@ -80,7 +80,11 @@ describeWithChromium('/docs in a browser', () => {
     const place = dataDirectory();
     await ProductProcess.run(['team', 'create', '--name', 'Acme'], place.env);
     const { code, out, err } = await ProductProcess.run(commands[1]!.split(' ').slice(5), place.env);
-    expect([code, out, err]).toEqual([0, [expect.stringContaining('"key":')], expect.arrayContaining([expect.anything()])]);
+    expect([code, out, err]).toEqual([
+      0,
+      [expect.stringContaining('"key":')],
+      expect.arrayContaining([expect.anything()]),
+    ]);
     place.remove();
   });
 
