@@ -1,4 +1,5 @@
 import js from '@eslint/js';
+import stylistic from '@stylistic/eslint-plugin';
 import prettier from 'eslint-config-prettier';
 import { defineConfig } from 'eslint/config';
 import tseslint from 'typescript-eslint';
@@ -52,7 +53,8 @@ export default defineConfig(
     rules: { '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }] },
   },
   {
-    // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask for one.
+    // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask
+    // for one.
     files: ['src/api/{app-metrics,endpoints,consumers,request-logs,traces,traffic}/**/*.ts'],
     rules: {
       '@typescript-eslint/no-restricted-imports': [
@@ -73,4 +75,9 @@ export default defineConfig(
   rooms,
   { files: ['**/*.{js,mjs}'], languageOptions: { globals: { process: 'readonly', console: 'readonly' } } },
   prettier,
+  {
+    // Prettier does not wrap comments. Behind its configuration, which turns the rule off.
+    plugins: { '@stylistic': stylistic },
+    rules: { '@stylistic/max-len': ['error', { code: 10_000, comments: 110, ignoreUrls: true }] },
+  },
 );

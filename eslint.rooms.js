@@ -1,8 +1,8 @@
 import { createNodeResolver, importX } from 'eslint-plugin-import-x';
 
 /**
- * The rooms of the product from the ground up, as files and folders: a room imports only rooms before it. docs/architecture.md says
- * what each is for.
+ * The rooms of the product from the ground up, as files and folders: a room imports only rooms before it.
+ * docs/architecture.md says what each is for.
  */
 export const ROOMS = [
   ['src/shared'],

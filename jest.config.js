@@ -3,7 +3,8 @@ export default {
   testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
-  // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time limits (CONTRIBUTING.md).
+  // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time
+  // limits (CONTRIBUTING.md).
   testPathIgnorePatterns: process.env.SKIP_SLOW ? ['\\.slow\\.spec\\.ts$'] : [],
   testTimeout: 120_000,
   maxWorkers: 2,

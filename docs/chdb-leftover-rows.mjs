@@ -1,10 +1,12 @@
-// Shows a fault of the `chdb` package (3.4.0, engine 26.7.2.1) with nothing else: after a query that fails behind its
-// first rows, the next query of the same session returns the rows of the failed one in front of its own.
+// Shows a fault of the `chdb` package (3.4.0, engine 26.7.2.1) with nothing else: after a query that fails
+// behind its first rows, the next query of the same session returns the rows of the failed one in front of
+// its own.
 //
 //     node docs/chdb-leftover-rows.mjs
 //
-// Expected: each "next query" returns {"ok":1}. Seen: up to megabytes of the failed query's rows before it. Errors before
-// the first block is formatted leave nothing. Closing the session and opening another one removes the rows.
+// Expected: each "next query" returns {"ok":1}. Seen: up to megabytes of the failed query's rows before it.
+// Errors before the first block is formatted leave nothing. Closing the session and opening another one
+// removes the rows.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

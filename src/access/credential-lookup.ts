@@ -31,7 +31,9 @@ export class CredentialLookup<Row> {
     return this.rows.peek(identifier) != null;
   }
 
-  /** All identifiers, from a list that is at most a second old: a flood of guesses costs one query a second. */
+  /**
+   * All identifiers, from a list that is at most a second old: a flood of guesses costs one query a second.
+   */
   listIdentifiers(): Promise<ReadonlySet<string>> {
     return this.identifiers.find('', async () => new Set(await this.queries.listIdentifiers()));
   }

@@ -9,7 +9,10 @@ import { serviceUnavailable } from '../platform/http/api-error.js';
 /** What was read: IDs, times and names of fields; nothing of the data. */
 type ReadTarget = Readonly<Record<string, string | number>>;
 
-/** Writes an audit line for each read of headers and bodies of requests, if `AUDIT_READS` is on (docs/operations.md#audit). */
+/**
+ * Writes an audit line for each read of headers and bodies of requests, if `AUDIT_READS` is on
+ * (docs/operations.md#audit).
+ */
 @Injectable()
 export class ReadAudit {
   private readonly log = new Logger(ReadAudit.name);

@@ -97,7 +97,10 @@ const SPECS = {
   API_KEY: apiKey({ default: undefined }),
 };
 
-/** Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE` names. */
+/**
+ * Variables whose value may be a secret; each can be in a file, which the variable with the suffix `_FILE`
+ * names.
+ */
 const SECRETS = [
   'CLICKHOUSE_URL',
   'CLICKHOUSE_PASSWORD',
@@ -107,7 +110,10 @@ const SECRETS = [
   'API_KEY',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
-/** Shorter names with other letters resemble those of other programs: `APP_URL` is not `API_URL`, nor `JAVA_DIR` `DATA_DIR`. */
+/**
+ * Shorter names with other letters resemble those of other programs: `APP_URL` is not `API_URL`, nor
+ * `JAVA_DIR` `DATA_DIR`.
+ */
 const MIN_COMPARED_LENGTH = 9;
 const MAX_EDITS = 2;
 
@@ -126,14 +132,17 @@ class Variables {
   }
 }
 
-/** Sets a variable that the environment does not have, for what reads it later: the configuration, or the engine when it is loaded. */
+/**
+ * Sets a variable that the environment does not have, for what reads it later: the configuration, or the
+ * engine when it is loaded.
+ */
 export function presetVariable(name: string, value: string): void {
   process.env[name] ??= value;
 }
 
 /**
- * The configuration, read once from the environment; `.env.example` describes every variable. No other file reads the
- * environment, except OpenTelemetry's packages, which read their standard variables.
+ * The configuration, read once from the environment; `.env.example` describes every variable. No other file
+ * reads the environment, except OpenTelemetry's packages, which read their standard variables.
  */
 export class Config extends Variables {
   readonly port = this.env.PORT;
@@ -158,7 +167,10 @@ export class Config extends Variables {
     queryMaxReadBytes: this.env.QUERY_MAX_READ_MB * MIB,
     queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
   };
-  /** Exports and queries of traces that run at once in this process, each with one query at a time; more get 503. */
+  /**
+   * Exports and queries of traces that run at once in this process, each with one query at a time; more get
+   * 503.
+   */
   readonly maxExports = this.env.MAX_EXPORTS;
   /** Rows and seconds of one export; undefined: any number. */
   readonly exportLimits = { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
@@ -192,14 +204,22 @@ export class Config extends Variables {
     maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
     /** How many times its size a body may unpack to. */
     maxUnpackRatio: this.env.COLLECTOR_MAX_UNPACK_RATIO,
-    /** Milliseconds for which one body may hold the event loop in all, and all bodies of an app in a minute. */
+    /**
+     * Milliseconds for which one body may hold the event loop in all, and all bodies of an app in a minute.
+     */
     maxBodyMs: this.env.COLLECTOR_MAX_BODY_SECONDS * 1000,
     maxAppMs: this.env.COLLECTOR_MAX_APP_SECONDS * 1000,
-    /** Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is counted instead. */
+    /**
+     * Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is
+     * counted instead.
+     */
     spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
     /** Most requests that a span counts as, by its `tracestate`, which visitors can write. */
     maxSpanWeight: this.env.COLLECTOR_MAX_SPAN_WEIGHT,
-    /** Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets 503. */
+    /**
+     * Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets
+     * 503.
+     */
     maxInFlightBytes: this.env.COLLECTOR_MAX_IN_FLIGHT_MB * MIB,
   };
   /** Limits on names for apps without their own limits. */

@@ -9,8 +9,8 @@ export interface JsonPathStep {
 const STEP = /(\.\.|\.|^)(?:(\*)|([^.[\]*'"\s]+))|(\.\.)?\[(?:(\*)|(\d+)|'([^']*)'|"([^"]*)")\]/y;
 
 /**
- * Reads a path of JSONPath (RFC 9535) of names, indexes, `*` and `..`: `$.user.ssn`, `$.cards[*].number`, `$..iban`. The
- * `$.` at the beginning may be left out. Undefined if it is none of these.
+ * Reads a path of JSONPath (RFC 9535) of names, indexes, `*` and `..`: `$.user.ssn`, `$.cards[*].number`,
+ * `$..iban`. The `$.` at the beginning may be left out. Undefined if it is none of these.
  */
 export function parseJsonPath(text: string): JsonPathStep | undefined {
   const path = text.startsWith('$') ? text.slice(1) : text;

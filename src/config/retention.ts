@@ -17,8 +17,8 @@ export function logsRetainedFrom(now: number): number {
 }
 
 /**
- * The oldest instant of which traffic is shown; both in milliseconds since the Unix epoch. Months are those of
- * the UTC calendar; where the day does not exist 13 months ago, it is that month's last.
+ * The oldest instant of which traffic is shown; both in milliseconds since the Unix epoch. Months are those
+ * of the UTC calendar; where the day does not exist 13 months ago, it is that month's last.
  */
 export function trafficRetainedFrom(now: number): number {
   return Temporal.Instant.fromEpochMilliseconds(now)

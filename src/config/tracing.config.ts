@@ -1,6 +1,9 @@
 import { hostname as getHostName } from 'node:os';
 
-/** Variables that decide whether and how traces are sent; OpenTelemetry's packages read the other standard variables. */
+/**
+ * Variables that decide whether and how traces are sent; OpenTelemetry's packages read the other standard
+ * variables.
+ */
 export interface TracingConfig {
   protocol: (typeof PROTOCOLS)[number];
   /** Port of a receiver of this machine, which may be the collector of the process itself. */

@@ -26,7 +26,9 @@ export const address = (...schemes: readonly string[]) =>
     );
   });
 
-/** `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets. */
+/**
+ * `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets.
+ */
 export const trustProxy = makeValidator<boolean | number | string>((input) => {
   if (input === 'true' || input === 'false') return bool()._parse(input);
   if (/^\d+$/.test(input) && Number(input) <= MAX_HOPS) return Number(input);

@@ -12,22 +12,25 @@ export interface Lease {
   release: () => Promise<void>;
 }
 
-/** The lease was lost before a statement, which was not sent: another owner may have done the same work meanwhile. */
+/**
+ * The lease was lost before a statement, which was not sent: another owner may have done the same work
+ * meanwhile.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
 /**
- * To be called before each statement that changes the store. It costs nothing while the lease is renewed in time; a process that stood
- * still renews it first.
+ * To be called before each statement that changes the store. It costs nothing while the lease is renewed in
+ * time; a process that stood still renews it first.
  *
  * @throws LeaseLost; StoreUnavailable if the coordinator is unavailable
  */
 export type Hold = () => Promise<void>;
 
 /**
- * Runs work under a lease that is held already, and releases it afterwards. After an error with an unknown outcome the lease
- * is left to expire: the store may still finish the write.
+ * Runs work under a lease that is held already, and releases it afterwards. After an error with an unknown
+ * outcome the lease is left to expire: the store may still finish the write.
  *
  * @param isInDoubt whether the lease is left to expire after that error
  */

@@ -21,7 +21,8 @@ declare module 'ioredis' {
 }
 
 /**
- * Gap in the IDs after Redis lost its counters, so that assigned IDs that are not in the store yet are not reused.
+ * Gap in the IDs after Redis lost its counters, so that assigned IDs that are not in the store yet are not
+ * reused.
  */
 const JUMP = 1_000;
 
@@ -32,8 +33,8 @@ const JUMP = 1_000;
 const REMEMBERED_SECONDS = 3_600;
 
 /**
- * The ID of a name: the one assigned before, else the next. 0 if the counter is unknown and the caller must pass the store's
- * highest ID; that ID is also used if it is higher, as after an import without Redis.
+ * The ID of a name: the one assigned before, else the next. 0 if the counter is unknown and the caller must
+ * pass the store's highest ID; that ID is also used if it is higher, as after an import without Redis.
  */
 const ALLOCATE_ID = `
 local known = redis.call('GET', KEYS[2])
@@ -78,7 +79,10 @@ for _, key in ipairs(KEYS) do
 end
 return 1`;
 
-/** Writes are members of a sorted set, by the time at which they expire, in milliseconds of the clock of Redis. */
+/**
+ * Writes are members of a sorted set, by the time at which they expire, in milliseconds of the clock of
+ * Redis.
+ */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;

@@ -1,12 +1,15 @@
 import { LRUCache } from 'lru-cache';
 
-/** Coordinates the writers of one store. If it is unavailable, so are writes: its methods reject with StoreUnavailable. */
+/**
+ * Coordinates the writers of one store. If it is unavailable, so are writes: its methods reject with
+ * StoreUnavailable.
+ */
 export interface WriterCoordinator {
   /**
    * The IDs of names: those assigned before, else the next ones of the sequence.
    *
-   * @param highest the highest ID in the store. The sequence continues from there if it is unknown, or if another writer
-   *   without this coordinator got further
+   * @param highest the highest ID in the store. The sequence continues from there if it is unknown, or if
+   *   another writer without this coordinator got further
    * @returns 0 for each name if the sequence is unknown and `highest` is missing
    */
   allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]>;

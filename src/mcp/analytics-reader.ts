@@ -52,8 +52,8 @@ export type MetricsValues = Readonly<Record<string, string | number | null>> & {
 const MAX_METRICS_ROWS = 100_000;
 
 /**
- * The operations of the API for a tool. Each call validates its input as the operation does, and reads with the account of the
- * key that made the request, so a tool sees what the API shows to that key.
+ * The operations of the API for a tool. Each call validates its input as the operation does, and reads with
+ * the account of the key that made the request, so a tool sees what the API shows to that key.
  */
 @Injectable()
 export class AnalyticsReader {

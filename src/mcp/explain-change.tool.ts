@@ -272,9 +272,9 @@ function chooseThreshold(p95: string | number | null | undefined): number {
 }
 
 /**
- * What a group adds to the change of the whole; over the groups of a dimension these add up to it. Counts: the difference.
- * Response times: the difference of its slow requests for each request of the whole that has a response time, so that more traffic
- * alone is no slowdown; percentiles do not add up.
+ * What a group adds to the change of the whole; over the groups of a dimension these add up to it. Counts:
+ * the difference. Response times: the difference of its slow requests for each request of the whole that has
+ * a response time, so that more traffic alone is no slowdown; percentiles do not add up.
  */
 function findContribution(measure: Measure, { now, before }: Group, whole: Group): number {
   if (measure !== 'response_time')

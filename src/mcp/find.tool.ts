@@ -23,7 +23,9 @@ interface Found {
   match: Match;
 }
 
-/** Names with a text: those that are it first, then those that contain it. If there are none, similar ones. */
+/**
+ * Names with a text: those that are it first, then those that contain it. If there are none, similar ones.
+ */
 export async function find(
   reader: AnalyticsReader,
   account: Account,

@@ -51,7 +51,8 @@ export async function getRequest(
     .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
   const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
-  // Both forms of the result have each text, and JSON escapes some characters, so the tokens for the parts are searched for.
+  // Both forms of the result have each text, and JSON escapes some characters, so the tokens for the parts
+  // are searched for.
   const tokens = findLast(
     max_tokens,
     (count) => estimateTokens(JSON.stringify(renderWith(count))) <= max_tokens * RESERVE,

@@ -4,7 +4,10 @@ import { Public } from '../platform/http/public.decorator.js';
 import { Config } from '../config/config.js';
 import { describeForAgents } from './llms-text.js';
 
-/** `llms.txt`: what a language model should know about this service, for programs that look for it at its root. */
+/**
+ * `llms.txt`: what a language model should know about this service, for programs that look for it at its
+ * root.
+ */
 @ApiExcludeController()
 @Controller('llms.txt')
 export class LlmsController {

@@ -22,7 +22,9 @@ export type RunTool = (
   signal: AbortSignal,
 ) => Promise<CallToolResult>;
 
-/** A server of the Model Context Protocol with the five tools. The SDK needs a new one for each connection. */
+/**
+ * A server of the Model Context Protocol with the five tools. The SDK needs a new one for each connection.
+ */
 export function createMcpServer(run: RunTool): McpServer {
   const server = new McpServer(
     { name: 'request-analytics', title: 'Request Analytics', version: PRODUCT_VERSION },

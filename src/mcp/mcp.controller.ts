@@ -26,7 +26,10 @@ const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
 const NO_BATCHES = 'Batches are not supported: send one message in a request';
 
-/** The Model Context Protocol over HTTP without sessions: each request has its own server, which knows its account alone. */
+/**
+ * The Model Context Protocol over HTTP without sessions: each request has its own server, which knows its
+ * account alone.
+ */
 @ApiExcludeController()
 @Controller('mcp')
 export class McpController {

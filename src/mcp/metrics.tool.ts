@@ -209,7 +209,10 @@ async function rankGroups(
   };
 }
 
-/** The rest of a series from a period on. Of a period that alone is too large, the rest cannot be read by `next`. */
+/**
+ * The rest of a series from a period on. Of a period that alone is too large, the rest cannot be read by
+ * `next`.
+ */
 function continueSeries(
   rows: readonly (readonly Cell[])[],
   shown: number,

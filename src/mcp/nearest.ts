@@ -4,7 +4,10 @@ const MAX_SHOWN = 3;
 /** Longer texts are compared by their beginnings: the time is the product of both lengths. */
 const MAX_COMPARED = 100;
 
-/** The names that are most like a text: those that contain it or are in it first, then by edits for each character. */
+/**
+ * The names that are most like a text: those that contain it or are in it first, then by edits for each
+ * character.
+ */
 export function findNearest(text: string, names: Iterable<string>, count = MAX_SHOWN): string[] {
   const wanted = normalize(text);
   const ranked = Array.from(new Set(names), (name) => {

@@ -91,7 +91,10 @@ async function findConsumer(reader: AnalyticsReader, account: Account, appId: nu
   throw unknownName('consumer', text, nearest);
 }
 
-/** A pattern with a wildcard may match nothing; any other path must be that of an endpoint, with its method or without. */
+/**
+ * A pattern with a wildcard may match nothing; any other path must be that of an endpoint, with its method or
+ * without.
+ */
 async function findEndpoint(
   reader: AnalyticsReader,
   account: Account,

@@ -1,6 +1,6 @@
 /**
- * Words, digits, white space, punctuation and everything else in runs, as tokenizers split text. A blank before a word or
- * punctuation is part of it.
+ * Words, digits, white space, punctuation and everything else in runs, as tokenizers split text. A blank
+ * before a word or punctuation is part of it.
  */
 const RUNS =
   /([A-Z]?[a-z]+|[A-Z]+)|(\d+)|( (?=[A-Za-z!-/:-@[-`{-~]))|( +|\t+|\r+)|(\n+)|([!-/:-@[-`{-~]+)|([^\t\n\r -~]+)/g;
@@ -21,8 +21,8 @@ const OTHER_UNITS = 1 / 3;
 export const MOST_CHARACTERS = BLANKS;
 
 /**
- * An upper estimate of the tokens of a text. Tokenizers differ by model and are large, so none is shipped; a test compares
- * the estimate with two of them. Ordinary results have about four fifths of it.
+ * An upper estimate of the tokens of a text. Tokenizers differ by model and are large, so none is shipped; a
+ * test compares the estimate with two of them. Ordinary results have about four fifths of it.
  */
 export function estimateTokens(text: string): number {
   let tokens = 0;

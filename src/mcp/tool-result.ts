@@ -39,10 +39,11 @@ const SCOPE_TOKENS = 12;
 export const RESERVE = 0.97;
 
 /**
- * The table as structured content and as text, with as many of its rows as fit into `maxTokens`, counted over the whole
- * result.
+ * The table as structured content and as text, with as many of its rows as fit into `maxTokens`, counted over
+ * the whole result.
  *
- * @param more describes how to read the rows behind the first `shown`; undefined: all that there are stand in the table
+ * @param more describes how to read the rows behind the first `shown`; undefined: all that there are stand in
+ * the table
  */
 export function fitTable(
   table: Table,
@@ -125,7 +126,9 @@ function isCutFrom(shown: Cell, cell: Cell | undefined): boolean {
   return typeof shown === 'string' && shown.endsWith('…') && !String(cell).endsWith('…');
 }
 
-/** Both forms of a result. Text of applications stands between two lines with a number that it cannot know. */
+/**
+ * Both forms of a result. Text of applications stands between two lines with a number that it cannot know.
+ */
 export function buildResult({
   title,
   facts,

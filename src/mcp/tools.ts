@@ -154,7 +154,10 @@ export interface ToolArguments {
 
 export type ToolName = keyof ToolArguments;
 
-/** The tools in the order in which an agent uses them. Descriptions are ours alone: no name of an application is in them. */
+/**
+ * The tools in the order in which an agent uses them. Descriptions are ours alone: no name of an application
+ * is in them.
+ */
 export const TOOLS: Readonly<
   Record<ToolName, { description: string; inputSchema: z.ZodType<ToolArguments[ToolName]> }>
 > = {

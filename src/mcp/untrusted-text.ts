@@ -1,8 +1,8 @@
 import { MOST_CHARACTERS, cutToTokens } from './tokens.js';
 
 /**
- * Controls, direction marks, and characters that are not shown but that a model reads: zero-width and tag characters,
- * variation selectors. The line feed and the tab are not among them.
+ * Controls, direction marks, and characters that are not shown but that a model reads: zero-width and tag
+ * characters, variation selectors. The line feed and the tab are not among them.
  */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 

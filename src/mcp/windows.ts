@@ -35,8 +35,8 @@ export function createClock(timezone = 'UTC'): Clock {
 }
 
 /**
- * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone without an offset, or so long
- * before now (`90m`, `24h`, `7d`, `2w`).
+ * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone without an offset,
+ * or so long before now (`90m`, `24h`, `7d`, `2w`).
  */
 export function readTime(name: string, text: string, { now, timezone }: Clock): number {
   const ago = AGO.exec(text);
@@ -64,8 +64,9 @@ export function requireOrder(from: string, to: string, { start, end }: Window): 
 }
 
 /**
- * To what Query Metrics rounds windows without an interval, in milliseconds: to the minute while minutes are kept, else to the
- * quarter-hour. The same for all windows of a call, so that they keep their lengths and do not overlap.
+ * To what Query Metrics rounds windows without an interval, in milliseconds: to the minute while minutes are
+ * kept, else to the quarter-hour. The same for all windows of a call, so that they keep their lengths and do
+ * not overlap.
  *
  * @param from the earliest start
  */
@@ -77,7 +78,9 @@ export function roundWindow({ start, end }: Window, step: number): Window {
   return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
 }
 
-/** What Query Metrics counts of a window: whole periods, and no more than is kept; undefined: nothing of it. */
+/**
+ * What Query Metrics counts of a window: whole periods, and no more than is kept; undefined: nothing of it.
+ */
 export function findCountedWindow(
   { start, end }: Window,
   interval: Interval | undefined,
@@ -88,7 +91,9 @@ export function findCountedWindow(
   return first === undefined || last === undefined ? undefined : { start: first * 1000, end: last * 1000 };
 }
 
-/** What is missing of a window because it is not kept any more. Nothing is counted of a distant future either. */
+/**
+ * What is missing of a window because it is not kept any more. Nothing is counted of a distant future either.
+ */
 export function describeRetention(
   name: string,
   asked: Window,

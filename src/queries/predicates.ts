@@ -79,7 +79,9 @@ export function envIn({ sql, params }: Predicate): Predicate {
   };
 }
 
-/** The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit. */
+/**
+ * The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit.
+ */
 export function parseStatuses(status: string | undefined): { codes: number[]; classes: number[] } {
   const items = [...new Set(status === undefined ? [] : status.split(','))].sort();
   return {
@@ -125,7 +127,10 @@ export function notExcluded(excluded: readonly number[]): Predicate | undefined 
     : { sql: 'endpoint_id NOT IN {excluded:Array(UInt32)}', params: { excluded } };
 }
 
-/** Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum would overflow. */
+/**
+ * Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum
+ * would overflow.
+ */
 export function sumBytes(column: string): string {
   return `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
 }

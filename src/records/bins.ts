@@ -10,7 +10,8 @@ export const BINS_PER_OCTAVE = 32;
 export const ZERO_BIN = -32_768;
 
 /**
- * The bin of a measured value, `k = round(32 * log2(value))`, as the view behind `requests` gives it (migration 0006).
+ * The bin of a measured value, `k = round(32 * log2(value))`, as the view behind `requests` gives it
+ * (migration 0006).
  *
  * @param value seconds or bytes, not negative
  */

@@ -64,12 +64,20 @@ export const EMPTY_CAPTURE_JSON = toJson(EMPTY_CAPTURE);
 /** The JSON text after the request headers, if nothing else was captured. */
 const NO_MORE = EMPTY_CAPTURE_JSON.slice('{"request_headers":[]'.length);
 
-/** The ID of the trace in a capture's text. It cannot match inside a JSON string, where quotation marks are escaped. */
+/**
+ * The ID of the trace in a capture's text. It cannot match inside a JSON string, where quotation marks are
+ * escaped.
+ */
 export const TRACE_ID = /,"trace_id":"([0-9a-f]{32})","exception":/;
-/** Kinds and statuses of spans in the order of OTLP's numbers, as the contract spells them (docs/contract.md#span-values). */
+/**
+ * Kinds and statuses of spans in the order of OTLP's numbers, as the contract spells them
+ * (docs/contract.md#span-values).
+ */
 export const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 export const SPAN_STATUSES = ['UNSET', 'OK', 'ERROR'];
-/** Between the events of a span in their JSON text. JSON escapes a tab in a string, so it stands nowhere else. */
+/**
+ * Between the events of a span in their JSON text. JSON escapes a tab in a string, so it stands nowhere else.
+ */
 export const EVENT_SEPARATOR = ',\t';
 const NORMAL_KINDS = new Set(SPAN_KINDS.slice(1));
 const NORMAL_STATUSES = new Set(SPAN_STATUSES);
@@ -79,9 +87,9 @@ const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 const SURROGATES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F])..|.)/g;
 
 /**
- * The `captured_json` of a request record: one JSON object in the contract's shape, members in the specification's
- * order, every member present, integers exact; the API sends it unchanged. NUL and lone surrogates become
- * U+FFFD. Empty if nothing was captured.
+ * The `captured_json` of a request record: one JSON object in the contract's shape, members in the
+ * specification's order, every member present, integers exact; the API sends it unchanged. NUL and lone
+ * surrogates become U+FFFD. Empty if nothing was captured.
  *
  * @throws RangeError when attributes are nested too deeply
  */
@@ -92,21 +100,26 @@ export function toCaptureJson(capture: Capture): string {
 }
 
 /**
- * The same for a request with request headers only, each as the JSON text of a pair without NUL and lone surrogates.
+ * The same for a request with request headers only, each as the JSON text of a pair without NUL and lone
+ * surrogates.
  */
 export function toRequestHeadersJson(pairs: readonly string[]): string {
-  // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector more.
+  // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector
+  // more.
   return ['{"request_headers":[', pairs.join(','), ']', NO_MORE].join('');
 }
 
-/** The attributes of a span as the JSON text of an object, without NUL and lone surrogates, with numbers that the engine can read. */
+/**
+ * The attributes of a span as the JSON text of an object, without NUL and lone surrogates, with numbers that
+ * the engine can read.
+ */
 export function toAttributesJson({ attributes }: CapturedSpan): string {
   return replaceUnwantedEscapes(stringify(attributes, (_, value) => toReadableNumber(value)) ?? '{}');
 }
 
 /**
- * The engine reads no document with an integer beyond 64 bits or a number beyond doubles. The former gets an exponent and keeps its
- * digits, the latter becomes a text.
+ * The engine reads no document with an integer beyond 64 bits or a number beyond doubles. The former gets an
+ * exponent and keeps its digits, the latter becomes a text.
  */
 function toReadableNumber(value: unknown): unknown {
   if (typeof value !== 'number' && !isLosslessNumber(value)) return value;
@@ -121,8 +134,8 @@ function toReadableNumber(value: unknown): unknown {
 }
 
 /**
- * The JSON text of a body: public clients store it in a column of that type (docs/contract.md#bodies). JSON stays as it is, any other text
- * becomes a JSON string.
+ * The JSON text of a body: public clients store it in a column of that type (docs/contract.md#bodies). JSON
+ * stays as it is, any other text becomes a JSON string.
  */
 export function toBodyJson<T extends string | null>(body: T): string | T {
   return body === null || isJson(body) ? body : replaceUnwantedEscapes(JSON.stringify(body));
@@ -148,12 +161,17 @@ export function getHeader(headers: readonly Header[], name: string): string | nu
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }
 
-/** A span's kind as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
+/**
+ * A span's kind as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid.
+ */
 export function normalizeSpanKind(kind: string | null): string | null {
   return findName(NORMAL_KINDS, kind);
 }
 
-/** A span's status as the contract spells it (docs/contract.md#span-values), case-insensitive; null if invalid. */
+/**
+ * A span's status as the contract spells it (docs/contract.md#span-values), case-insensitive; null if
+ * invalid.
+ */
 export function normalizeSpanStatus(status: string | null): string | null {
   return findName(NORMAL_STATUSES, status);
 }
@@ -194,7 +212,8 @@ function toJson(capture: Capture): string {
   return replaceUnwantedEscapes(`{${members.join(',')}}`);
 }
 
-// Written member by member: the text is the response, so unknown members and the order of members must not matter.
+// Written member by member: the text is the response, so unknown members and the order of members must not
+// matter.
 function toExceptionJson({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
   // Public clients use the older name of the event ID.
   return JSON.stringify({ type, message, stacktrace, tracker_event_id, sentry_event_id: tracker_event_id });

@@ -5,16 +5,25 @@ import { truncate } from './text.js';
  * Limits of every way in: the protocols of the collector and the import.
  */
 
-/** Longest texts of errors, exceptions and log records in characters, as the client libraries send them; longer ones are truncated. */
+/**
+ * Longest texts of errors, exceptions and log records in characters, as the client libraries send them;
+ * longer ones are truncated.
+ */
 export const MAX_TYPE = 256;
 export const MAX_MESSAGE = 2_048;
 export const MAX_STACKTRACE = 65_536;
 export const MAX_EVENT_ID = 64;
 
-/** Longest line of requests and largest span, log record or data point in bytes: two bodies, 1,000 log messages and a stack at their limits, and spans. */
+/**
+ * Longest line of requests and largest span, log record or data point in bytes: two bodies, 1,000 log
+ * messages and a stack at their limits, and spans.
+ */
 export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
 
-/** Longest value of an attribute in characters: longer texts are cut, other values have `VALUE_TOO_LARGE` in their place. */
+/**
+ * Longest value of an attribute in characters: longer texts are cut, other values have `VALUE_TOO_LARGE` in
+ * their place.
+ */
 export const MAX_VALUE = 65_536;
 export const VALUE_TOO_LARGE = '<value too large>';
 /** Most attributes of a record, headers of a request and events of a span; SDKs keep 128. */
@@ -42,7 +51,10 @@ export function limitHeaders(
   return kept;
 }
 
-/** In bytes. The client libraries leave out bodies over 50,000 before they mask them, which can make them longer. */
+/**
+ * In bytes. The client libraries leave out bodies over 50,000 before they mask them, which can make them
+ * longer.
+ */
 export const MAX_BODY = 100_000;
 /** In the place of a longer one. */
 export const BODY_TOO_LARGE = '<body too large>';
@@ -54,10 +66,10 @@ export function limitBody(text: string): string | null {
 }
 
 /**
- * Largest number of values in what one request sends: members and items of JSON; messages of protobuf, nested ones included, and items
- * of lists. Eight million bytes of `{},{},{}` become hundreds of megabytes when parsed; a message of 20,000 counts with their
- * distributions has a million values. An empty message of protobuf has 2 bytes, and 200 when it is decoded; a count of a bucket
- * has 1, and 70.
+ * Largest number of values in what one request sends: members and items of JSON; messages of protobuf, nested
+ * ones included, and items of lists. Eight million bytes of `{},{},{}` become hundreds of megabytes when
+ * parsed; a message of 20,000 counts with their distributions has a million values. An empty message of
+ * protobuf has 2 bytes, and 200 when it is decoded; a count of a bucket has 1, and 70.
  */
 export const MAX_VALUES = 1_500_000;
 
@@ -67,7 +79,9 @@ export function tooManyValues(): InvalidRecordError {
 
 const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
 
-/** Whether a JSON text may have more values. It does not parse, so it also counts characters within strings. */
+/**
+ * Whether a JSON text may have more values. It does not parse, so it also counts characters within strings.
+ */
 export function hasMoreValues(text: string, max: number): boolean {
   if (text.length <= max) return false;
   let values = 0;

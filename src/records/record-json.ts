@@ -1,6 +1,8 @@
 import type { RequestRecord } from './request-record.js';
 
-/** The members of a request log after its time and its ID, in the order of the contract, as they are stored. */
+/**
+ * The members of a request log after its time and its ID, in the order of the contract, as they are stored.
+ */
 export interface RecordMembers extends Pick<
   RequestRecord,
   | 'env'
@@ -17,7 +19,10 @@ export interface RecordMembers extends Pick<
   consumer: string | null;
 }
 
-/** The stored text of a request log, `record_json`: the members after the head, and the closing brace; null for an unknown time. */
+/**
+ * The stored text of a request log, `record_json`: the members after the head, and the closing brace; null
+ * for an unknown time.
+ */
 export function toRecordJson(record: RequestRecord): string {
   const members: RecordMembers = {
     env: record.env,

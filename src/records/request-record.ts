@@ -43,7 +43,10 @@ export interface RequestRecord {
   captured_json: string;
 }
 
-/** Requests that were counted, not logged: sums over one endpoint, consumer, status and environment, at one time. */
+/**
+ * Requests that were counted, not logged: sums over one endpoint, consumer, status and environment, at one
+ * time.
+ */
 export interface CountRecord {
   /** Milliseconds since the Unix epoch, whole; the sums belong to its minute. */
   timestamp: number;

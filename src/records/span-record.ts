@@ -6,7 +6,9 @@ import { truncate } from './text.js';
 import { checkRetention, getLogsRetention } from './decoding/timestamps.js';
 import type { RequestRecord } from './request-record.js';
 
-/** A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text. */
+/**
+ * A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text.
+ */
 export interface SpanRecord {
   trace_id: string;
   span_id: string;
@@ -30,13 +32,19 @@ export interface SpanRecord {
 /** Longest name of a span in Query Traces. */
 const MAX_NAME = 1_024;
 const NANOSECONDS_IN_MS = 1_000_000n;
-/** Before the list of spans, the last member of a capture. It cannot match inside a JSON string, and only spans have free names. */
+/**
+ * Before the list of spans, the last member of a capture. It cannot match inside a JSON string, and only
+ * spans have free names.
+ */
 const SPANS = ',"spans":';
 const NO_SPANS = `${SPANS}[]}`;
 /** Estimated characters of the columns without attributes and events. */
 const COLUMNS_CHARACTERS = 600;
 
-/** The captured spans for Query Traces; none without a trace. Spans with other IDs than OpenTelemetry's are left out. */
+/**
+ * The captured spans for Query Traces; none without a trace. Spans with other IDs than OpenTelemetry's are
+ * left out.
+ */
 export function toSpanRecords(
   { trace_id, spans }: Pick<Capture, 'trace_id' | 'spans'>,
   now: number,

@@ -8,8 +8,8 @@ export const MAX_URL = 65_536;
 /** The method of requests whose method an OpenTelemetry SDK does not know, by the semantic conventions. */
 export const OTHER_METHOD = '_OTHER';
 /**
- * Accepted methods: RFC 9110 allows any token; every registered one consists of at most 17 letters and hyphens.
- * Digits and underscores occur in custom methods.
+ * Accepted methods: RFC 9110 allows any token; every registered one consists of at most 17 letters and
+ * hyphens. Digits and underscores occur in custom methods.
  */
 const METHOD = /^(?:[A-Za-z][A-Za-z0-9_-]{0,31}|_OTHER)$/;
 /** The rule for methods, as text of an error message. */
@@ -23,7 +23,10 @@ export function sanitize(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text).toWellFormed();
 }
 
-/** The offset of the quote that closes the one at `at`, and is not escaped; the end of the text if there is none. */
+/**
+ * The offset of the quote that closes the one at `at`, and is not escaped; the end of the text if there is
+ * none.
+ */
 export function findClosingQuote(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0;

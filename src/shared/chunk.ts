@@ -1,4 +1,7 @@
-/** Values of one lookup: so many UUIDs fit into a statement, also one that changes data (`max_query_size`, 256 KiB). */
+/**
+ * Values of one lookup: so many UUIDs fit into a statement, also one that changes data (`max_query_size`, 256
+ * KiB).
+ */
 export const LOOKUP_SIZE = 5_000;
 
 /** Splits values into parts that each fit into one statement. */
@@ -11,7 +14,10 @@ export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
   for (let from = 0; from < values.length; from += size) yield values.slice(from, from + size);
 }
 
-/** Splits texts into parts of at most so many characters, or of one longer text. @param perText characters beside each */
+/**
+ * Splits texts into parts of at most so many characters, or of one longer text.
+ * @param perText characters beside each
+ */
 export function* chunkBySize(texts: Iterable<string>, most: number, perText = 0): Generator<string[]> {
   let part: string[] = [];
   let size = 0;

@@ -17,8 +17,9 @@ export class NoRoom extends Error {
 }
 
 /**
- * Something that teams share. One team may have all of it, but as soon as another asks, each has an equal share: of the team that is
- * furthest above it, the holder that waited longest for its client makes room, of equal ones the last.
+ * Something that teams share. One team may have all of it, but as soon as another asks, each has an equal
+ * share: of the team that is furthest above it, the holder that waited longest for its client makes room, of
+ * equal ones the last.
  */
 export class FairShares {
   private readonly holders = new Set<Holder>();
@@ -35,7 +36,8 @@ export class FairShares {
   }
 
   /**
-   * Takes a part, and returns what gives it back. What is larger than all there is gets it where nobody has any.
+   * Takes a part, and returns what gives it back. What is larger than all there is gets it where nobody has
+   * any.
    *
    * @throws NoRoom
    */

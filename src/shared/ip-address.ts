@@ -16,8 +16,8 @@ export function unmapIpv4(address: string): string {
 }
 
 /**
- * The IPv4 or IPv6 address in a text such as `203.0.113.7`, `203.0.113.7:443` or `[2001:db8::7]:443`; null for any other
- * text, such as a host name or `-`.
+ * The IPv4 or IPv6 address in a text such as `203.0.113.7`, `203.0.113.7:443` or `[2001:db8::7]:443`; null
+ * for any other text, such as a host name or `-`.
  */
 export function parseAddress(text: string): string | null {
   const match = WITH_PORT.exec(text);

@@ -5,8 +5,9 @@ export type Choices<T> = readonly [T, ...T[]];
 const WARM_UP = 16;
 
 /**
- * Numbers that look random and follow from the seed alone (the small fast counter generator, sfc32). Its 128 bits of
- * state keep the sequences of different seeds apart; with 32 bits they would run into each other within one sample.
+ * Numbers that look random and follow from the seed alone (the small fast counter generator, sfc32). Its 128
+ * bits of state keep the sequences of different seeds apart; with 32 bits they would run into each other
+ * within one sample.
  */
 export class Random {
   private a: number;

@@ -18,7 +18,10 @@ export interface ActiveSpan {
   context: Context;
 }
 
-/** One unit of work, usually a request, for all that is called in it: its queries end with it and are attributed to it. */
+/**
+ * One unit of work, usually a request, for all that is called in it: its queries end with it and are
+ * attributed to it.
+ */
 export class RequestContext {
   private static readonly storage = new AsyncLocalStorage<RequestContext>();
 
@@ -27,8 +30,8 @@ export class RequestContext {
   readonly logFields: RequestLogFields = {};
 
   /**
-   * @param signal aborts with `ClientDisconnected` when the client disconnects, with `QueryTimedOut` when the response takes
-   *   too long; without one the work goes on
+   * @param signal aborts with `ClientDisconnected` when the client disconnects, with `QueryTimedOut` when the
+   *   response takes too long; without one the work goes on
    * @param span new spans are its children; without one none begin
    * @param requestId of the response's `X-Request-Id`
    */

@@ -2,8 +2,8 @@ import type { Metrics } from './metrics/metrics.js';
 import type { Tracing } from './tracing.js';
 
 /**
- * Metrics and traces of a process. Both are null unless configured. There is one instance per process, also with several
- * applications. `openTelemetry` makes it.
+ * Metrics and traces of a process. Both are null unless configured. There is one instance per process, also
+ * with several applications. `openTelemetry` makes it.
  */
 export class Telemetry {
   static readonly none = new Telemetry(null, null);

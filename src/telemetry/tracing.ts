@@ -8,7 +8,10 @@ import { PRODUCT_VERSION } from '../config/version.js';
 
 const NAME = 'request-analytics';
 
-/** Time limit for exporting the last spans at a stop, so that an unavailable receiver does not delay it further. */
+/**
+ * Time limit for exporting the last spans at a stop, so that an unavailable receiver does not delay it
+ * further.
+ */
 const FLUSH_WITHIN_MS = 2_000;
 const LOG_INTERVAL_MS = 60_000;
 
@@ -25,10 +28,11 @@ interface RequestSpan {
 }
 
 /**
- * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each call to Redis.
- * They contain names and numbers, but no key, URL, or text and values of a statement.
+ * OpenTelemetry spans: one for each request, and below it one for each statement of the store and each call
+ * to Redis. They contain names and numbers, but no key, URL, or text and values of a statement.
  *
- * Only `start` loads OpenTelemetry, and nothing is registered globally, so that there is no cost without tracing.
+ * Only `start` loads OpenTelemetry, and nothing is registered globally, so that there is no cost without
+ * tracing.
  */
 export class Tracing {
   private readonly tracer: Tracer;
@@ -77,8 +81,8 @@ export class Tracing {
   }
 
   /**
-   * Runs the work inside a child span of the current request. There is no span without a request or after its end,
-   * for example in a timer that the request started.
+   * Runs the work inside a child span of the current request. There is no span without a request or after its
+   * end, for example in a timer that the request started.
    */
   async call<T>(name: string, attributes: Attributes, work: (span?: Span) => Promise<T>): Promise<T> {
     const parent = RequestContext.current?.span;
@@ -114,7 +118,9 @@ export class Tracing {
   }
 }
 
-/** What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and where they say nothing, name and version. */
+/**
+ * What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and where they say nothing, name and version.
+ */
 async function describeService() {
   const resources = await import('@opentelemetry/resources');
   const own = { 'service.name': NAME, 'service.version': PRODUCT_VERSION };

@@ -105,8 +105,8 @@ LIMIT 1`;
 const COLUMNS =
   'batch_id, piece, created_at, pieces, app_ids, message_uuids, instance_uuids, table_name, payload, applied';
 /**
- * An unapplied batch of this age belongs to a process that died. This is well within the deduplication window of
- * 10,000 blocks: at ten batches a second in two partitions, 500 seconds for one collector.
+ * An unapplied batch of this age belongs to a process that died. This is well within the deduplication window
+ * of 10,000 blocks: at ten batches a second in two partitions, 500 seconds for one collector.
  */
 export const ABANDONED_AFTER_SECONDS = 20;
 /** Longer than the store needs to finish an insert whose outcome is unknown. */
@@ -117,8 +117,9 @@ export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 
 /**
- * The write-ahead log of batches. A batch is appended with its rows, then applied: its rows are inserted into the landing
- * tables, each piece under a token of its own. Then it is marked as applied, along with the next batch that is appended.
+ * The write-ahead log of batches. A batch is appended with its rows, then applied: its rows are inserted into
+ * the landing tables, each piece under a token of its own. Then it is marked as applied, along with the next
+ * batch that is appended.
  *
  *     append ──▶ apply ──▶ acknowledge ──▶ mark
  *        └─ a process that dies here leaves an unapplied batch: `recover` applies it again
@@ -129,7 +130,10 @@ export class BatchLog {
   /** Applied batches that are not marked yet. */
   private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
 
-  /** By ID, the requests of batches that are being written, or whose write failed after they may have been appended. */
+  /**
+   * By ID, the requests of batches that are being written, or whose write failed after they may have been
+   * appended.
+   */
   private readonly unfinished = new Map<string, { requests: readonly string[]; since: number }>();
 
   private readonly gate: WriteGate;
@@ -184,8 +188,10 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @param holdClaims of the claims on its requests, which must be held until the batch is appended: from then on it is applied by anyone
-   * @throws LeaseLost if they are lost, and nothing is written; StoreUnavailable if writes are paused for too long; StoredDataDamaged if it would not be stored whole
+   * @param holdClaims of the claims on its requests, which must be held until the batch is appended: from
+   * then on it is applied by anyone
+   * @throws LeaseLost if they are lost, and nothing is written; StoreUnavailable if writes are paused for too
+   * long; StoredDataDamaged if it would not be stored whole
    */
   write(batch: Batch, holdClaims: Hold = () => Promise.resolve()): Promise<void> {
     return this.gate.run(async (holdWrite) => {
@@ -207,11 +213,11 @@ export class BatchLog {
   }
 
   /**
-   * Applies those batches with some of the requests that this process could not finish. Until then the store does not have all of
-   * their requests, so call it before they are looked up.
+   * Applies those batches with some of the requests that this process could not finish. Until then the store
+   * does not have all of their requests, so call it before they are looked up.
    *
-   * @returns by request, the batch that is still not applied: the engine rejects it, or it may still reach the log. The request must not
-   *   be written in another one
+   * @returns by request, the batch that is still not applied: the engine rejects it, or it may still reach
+   *   the log. The request must not be written in another one
    */
   async finish(requests: readonly string[]): Promise<Map<string, UnfinishedBatch>> {
     const open = new Map<string, UnfinishedBatch>();

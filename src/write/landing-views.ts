@@ -8,8 +8,8 @@ import { CachedLookup } from '../shared/cached-lookup.js';
 const REMEMBERED_MS = 5_000;
 
 /**
- * The views that fill the stored tables from the landing tables. If one is missing, the engine takes the rows without an error, and they
- * are not in its table: so nothing is written until it is back.
+ * The views that fill the stored tables from the landing tables. If one is missing, the engine takes the rows
+ * without an error, and they are not in its table: so nothing is written until it is back.
  */
 export class LandingViews {
   private readonly missing = new CachedLookup<string[]>(REMEMBERED_MS);

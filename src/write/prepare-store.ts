@@ -65,9 +65,9 @@ async function listen(dataDir: string, store: ClickHouse, coordinator: LocalCoor
 }
 
 /**
- * Migrates the embedded store and replays unapplied batches of its batch log. Only this process has the store open, so no
- * batch is in flight. On a server, `migrate` does the first, and collectors and imports do the second.
- * An unreadable log does not prevent the start.
+ * Migrates the embedded store and replays unapplied batches of its batch log. Only this process has the store
+ * open, so no batch is in flight. On a server, `migrate` does the first, and collectors and imports do the
+ * second. An unreadable log does not prevent the start.
  */
 export async function prepareStore(store: ClickHouse): Promise<PreparedStore> {
   if (store.kind !== 'embedded') return { isNew: false, problems: [] };

@@ -11,8 +11,9 @@ const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
 /**
- * Claims on requests: if several writers have the same request, one at a time checks whether the store has it and
- * writes it. A process has one for all its writers; it coordinates with other processes through the coordinator.
+ * Claims on requests: if several writers have the same request, one at a time checks whether the store has it
+ * and writes it. A process has one for all its writers; it coordinates with other processes through the
+ * coordinator.
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
@@ -26,11 +27,13 @@ export class RequestClaims {
    *
    * @param waitMs how long to wait for claims of another process; those of a dead one last a minute
    * @param work calls `hold` before it writes
-   * @throws StoreUnavailable if another process keeps its claim for too long, or the coordinator is unavailable
+   * @throws StoreUnavailable if another process keeps its claim for too long, or the coordinator is
+   * unavailable
    */
   async run<T>(keys: readonly string[], waitMs: number, work: (hold: Hold) => Promise<T>): Promise<T> {
     if (keys.length === 0) return work(() => Promise.resolve());
-    // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last check and the claim.
+    // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last
+    // check and the claim.
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
       await Promise.all(others);
     const { promise, resolve } = withResolvers();

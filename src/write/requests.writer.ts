@@ -58,10 +58,9 @@ export class RequestsWriter {
   }
 
   /**
-   * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they are
-   * acknowledged.
-   * They are appended to the batch log before they are inserted, so that after a crash no request is lost or
-   * duplicated, even if they are passed again in other batches.
+   * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they
+   * are acknowledged. They are appended to the batch log before they are inserted, so that after a crash no
+   * request is lost or duplicated, even if they are passed again in other batches.
    *
    * @param inTurn runs the commit, which appends and inserts the rows, perhaps after those of other batches
    */
@@ -130,7 +129,8 @@ export class RequestsWriter {
     );
     const spans = await listSpans(appId, resolved);
     const batch = {
-      // Derived from its requests, so that two processes without Redis that import the same file write the same batches.
+      // Derived from its requests, so that two processes without Redis that import the same file write the
+      // same batches.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
       createdAt: formatBatchTime(),
       messages: [],
@@ -157,7 +157,10 @@ async function listSpans(app_id: number, requests: readonly WithIds<RequestRecor
   return rows;
 }
 
-/** Whether the route may not exist: the path was inferred from a URL that the application responded to with 404 or 405. */
+/**
+ * Whether the route may not exist: the path was inferred from a URL that the application responded to with
+ * 404 or 405.
+ */
 function isProbe({ is_path_inferred, status_code }: RequestRecord): boolean {
   return is_path_inferred && (status_code === 404 || status_code === 405);
 }

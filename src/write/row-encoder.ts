@@ -4,7 +4,9 @@ import type { RequestIds } from '../records/names/name-registry.js';
 import { toRecordJson } from '../records/record-json.js';
 import type { CountRecord, RequestRecord } from '../records/request-record.js';
 
-/** Rows per call of `JSON.stringify`: a call for each row took two thirds more time; more rows are not faster. */
+/**
+ * Rows per call of `JSON.stringify`: a call for each row took two thirds more time; more rows are not faster.
+ */
 const ROWS_IN_TEXT = 100;
 const CHARACTERS_IN_TEXT = 1024 * 1024;
 /** An INSERT of 16 million characters peaks at some 150 MB; larger blocks are not faster. */

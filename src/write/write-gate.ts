@@ -19,8 +19,8 @@ const WAIT_FOR_WRITES_MS = 10_000;
 const PAUSE_WITHIN_MS = 120_000;
 
 /**
- * Batches are written to several tables. The gate lets them run side by side, and lets a backup wait for a moment at which each
- * batch is in all of its tables or in none.
+ * Batches are written to several tables. The gate lets them run side by side, and lets a backup wait for a
+ * moment at which each batch is in all of its tables or in none.
  */
 export class WriteGate {
   constructor(private readonly coordinator: WriterCoordinator) {}
@@ -48,8 +48,8 @@ export class WriteGate {
   /**
    * Runs the work while nothing is written.
    *
-   * @throws StoreUnavailable if writes or another pause do not end, the coordinator is unavailable, or the pause was lost while the work
-   *   ran, because the coordinator forgot it or this process stood still
+   * @throws StoreUnavailable if writes or another pause do not end, the coordinator is unavailable, or the
+   *   pause was lost while the work ran, because the coordinator forgot it or this process stood still
    */
   async pause<T>(work: () => Promise<T>): Promise<T> {
     const owner = randomUUID();
@@ -94,7 +94,10 @@ export class WriteGate {
   }
 }
 
-/** On a full disk the engine has responded and writes no more. A backup would wait for this write, and for each one that is tried again. */
+/**
+ * On a full disk the engine has responded and writes no more. A backup would wait for this write, and for
+ * each one that is tried again.
+ */
 function mayStillWrite(error: unknown): boolean {
   return isOutcomeUnknown(error) && !(error instanceof DiskFull);
 }

@@ -136,7 +136,8 @@ export class Service {
     const recorded: Statement[][] = [];
     for (let nth = 0; nth < one.paths.length; nth++) {
       const path = buildPath(one, nth === 0 ? 0 : nth);
-      // Key and scope are remembered for a while: what is recorded behind this request is the operation's alone.
+      // Key and scope are remembered for a while: what is recorded behind this request is the operation's
+      // alone.
       if (nth % 20 === 0) await this.get(path, one.body);
       const url = `http://127.0.0.1:${this.port}${path}`;
       recorded.push(await this.server.call('statements', url, TEAM_KEY, one.body));

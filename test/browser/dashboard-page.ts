@@ -13,8 +13,8 @@ const { SCREENSHOTS } = process.env;
 /** The rules of axe-core that depend on colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 /**
- * Sums what moves after it is shown, keeps what is copied, and reports the requests: the browser's protocol leaves out bodies of
- * `Request` objects.
+ * Sums what moves after it is shown, keeps what is copied, and reports the requests: the browser's protocol
+ * leaves out bodies of `Request` objects.
  */
 const WATCH = `
   window.shifts = 0;
@@ -151,7 +151,10 @@ export class DashboardPage {
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
   }
 
-  /** A picture of what is shown in light and in dark, both without findings; the themes differ in colours alone. */
+  /**
+   * A picture of what is shown in light and in dark, both without findings; the themes differ in colours
+   * alone.
+   */
   async inBothThemes(name: string): Promise<void> {
     for (const colorScheme of ['light', 'dark'] as const) {
       await this.page.emulateMedia({ colorScheme });

@@ -1,4 +1,7 @@
-/** Installs the packages of all senders into the cache, side by side; fails if one fails though its registry is there. */
+/**
+ * Installs the packages of all senders into the cache, side by side; fails if one fails though its registry
+ * is there.
+ */
 import { install } from './packages.js';
 import { SENDERS } from './senders.js';
 

@@ -15,7 +15,10 @@ const COMMAND_WITHIN_MS = 600_000;
 const UNREACHABLE =
   /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Unknown host|Temporary failure in name resolution|Connection refused/;
 
-/** Packages from the registry of a language, installed in a directory of the cache that several senders may share. */
+/**
+ * Packages from the registry of a language, installed in a directory of the cache that several senders may
+ * share.
+ */
 export interface Packages {
   directory: string;
   registry: 'npm' | 'PyPI' | 'Go modules' | 'Maven';
@@ -45,7 +48,8 @@ export function findObstacle(packages: Packages): string | undefined {
 /**
  * Installs the packages, unless they are in the cache, and copies and builds the applications.
  *
- * @returns whether they are installed: not without a program that they need, or if their registry cannot be reached
+ * @returns whether they are installed: not without a program that they need, or if their registry cannot be
+ * reached
  * @throws Error with the output of the command that fails otherwise
  */
 export async function install(packages: Packages): Promise<boolean> {

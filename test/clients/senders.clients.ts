@@ -80,7 +80,10 @@ for (const sender of SENDERS) {
 
     afterEach(() => app.stop());
 
-    /** Returns the requests of metrics by method, route and status once all are counted and have a response time. */
+    /**
+     * Returns the requests of metrics by method, route and status once all are counted and have a response
+     * time.
+     */
     const waitForCounts = ({ tenant }: Client) =>
       eventually(async () => {
         const rows = await tenant.metrics({

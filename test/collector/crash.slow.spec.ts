@@ -23,7 +23,9 @@ const SENDERS = 100;
 /** After how many acknowledgements the process is killed. */
 const CRASHES_AT = (IS_LONG ? [2, 5, 9] : [3, 8]).map((share) => share * FILES);
 
-/** Every message's count is another, so that one that is missing is not made up for by one that is doubled. */
+/**
+ * Every message's count is another, so that one that is missing is not made up for by one that is doubled.
+ */
 const toCount = (index: number) => 1 + (index % 97);
 
 describeEmbedded('kill -9 during a load', () => {

@@ -1,6 +1,6 @@
 /**
- * Spans and metrics as the instrumentations of many languages, frameworks and proxies make them. They are written after the
- * sources of those; `npm run test:clients` runs real ones.
+ * Spans and metrics as the instrumentations of many languages, frameworks and proxies make them. They are
+ * written after the sources of those; `npm run test:clients` runs real ones.
  */
 import { randomBytes } from 'node:crypto';
 import { AggregationTemporality } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';

@@ -131,7 +131,8 @@ describe('POST /v1/requests', () => {
     });
     expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { imported: 2 } });
     expect(await send(body, gzip, '?env=staging&source=node-2')).toMatchObject({ body: { duplicates: 2 } });
-    // A question mark is a character of a query, and the last value of a repeated name counts (RFC 3986, section 3.4).
+    // A question mark is a character of a query, and the last value of a repeated name counts (RFC 3986,
+    // section 3.4).
     expect(await send(body, gzip, '?a?&env=prod&env=staging&source=node-2')).toMatchObject({
       body: { duplicates: 2 },
     });

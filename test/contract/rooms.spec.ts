@@ -3,7 +3,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import ts from 'typescript';
 
-/** Lints texts as if they were the files, with the project's own configuration. Jest cannot load the configuration itself. */
+/**
+ * Lints texts as if they were the files, with the project's own configuration. Jest cannot load the
+ * configuration itself.
+ */
 const LINT = `
 import { readFileSync } from 'node:fs';
 import { ESLint } from 'eslint';

@@ -30,7 +30,10 @@ const TIMES = ['requests', 'error_rate', 'response_time_p50', 'response_time_p99
 const traffic = (parameters: string): Call => `traffic?start=${DAY}&${parameters}`;
 const logs = (parameters: string): Call => `request-logs?start=${DAY}&${parameters}`;
 
-/** One call for each file: a path of the API, below the app unless it begins with a slash, with a body for a POST. */
+/**
+ * One call for each file: a path of the API, below the app unless it begins with a slash, with a body for a
+ * POST.
+ */
 const CASES: Readonly<Record<string, Call>> = {
   'getTeam.plain': '/v1/team',
   'listApps.plain': '/v1/apps',

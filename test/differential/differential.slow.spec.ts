@@ -247,7 +247,9 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     expectSame(`import of ${app.name}`, { read, imported, duplicates, rejected, logged }, expected);
   }
 
-  /** Adds the round's share of lines to the app's log of that kind, which may have lost some at its beginning. */
+  /**
+   * Adds the round's share of lines to the app's log of that kind, which may have lost some at its beginning.
+   */
   function grow(app: MonitoredApp, way: 'ndjson' | 'combined', round: number): LogFile {
     let file = app.files.find((one) => one.way === way && one.source === 'web-1');
     if (!file) {

@@ -232,7 +232,10 @@ export class RequestMaker {
     return { text, made: odd };
   }
 
-  /** The request as a line of a log file of a client library: in camel case, in snake case, or as Java writes it. */
+  /**
+   * The request as a line of a log file of a client library: in camel case, in snake case, or as Java writes
+   * it.
+   */
   item(made: Made): { wire: object; made: Made } {
     const { random } = this;
     const { shown, consumer } = made;
@@ -303,7 +306,8 @@ export class RequestMaker {
    * A line of an access log in the combined format, imported with `--base-url https://shop.example.com` and
    * `--consumer-from user`.
    *
-   * @param refused paths of requests that the application refuses, which are endpoints already or never become any
+   * @param refused paths of requests that the application refuses, which are endpoints already or never
+   * become any
    */
   combined(env: string, oldestDays: number, refused: readonly string[]): Line {
     const { random } = this;

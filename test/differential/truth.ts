@@ -43,8 +43,8 @@ export interface TrafficRecord {
 }
 
 /**
- * What one app must look like after all that was sent and imported, kept in plain maps and asked one item after the other.
- * Nothing of the product is in it.
+ * What one app must look like after all that was sent and imported, kept in plain maps and asked one item
+ * after the other. Nothing of the product is in it.
  */
 export class Truth {
   framework = 'express';
@@ -147,7 +147,10 @@ export class Truth {
       .sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
   }
 
-  /** The periods with requests, oldest first: those that begin before the end, from that of the start on, each whole. */
+  /**
+   * The periods with requests, oldest first: those that begin before the end, from that of the start on, each
+   * whole.
+   */
   queryTraffic(query: TrafficQuery, clock: LocalClock): TrafficRecord[] {
     const { start, end, interval } = query;
     const [first, last] = [clock.findPeriod(start, interval), clock.findPeriod(end - 1, interval)];
@@ -189,7 +192,10 @@ export class Truth {
     return path !== null && this.excluded.has(`${method} ${path}`);
   }
 
-  /** Meets the names of a request; one that the application refused has an endpoint only where that is there already. */
+  /**
+   * Meets the names of a request; one that the application refused has an endpoint only where that is there
+   * already.
+   */
   private meet({ shown, consumer, isProbe }: Made): Shown {
     const at = Date.parse(shown.timestamp);
     this.meetEnv(shown.env, at);

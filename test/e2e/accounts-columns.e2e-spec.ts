@@ -58,7 +58,10 @@ describe('what the reader of clickhouse/accounts may read', () => {
     return seen;
   }
 
-  /** The engine computes scalar subqueries before it explains what is around them: they are explained by themselves. */
+  /**
+   * The engine computes scalar subqueries before it explains what is around them: they are explained by
+   * themselves.
+   */
   function withScalars({ sql, params }: Statement): Statement[] {
     return [sql, ...[...sql.matchAll(SCALAR)].map(([, scalar = '']) => scalar)].map((one) => ({
       sql: one,

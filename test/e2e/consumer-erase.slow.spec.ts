@@ -81,7 +81,10 @@ describeEmbedded('consumer erase', () => {
   const listRequests = async () =>
     (await get<{ data: { request_uuid: string; consumer: string }[] }>('request-logs?limit=100')).data;
 
-  /** One window for all queries: the default ends with the current minute, which can change between two of them. */
+  /**
+   * One window for all queries: the default ends with the current minute, which can change between two of
+   * them.
+   */
   const window = {
     since: new Date(Date.now() - 3 * 86_400_000).toISOString(),
     until: new Date(Date.now() + 3_600_000).toISOString(),
@@ -105,8 +108,8 @@ describeEmbedded('consumer erase', () => {
   }
 
   /**
-   * Sends everything that an app can say of a consumer, through every way in. Of two requests that the library reports, other
-   * services have spans.
+   * Sends everything that an app can say of a consumer, through every way in. Of two requests that the
+   * library reports, other services have spans.
    *
    * @returns the traces of all, those of these two first
    */

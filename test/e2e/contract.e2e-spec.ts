@@ -10,7 +10,9 @@ import { Tenant } from '../setup/tenant.js';
 const DAY_MS = 86_400_000;
 const LIMIT = 100;
 const UNKNOWN_KEY = `zzzzzzz.${'z'.repeat(32)}`;
-/** Issues of every later step at once: a path and a query that are no integers, of an app that is not there. */
+/**
+ * Issues of every later step at once: a path and a query that are no integers, of an app that is not there.
+ */
 const FAULTY = '/v1/apps/0/traffic?limit=0';
 
 let app: TestApp;

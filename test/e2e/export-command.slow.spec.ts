@@ -81,7 +81,10 @@ describeEmbedded('request-analytics export', () => {
   const run = (args: readonly string[], env = data.env) =>
     ProductProcess.run(['export', '--app', app, ...args], env);
 
-  /** Exports to a file that may have so many blocks of 512 bytes: the command has the limit, but not the engine of a service. */
+  /**
+   * Exports to a file that may have so many blocks of 512 bytes: the command has the limit, but not the
+   * engine of a service.
+   */
   const runLimited = (blocks: number, args: readonly string[]) =>
     promisify(execFile)(
       'sh',

@@ -59,7 +59,10 @@ function buildTarget({ operation, values }: FuzzedRequest): string {
   return `${fill(operation.path, Object.fromEntries(inPath) as Record<string, string>)}?${query.join('&')}`;
 }
 
-/** Sends one and checks the response: valid by the document, with an issue for each invalid value and no other. */
+/**
+ * Sends one and checks the response: valid by the document, with an issue for each invalid value and no
+ * other.
+ */
 async function checkResponse(request: FuzzedRequest): Promise<void> {
   const target = buildTarget(request);
   const response = await call(target);

@@ -13,7 +13,9 @@ const base = Math.floor(Date.now() / HOUR) * HOUR - 48 * HOUR;
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const WINDOW = { start: iso(base), end: iso(base + 12 * HOUR) };
 
-/** Few instants and few UUID endings, so that many records share a timestamp and neighbours differ in little. */
+/**
+ * Few instants and few UUID endings, so that many records share a timestamp and neighbours differ in little.
+ */
 const milliseconds = fc.oneof(
   fc.integer({ min: 0, max: 4 }),
   fc.integer({ min: -2, max: 12 }).map((hours) => hours * HOUR),

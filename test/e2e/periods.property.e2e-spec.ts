@@ -30,7 +30,10 @@ const shapes = fc.constantFrom(
   { interval: 'hour', before: 3 * HOUR, after: 3 * HOUR },
   { interval: 'day', before: 6 * DAY, after: 8 * DAY },
 );
-/** A place in the window and around it, from its start (0) to its end (1), often near one of these; and two sizes. */
+/**
+ * A place in the window and around it, from its start (0) to its end (1), often near one of these; and two
+ * sizes.
+ */
 const spots = fc.oneof(
   ...[
     { min: -0.3, max: 1.3 },

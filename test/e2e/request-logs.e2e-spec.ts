@@ -146,7 +146,8 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
       expect(urls((await tenant.logs({ end: iso(Date.now() + DAY) })).data)).toEqual(['ahead']);
     });
 
-    // Each form names the instant of one request; the window from there to the next millisecond holds just that.
+    // Each form names the instant of one request; the window from there to the next millisecond holds just
+    // that.
     const midnight = Math.floor(at / DAY) * DAY;
     const local = (offset: number) => iso(midnight + offset).slice(0, -'.000Z'.length);
     it.each([

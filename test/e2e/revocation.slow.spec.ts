@@ -76,8 +76,8 @@ runs('two instances with warm caches, on one store and one Redis', () => {
   }
 
   /**
-   * Asks all instances with the key throughout, makes a change, and holds that each takes it up within ten seconds and for
-   * good, having served the key until then.
+   * Asks all instances with the key throughout, makes a change, and holds that each takes it up within ten
+   * seconds and for good, having served the key until then.
    */
   async function expectEffect(key: string, last: string, change: () => Promise<number>) {
     const watching = instances.map((instance) => watch(instance, key, last));

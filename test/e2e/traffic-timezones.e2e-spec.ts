@@ -153,7 +153,9 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
       tenant = await Tenant.create(app);
     });
 
-    /** The first period of a window whose start is half an hour into the hour that the clock skips or repeats. */
+    /**
+     * The first period of a window whose start is half an hour into the hour that the clock skips or repeats.
+     */
     const first = async (at: number, offsetBefore: string) => {
       await tenant.write(...[-90, -30, 30, 90].map((minutes) => ({ timestamp: at + minutes * MINUTE })));
       const day = clock.at(at).toISODate()!;

@@ -1,4 +1,7 @@
-/** Ways to write a secret, which redaction recognizes in every place. A secret has letters, digits and hyphens. */
+/**
+ * Ways to write a secret, which redaction recognizes in every place. A secret has letters, digits and
+ * hyphens.
+ */
 export const SECRET_FORMS: Readonly<Record<string, (secret: string) => string>> = {
   assignment: (secret) => `login with password=${secret} failed`,
   quoted: (secret) => `password := "${secret}", x := 1`,

@@ -6,7 +6,10 @@ import { accountStatements, readGrants } from '../setup/account-server.js';
 import { type OpenStore, openEmptyStore } from '../setup/store.js';
 
 const CLUSTER: Cluster = { name: 'analytics', database: 'request_analytics' };
-/** Small tables that every node stores whole, so that joins and lookups of them are local; all others are sharded. */
+/**
+ * Small tables that every node stores whole, so that joins and lookups of them are local; all others are
+ * sharded.
+ */
 const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'secrets_v1',
   'id_claims_v1',

@@ -26,8 +26,8 @@ const SHARD = (weight: number) =>
   `<shard><weight>${weight}</weight><replica><host>127.0.0.1</host><port>9000</port></replica></shard>`;
 const CONFIGURATION = {
   server: `<tcp_port>9000</tcp_port><remote_servers><two>${SHARD(1)}${SHARD(0)}</two></remote_servers>`,
-  // Both shards are this engine: rows go in by the first alone, or one block's token would come twice, and what asks both
-  // sees every row twice, so that reads of an app must ask one.
+  // Both shards are this engine: rows go in by the first alone, or one block's token would come twice, and
+  // what asks both sees every row twice, so that reads of an app must ask one.
   profile: '<optimize_skip_unused_shards>1</optimize_skip_unused_shards>',
 };
 
@@ -43,8 +43,8 @@ function withoutKeeper(statement: string): string {
 }
 
 /**
- * The cluster form at work, as far as one engine can be a cluster: Distributed tables over two shards, which are both
- * itself. It shows which statements would be refused, not how replicas or networks behave.
+ * The cluster form at work, as far as one engine can be a cluster: Distributed tables over two shards, which
+ * are both itself. It shows which statements would be refused, not how replicas or networks behave.
  */
 describe('the product on Distributed tables', () => {
   const directory = mkdtempSync(join(tmpdir(), 'cluster-'));

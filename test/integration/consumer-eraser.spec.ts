@@ -54,7 +54,10 @@ describe('the trace of an erased consumer', () => {
       rows.map((row) => JSON.stringify({ app_id: appId, app_env_id: 1, ...row })),
     );
 
-  /** Stores spans, and a log record of each that has its name; without `logged`, `SERVER` spans are no requests. */
+  /**
+   * Stores spans, and a log record of each that has its name; without `logged`, `SERVER` spans are no
+   * requests.
+   */
   async function store(
     trace_id: string,
     spans: readonly Span[],

@@ -124,7 +124,8 @@ describe('migrate', () => {
   });
 
   it('continues a migration that was cut short, wherever it was', async () => {
-    // Cut behind each statement of each migration in turn; each time the next try begins with the first statement.
+    // Cut behind each statement of each migration in turn; each time the next try begins with the first
+    // statement.
     await migrate(store, []);
     for (const { version, statements } of known) {
       for (let cut = 1; cut <= statements.length; cut++)

@@ -89,7 +89,10 @@ async function call(url: string, key?: string) {
   };
 }
 
-/** A run during which Redis was never lost: a busy machine may keep it from its processor for longer than it is given. */
+/**
+ * A run during which Redis was never lost: a busy machine may keep it from its processor for longer than it
+ * is given.
+ */
 async function undisturbed<T>(instances: { counter: WindowCounter }[], run: (key: string) => Promise<T>) {
   for (let attempt = 1; ; attempt++) {
     await eventually(() => instances.every(({ counter }) => counter.state === 'redis'));

@@ -8,7 +8,9 @@ import { type OpenStore, openStore } from '../setup/store.js';
 
 const ROWS = 20_000;
 
-/** Records of two apps with the same IDs in both, in three blocks: filters of one must not find the other's. */
+/**
+ * Records of two apps with the same IDs in both, in three blocks: filters of one must not find the other's.
+ */
 const FILL = `
 INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json)
 SELECT {app_id:UInt32} + number % 2, fromUnixTimestamp64Milli({end:Int64} - number, 'UTC'), generateUUIDv4(),

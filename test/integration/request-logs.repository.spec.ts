@@ -13,7 +13,10 @@ const PAGE = 100;
 const STEP_MS = 5_000;
 const GRANULE = 512;
 
-/** 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in 1,500 failed. */
+/**
+ * 200,000 requests of one app, one each five seconds back from `end`; every second of another app. One in
+ * 1,500 failed.
+ */
 const FILL = `
 INSERT INTO request_logs_v1 (app_id, timestamp, request_uuid, method, status_code, record_json)
 SELECT if(number % 2, {app_id:UInt32}, {app_id:UInt32} + 1),

@@ -39,7 +39,10 @@ export class Attacker {
     return this.note(await request(url, { method: 'POST', body: renewed(kind, body, uuid) }));
   }
 
-  /** Sends a message as client libraries do, again until it is accepted or refused for good; resolves to all statuses. */
+  /**
+   * Sends a message as client libraries do, again until it is accepted or refused for good; resolves to all
+   * statuses.
+   */
   async deliver(message: Prepared, env = 'prod'): Promise<number[]> {
     const uuid = randomUUID();
     const statuses: number[] = [];

@@ -32,7 +32,10 @@ import { RawConnection } from './raw-connection.js';
 import { Template } from './template.js';
 import { type Outcome, TestBed } from './test-bed.js';
 
-/** `LIMITS_LONG=1`, as `npm run test:limits` sets it: attacks as they were measured, and not only as large as shows a failure. */
+/**
+ * `LIMITS_LONG=1`, as `npm run test:limits` sets it: attacks as they were measured, and not only as large as
+ * shows a failure.
+ */
 const IS_LONG = process.env.LIMITS_LONG === '1';
 /** What the examples of deployment give the collector. */
 const MEMORY_MIB = 1024;
@@ -55,7 +58,9 @@ interface Setting {
   headers?: Record<string, string>;
 }
 
-/** In the short form the tests of one setting share a service, because a start takes longer than most attacks. */
+/**
+ * In the short form the tests of one setting share a service, because a start takes longer than most attacks.
+ */
 const ADDRESS = '203.0.113.9';
 const FOR_GUESSES: Setting = { env: { TRUST_PROXY: '1' }, headers: { 'x-forwarded-for': ADDRESS } };
 const FOR_BODIES: Setting = {};
@@ -327,7 +332,9 @@ describe('import', () => {
   });
 });
 
-/** Runs a test on a service of its own; in the short form on the one that runs, if that has the same setting. */
+/**
+ * Runs a test on a service of its own; in the short form on the one that runs, if that has the same setting.
+ */
 async function run(setting: Setting, test: (testBed: TestBed) => Promise<void>): Promise<void> {
   if (IS_LONG || running?.setting !== setting) {
     await running?.testBed.stop();

@@ -23,7 +23,10 @@ export function renewed(kind: Kind, body: Prepared['body'], uuid: string): Prepa
   return copy;
 }
 
-/** A `startup` that names the endpoints with the numbers from `first` on, in paths of at least so many characters. */
+/**
+ * A `startup` that names the endpoints with the numbers from `first` on, in paths of at least so many
+ * characters.
+ */
 export function startupWith(first: number, count: number, pathLength = 0): Prepared {
   const paths = list(count, (n) => {
     return `{"method":"GET","path":"/a/${String(first + n).padEnd(pathLength, 'x')}"}`;
@@ -66,7 +69,10 @@ export function syncWith({
   );
 }
 
-/** A log file of so many requests with two bodies of so many characters each, which unpacks to some fifty times its size. */
+/**
+ * A log file of so many requests with two bodies of so many characters each, which unpacks to some fifty
+ * times its size.
+ */
 export function logWith(count: number, bodyLength: number): Prepared {
   const lines = Array.from({ length: count }, () => {
     const text = randomBytes(Math.ceil(bodyLength / 40))

@@ -8,7 +8,10 @@ function requireNeighbours(): Neighbours {
   return neighbours;
 }
 
-/** The neighbours in a process of their own: what the attacker does with its processor must not be in their figures. */
+/**
+ * The neighbours in a process of their own: what the attacker does with its processor must not be in their
+ * figures.
+ */
 const handlers = {
   create(...given: ConstructorParameters<typeof Neighbours>): void {
     neighbours = new Neighbours(...given);

@@ -38,8 +38,8 @@ export interface Totals {
 }
 
 /**
- * Teams beside an attacker. Each sends counts and logged requests and reads, at a steady pace: a request that waits does not
- * keep back the next one, as those of many users do not.
+ * Teams beside an attacker. Each sends counts and logged requests and reads, at a steady pace: a request that
+ * waits does not keep back the next one, as those of many users do not.
  */
 export class Neighbours {
   /** By team. */
@@ -151,7 +151,9 @@ function measureLatency(samples: readonly Sample[]): Latency {
   return { samples: samples.length, p50: rounded(0.5), p99: rounded(0.99), max: rounded(1) };
 }
 
-/** Reads of a key that its windows did not count since the one before them, by the headers of the responses. */
+/**
+ * Reads of a key that its windows did not count since the one before them, by the headers of the responses.
+ */
 function countLost(reads: readonly Sample[], before: Sample): number {
   const first = readWindow(before);
   const windows = new Map([[first.reset, { sent: first.counted, counted: first.counted }]]);

@@ -5,7 +5,9 @@ import { buildRequest } from '../factories/request.factory.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Midnight of today in UTC: all data lies before it, so that no question is about a window that is running. */
+/**
+ * Midnight of today in UTC: all data lies before it, so that no question is about a window that is running.
+ */
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const DAYS = 7;
 
@@ -46,9 +48,10 @@ const [ACME, GLOBEX, INITECH, UMBRELLA, HOOLI] = CONSUMERS;
 
 /**
  * A week of a shop with six incidents:
- * two days ago from 14:00 to 15:00, globex gets 503 from the checkout; since 09:00 of yesterday the checkout takes five times as long;
- * yesterday initech sends a flood of GET /products, and hooli nothing at all; three days ago at 03:00 umbrella guesses
- * passwords; two days ago at 10:00 the route GET /search appears; staging fails now and then.
+ * two days ago from 14:00 to 15:00, globex gets 503 from the checkout; since 09:00 of yesterday the checkout
+ * takes five times as long; yesterday initech sends a flood of GET /products, and hooli nothing at all; three
+ * days ago at 03:00 umbrella guesses passwords; two days ago at 10:00 the route GET /search appears; staging
+ * fails now and then.
  */
 export function generateIncidents(): RequestRecord[] {
   const random = new Random(20);

@@ -1,6 +1,6 @@
 /**
- * Preloaded by `NODE_OPTIONS`: the process starts on the day behind the requests of the fixtures. They are that far in the
- * future, so that no retention reaches them.
+ * Preloaded by `NODE_OPTIONS`: the process starts on the day behind the requests of the fixtures. They are
+ * that far in the future, so that no retention reaches them.
  */
 const ahead = Date.UTC(2099, 4, 16) - Date.now();
 const now = Date.now;

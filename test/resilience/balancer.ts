@@ -21,8 +21,8 @@ interface Backend {
 }
 
 /**
- * A load balancer as there are many: takes requests in turns to the instances that say they are ready, over kept-alive
- * connections, asks each every 100 ms, and repeats nothing.
+ * A load balancer as there are many: takes requests in turns to the instances that say they are ready, over
+ * kept-alive connections, asks each every 100 ms, and repeats nothing.
  */
 export class Balancer {
   private turn = 0;

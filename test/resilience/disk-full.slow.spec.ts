@@ -47,7 +47,8 @@ else
 
     const fill = (path = disk) => {
       const { bavail, bsize } = statfsSync(path);
-      // The engine makes small files all the time: it is full when less than its reserve of a megabyte is left.
+      // The engine makes small files all the time: it is full when less than its reserve of a megabyte is
+      // left.
       writeFileSync(join(path, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - 256 * 1024)));
     };
 
@@ -114,7 +115,8 @@ else
       const lines = Array.from({ length: 28_000 }, (_, n) =>
         JSON.stringify({ timestamp, method: 'GET', url: `http://a/${n}`, status_code: 200 }),
       );
-      // Of the second file, the first batch is in the store. The next one meets the full disk, before all lines are read.
+      // Of the second file, the first batch is in the store. The next one meets the full disk, before all
+      // lines are read.
       const [before, after] = [lines.slice(0, 10_000), lines].map((some) => `${some.join('\n')}\n`);
       const run = () => ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
       rmSync(filler, { force: true });
@@ -149,7 +151,8 @@ else
     });
 
     it('fails a backup that fills it, also where the engine does not notice', async () => {
-      // A backup needs more room than the other tests' disk has, and the engine copies to another file system in another way.
+      // A backup needs more room than the other tests' disk has, and the engine copies to another file system
+      // in another way.
       const place = mkdtempSync(join(tmpdir(), 'backups-'));
       const data = dataDirectory();
       mountDisk(place, 66);

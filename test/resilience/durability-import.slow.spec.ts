@@ -134,7 +134,10 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
     return Object.fromEntries(rows.map((row) => [row.table, row]));
   };
 
-  /** Opens the directory; gives how many requests were acknowledged, all of which are there, and how many rows there are. */
+  /**
+   * Opens the directory; gives how many requests were acknowledged, all of which are there, and how many rows
+   * there are.
+   */
   async function readState(crashed: CrashSite): Promise<{ acknowledged: number; written: number }> {
     const [row] = await call<Record<string, number>>(crashed, ACKNOWLEDGED);
     const { acknowledged = 0, distinct_acknowledged, written = 0, ...tables } = row!;

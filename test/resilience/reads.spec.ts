@@ -1,7 +1,10 @@
 import type { FailureMode } from '../setup/clickhouse-server/protocol.js';
 import { type Operation, OutageHarness, QUERY_TIMEOUT_MS, SLACK_MS, type Timed } from './outage-harness.js';
 
-/** `RESILIENCE_LONG=1`: each failure at each query of an operation. The short form tries each at one of them, in turn. */
+/**
+ * `RESILIENCE_LONG=1`: each failure at each query of an operation. The short form tries each at one of them,
+ * in turn.
+ */
 const IS_LONG = process.env.RESILIENCE_LONG === '1';
 const PLACES = [0, 1, 2];
 

@@ -19,8 +19,9 @@ export function readGrants(role: string, file = 'roles.sql'): string[] {
 }
 
 /**
- * An engine on a data directory, all of whose statements run as one of our roles. The embedded engine keeps no accounts, but
- * it takes grants and a settings profile of its only user from a configuration: they are made of `roles.sql`.
+ * An engine on a data directory, all of whose statements run as one of our roles. The embedded engine keeps
+ * no accounts, but it takes grants and a settings profile of its only user from a configuration: they are
+ * made of `roles.sql`.
  *
  * @param server more elements of the server's configuration
  */

@@ -17,8 +17,8 @@ const LOG_FILTERS = [
 export const DENSE = 60;
 
 /**
- * Paths of requests that run every statement of the API, each part of it that depends on a parameter included, where the
- * app is `DENSE`.
+ * Paths of requests that run every statement of the API, each part of it that depends on a parameter
+ * included, where the app is `DENSE`.
  */
 export function listOperations(appId: number): string[] {
   const app = `/v1/apps/${appId}`;

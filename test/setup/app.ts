@@ -21,7 +21,9 @@ import { conforms } from './conforms.js';
 import { addSchema } from './schema.js';
 import { captureOutput, captureResponse } from './secrets/run.js';
 
-/** A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set. */
+/**
+ * A store of a test's own: a directory for the embedded engine, or a database where `CLICKHOUSE_URL` is set.
+ */
 export interface TestStore {
   config: Config;
   /** Removes all of it. */

@@ -13,8 +13,9 @@ const REAL = [
 ] as const;
 
 /**
- * Holds the application's clock at an instant (milliseconds since the epoch; by default this one), so that a rule
- * about "now" can be tested to the millisecond. The engine keeps its own clock. Undone by `releaseClock`.
+ * Holds the application's clock at an instant (milliseconds since the epoch; by default this one), so that a
+ * rule about "now" can be tested to the millisecond. The engine keeps its own clock. Undone by
+ * `releaseClock`.
  */
 export function holdClock(now = Date.now()): number {
   jest.useFakeTimers({ now, doNotFake: [...REAL] });

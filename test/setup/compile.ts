@@ -5,8 +5,8 @@ const { config } = ts.readConfigFile('tsconfig.json', (path) => ts.sys.readFile(
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, process.cwd());
 
 /**
- * What the compiler says of sources that are not on disk, by their names: a line each, empty where it compiles. They
- * are compiled as the project is, as if they stood in `directory`.
+ * What the compiler says of sources that are not on disk, by their names: a line each, empty where it
+ * compiles. They are compiled as the project is, as if they stood in `directory`.
  */
 export function compile<Name extends string>(
   directory: string,

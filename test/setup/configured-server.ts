@@ -19,8 +19,8 @@ export interface Configuration {
 }
 
 /**
- * The tests' ClickHouse over a data directory that is there already, with a configuration of the engine: the embedded
- * engine reads one from its working directory, as a server does.
+ * The tests' ClickHouse over a data directory that is there already, with a configuration of the engine: the
+ * embedded engine reads one from its working directory, as a server does.
  */
 export class ConfiguredServer {
   readonly password = 'secret';

@@ -30,9 +30,9 @@ export function operationAt(path: string, method = 'GET'): Operation | undefined
 }
 
 /**
- * For `.expect()`: holds a response of one of the operations against the document, the method being GET, HEAD or POST.
- * Its status must be documented, its headers present and of their form, its body valid, with no member that the
- * document does not know.
+ * For `.expect()`: holds a response of one of the operations against the document, the method being GET, HEAD
+ * or POST. Its status must be documented, its headers present and of their form, its body valid, with no
+ * member that the document does not know.
  */
 export function conforms(path: string, method = 'GET') {
   const operation = operationAt(path, method);

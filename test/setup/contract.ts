@@ -18,7 +18,9 @@ const DOCUMENTED_HEADERS = [
   'x-request-id',
 ];
 
-/** A response as the contract looks at it: status, the exact text of the body, and the headers it speaks of. */
+/**
+ * A response as the contract looks at it: status, the exact text of the body, and the headers it speaks of.
+ */
 export function seen({ status, headers, text }: HttpResponse) {
   const present = DOCUMENTED_HEADERS.filter((name) => headers[name] !== undefined);
   return { status, text, headers: Object.fromEntries(present.map((name) => [name, headers[name]])) };

@@ -38,7 +38,10 @@ export async function prepare(env: NodeJS.ProcessEnv, requests = 20): Promise<Pr
   }
 }
 
-/** Administers the store of the server that has the data directory open, through its socket, as a command does. */
+/**
+ * Administers the store of the server that has the data directory open, through its socket, as a command
+ * does.
+ */
 export async function administer<Result>(
   env: NodeJS.ProcessEnv,
   work: (admin: Admin, store: ClickHouse) => Promise<Result>,

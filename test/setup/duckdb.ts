@@ -17,8 +17,8 @@ export async function queryParquet(bytes: Buffer, statements: readonly string[])
 }
 
 /**
- * The rows of a statement on a CSV file with a header, read strictly by RFC 4180, which is the view `rows` to it. Values are
- * texts; null is what is empty without quotes.
+ * The rows of a statement on a CSV file with a header, read strictly by RFC 4180, which is the view `rows` to
+ * it. Values are texts; null is what is empty without quotes.
  */
 export async function queryCsv(bytes: Buffer, statement: string): Promise<unknown[][]> {
   const names = bytes.toString('utf8', 0, bytes.indexOf('\r\n')).split(',');

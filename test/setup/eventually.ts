@@ -3,8 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 /**
  * Calls until the result is neither `undefined` nor `false`, and returns it; rejects after `withinMs`.
  *
- * @param everyMs milliseconds between two calls; without it, more of them where a call takes long, because other suites need
- *   the processor, but a quarter of a second at most, because a state may not last
+ * @param everyMs milliseconds between two calls; without it, more of them where a call takes long, because
+ *   other suites need the processor, but a quarter of a second at most, because a state may not last
  */
 export async function eventually<T>(
   call: () => T | Promise<T>,

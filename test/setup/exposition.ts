@@ -13,7 +13,8 @@ const SAMPLE = new RegExp(
 /**
  * The samples of Prometheus' text format 0.0.4, read as strictly as it is specified.
  *
- * @throws when a line is malformed, stands outside of its metric, or is there twice; or a histogram does not add up
+ * @throws when a line is malformed, stands outside of its metric, or is there twice; or a histogram does not
+ * add up
  */
 export function parseExposition(text: string): Sample[] {
   if (!text.endsWith('\n')) throw new Error('The last line does not end');
@@ -42,7 +43,9 @@ export function parseExposition(text: string): Sample[] {
   return samples;
 }
 
-/** The value of the one sample with that name and, among others, these labels; undefined when there is none. */
+/**
+ * The value of the one sample with that name and, among others, these labels; undefined when there is none.
+ */
 export function getValue(
   samples: readonly Sample[],
   name: string,

@@ -125,7 +125,10 @@ function spellings(uuid: string): string[] {
   return [uuid, uuid.toUpperCase(), uuid.replaceAll('-', ''), `{${uuid}}`, `urn:uuid:${uuid}`];
 }
 
-/** Integers within the bounds in every spelling that pydantic takes; without an upper bound far too large ones, too. */
+/**
+ * Integers within the bounds in every spelling that pydantic takes; without an upper bound far too large
+ * ones, too.
+ */
 function goodIntegers(minimum: number, maximum: number | undefined): fc.Arbitrary<string> {
   const huge = [
     '2147483647',

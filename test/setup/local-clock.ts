@@ -18,8 +18,8 @@ export interface Counted {
 }
 
 /**
- * The clock of a zone as luxon shows it, between two instants: the slow and plain way to say which hour or day an
- * instant belongs to, without any of the product's code.
+ * The clock of a zone as luxon shows it, between two instants: the slow and plain way to say which hour or
+ * day an instant belongs to, without any of the product's code.
  */
 export class LocalClock {
   /** Oldest first. */
@@ -42,7 +42,10 @@ export class LocalClock {
     return DateTime.fromMillis(epochMs, { zone: this.zone });
   }
 
-  /** Equal for two instants just when they belong to the same period: an hour or minute shown again is another one. */
+  /**
+   * Equal for two instants just when they belong to the same period: an hour or minute shown again is another
+   * one.
+   */
   findPeriod(epochMs: number, interval: string): string {
     if (interval === 'month') return this.at(epochMs).toFormat('yyyy-MM');
     if (interval === 'day') return this.at(epochMs).toISODate()!;
@@ -86,8 +89,8 @@ export function naiveTraffic(counted: readonly Counted[], clock: LocalClock, int
 }
 
 /**
- * Expects records to be just the periods that the requests fall into, each whole, with the right sums, without
- * overlap, oldest first, and each request in one of them.
+ * Expects records to be just the periods that the requests fall into, each whole, with the right sums,
+ * without overlap, oldest first, and each request in one of them.
  */
 export function expectTraffic(
   records: readonly TrafficBody[],

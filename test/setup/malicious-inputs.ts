@@ -1,6 +1,6 @@
 /**
- * Texts that mean something to somebody on the way to the store: quotes and escapes, patterns, placeholders, SQL,
- * formats, other scripts. None has a NUL, which no text of the store has.
+ * Texts that mean something to somebody on the way to the store: quotes and escapes, patterns, placeholders,
+ * SQL, formats, other scripts. None has a NUL, which no text of the store has.
  */
 export const MALICIOUS_INPUTS = [
   "'",

@@ -5,8 +5,8 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 /**
- * The memory of this process in bytes, without garbage. Counting objects with `v8.queryObjects` takes 15 s in a process that
- * ran many suites.
+ * The memory of this process in bytes, without garbage. Counting objects with `v8.queryObjects` takes 15 s in
+ * a process that ran many suites.
  */
 export function measureMemory(): NodeJS.MemoryUsage {
   // The memory of buffers is freed in another thread, for which the second collection waits.

@@ -32,8 +32,8 @@ export interface Ended {
 }
 
 /**
- * The built product in a process of its own, with only the variables of the test. Its arguments are those of the command
- * line; none: `npm start`.
+ * The built product in a process of its own, with only the variables of the test. Its arguments are those of
+ * the command line; none: `npm start`.
  */
 export class ProductProcess {
   private static readonly running = new Set<ProductProcess>();
@@ -201,7 +201,10 @@ export class ProductProcess {
     });
   }
 
-  /** Keeps the output for the search for secrets. A command may show a new key on standard output, and nowhere else. */
+  /**
+   * Keeps the output for the search for secrets. A command may show a new key on standard output, and nowhere
+   * else.
+   */
   private capture(): void {
     const { child, args } = this;
     const isServing = ['main', 'serve', 'collector'].includes(args[0] ?? 'main');

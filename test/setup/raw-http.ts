@@ -34,8 +34,8 @@ export async function sendRaw(
 }
 
 /**
- * Writes bytes to a connection of its own, each character one byte, and resolves to all that came back once the server
- * closed it.
+ * Writes bytes to a connection of its own, each character one byte, and resolves to all that came back once
+ * the server closed it.
  *
  * @throws Error when the server has not closed it within `withinMs`.
  */
@@ -69,7 +69,10 @@ export function formatRequest(
   return `${method} ${target} HTTP/${version}\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** The answers in what came back over a connection, in order; `methods` of the requests, where one is not a GET. */
+/**
+ * The answers in what came back over a connection, in order; `methods` of the requests, where one is not a
+ * GET.
+ */
 export function parseResponses(received: string, methods: readonly string[] = []): HttpResponse[] {
   const responses: HttpResponse[] = [];
   let rest = received;

@@ -33,8 +33,8 @@ export async function openRedis(): Promise<RedisAddress> {
 }
 
 /**
- * Redis has a machine of its own where it matters; here it must not wait behind the load that it is to count. Without
- * the privilege for that it takes its turn like the others.
+ * Redis has a machine of its own where it matters; here it must not wait behind the load that it is to count.
+ * Without the privilege for that it takes its turn like the others.
  */
 function goFirst(pid: number) {
   try {

@@ -19,8 +19,8 @@ export function selectTotals(tables: readonly string[]): string {
 }
 
 /**
- * How many requests a table has, under a condition. Those without consumer, which the tables by consumer leave to the
- * quarter-hours, are counted with them.
+ * How many requests a table has, under a condition. Those without consumer, which the tables by consumer
+ * leave to the quarter-hours, are counted with them.
  */
 export function selectTotal(table: string, condition = '1'): string {
   const value = table.startsWith('bins_') ? 'n' : 'requests';

@@ -7,8 +7,8 @@ import { Config } from '../../src/config/config.js';
 import { RUN_VARIABLE } from './secrets/global-setup.js';
 
 /**
- * Gives a store this version's schema. An empty data directory becomes a copy of one that the run migrates once, its
- * generated secrets included: two stores that must differ in them are migrated.
+ * Gives a store this version's schema. An empty data directory becomes a copy of one that the run migrates
+ * once, its generated secrets included: two stores that must differ in them are migrated.
  */
 export async function addSchema(config: Config): Promise<void> {
   const run = process.env[RUN_VARIABLE];

@@ -4,7 +4,9 @@ import type { Config } from '../../src/config/config.js';
 import { type TestStore, createTestStore } from './app.js';
 import { addSchema } from './schema.js';
 
-/** For suites about the engine inside the process: there is none to test where the tests run against a server. */
+/**
+ * For suites about the engine inside the process: there is none to test where the tests run against a server.
+ */
 export const describeEmbedded = process.env.CLICKHOUSE_URL ? describe.skip : describe;
 
 /** A store of a test's own, without an application around it. */

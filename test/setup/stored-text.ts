@@ -7,7 +7,10 @@ const TABLES = `
 SELECT name FROM system.tables
 WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`;
 
-/** Those of the texts that are in a file of the directory, or in its name, byte for byte; most data in it is compressed. */
+/**
+ * Those of the texts that are in a file of the directory, or in its name, byte for byte; most data in it is
+ * compressed.
+ */
 export function findInFiles(directory: string, texts: readonly string[]): string[] {
   const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
   const found = new Set(texts.filter((text) => files.some((name) => name.includes(text))));

@@ -106,7 +106,10 @@ export class Tenant {
     return this.page('traffic', query);
   }
 
-  /** All items in the order of the pages; `getLimit` gives each page's limit and may change the store in between. */
+  /**
+   * All items in the order of the pages; `getLimit` gives each page's limit and may change the store in
+   * between.
+   */
   async readAllPages<Item>(
     resource: string,
     query: Query,

@@ -1,5 +1,6 @@
 /**
- * Lets Node run the sources as they are, in processes that tests start: `node --import ./test/setup/typescript.js a.ts`.
+ * Lets Node run the sources as they are, in processes that tests start:
+ * `node --import ./test/setup/typescript.js a.ts`.
  */
 import * as nodeModule from 'node:module';
 import * as hooks from './typescript-hooks.js';

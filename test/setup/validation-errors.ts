@@ -17,7 +17,9 @@ export interface BadValue {
 
 type Reason = Pick<IssueBody, 'type' | 'msg' | 'ctx'>;
 
-/** The contract's rows (docs/contract.md#validation), written out again: the product's own are what is tested. */
+/**
+ * The contract's rows (docs/contract.md#validation), written out again: the product's own are what is tested.
+ */
 export const REASONS = {
   notAnInteger: {
     type: 'int_parsing',

@@ -37,7 +37,8 @@ describe('the supply chain', () => {
   it('knows every package that it ships by its content, but for three parts for other platforms', () => {
     const unknown = shipped.filter(({ integrity }) => !HASH.test(integrity ?? ''));
     expect(shipped.length - unknown.length).toBeGreaterThan(100);
-    // The registry that the lockfile was made with did not have them: `npm run lockfile:integrity` with one that does.
+    // The registry that the lockfile was made with did not have them: `npm run lockfile:integrity` with one
+    // that does.
     expect(unknown.map(({ name, version }) => `${name}@${version}`)).toEqual([
       '@chdb/lib-darwin-arm64@26.7.3-stable.1',
       '@chdb/lib-darwin-x64@26.7.3-stable.1',

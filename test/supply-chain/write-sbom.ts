@@ -8,7 +8,8 @@ interface Sbom {
   dependencies: { ref: string; dependsOn: string[] }[];
 }
 
-// `npm sbom --omit dev` leaves out every package on which a development package depends as well, so the rest is left out here.
+// `npm sbom --omit dev` leaves out every package on which a development package depends as well, so the rest
+// is left out here.
 const text = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'], {
   encoding: 'utf8',
   maxBuffer: 256 * 1024 * 1024,

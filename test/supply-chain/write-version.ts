@@ -1,4 +1,7 @@
-/** Copies the version of package.json into the Helm chart and dates it in the changelog. `npm version` runs it last. */
+/**
+ * Copies the version of package.json into the Helm chart and dates it in the changelog. `npm version` runs it
+ * last.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 

@@ -652,7 +652,10 @@ describe('Redactor', () => {
   });
 });
 
-/** Whether one text is the other with masks in it: what is between the masks is in the other one, in this order. */
+/**
+ * Whether one text is the other with masks in it: what is between the masks is in the other one, in this
+ * order.
+ */
 function differsByMasksAlone(original: string, redacted: string): boolean {
   // The mask of a number of JSON has quotes, written as the text around it.
   const pieces = redacted.split(

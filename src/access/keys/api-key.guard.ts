@@ -13,8 +13,8 @@ import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
  * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,
  * docs/contract.md#errors).
  *
- * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key still passes, so
- * that one attacker does not lock out other clients behind the same address.
+ * An address that sent too many invalid keys gets 429 for a while, without a query for each. A valid key
+ * still passes, so that one attacker does not lock out other clients behind the same address.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {

@@ -8,7 +8,9 @@ export function ReadOperation(route: ReadRoute): MethodDecorator {
   return applyDecorators(IsOperation(route.id), documentRead(route));
 }
 
-/** A POST operation that reads, in the same way: the query is a JSON body, and the response is a file of rows. */
+/**
+ * A POST operation that reads, in the same way: the query is a JSON body, and the response is a file of rows.
+ */
 export function QueryOperation(route: QueryRoute): MethodDecorator {
   return applyDecorators(IsOperation(route.id), documentQuery(route));
 }

@@ -14,7 +14,10 @@ export function requireOperation({ scopes: { operations } }: Account, id: Operat
   if (operations.length > 0 && !operations.includes(id)) throw notInScope(id);
 }
 
-/** Rejects operations that the key's scopes leave out. It runs after `RateLimitGuard`, so the rejected requests count. */
+/**
+ * Rejects operations that the key's scopes leave out. It runs after `RateLimitGuard`, so the rejected
+ * requests count.
+ */
 @Injectable()
 export class OperationGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}

@@ -5,8 +5,8 @@ import { parseAddress } from '../../shared/ip-address.js';
 const IPV6_PREFIX = 64;
 
 /**
- * The counter key of a client: an IPv4 address (also if it is written as IPv6), or an IPv6 /64 network. All values that are
- * not addresses, as in a forged forwarding header, are one client: `unknown`.
+ * The counter key of a client: an IPv4 address (also if it is written as IPv6), or an IPv6 /64 network. All
+ * values that are not addresses, as in a forged forwarding header, are one client: `unknown`.
  *
  * @param address Express's `request.ip`.
  */

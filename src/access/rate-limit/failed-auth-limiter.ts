@@ -11,8 +11,8 @@ import { WINDOW_MS, WindowCounter, retryAfterSeconds } from './window.counter.js
 export type Credential = 'api_key' | 'client_id' | 'write_token';
 
 /**
- * Limits the guessing of API keys, client IDs and write tokens: invalid credentials are counted per client address, in the same
- * windows as requests. A missing key is not counted.
+ * Limits the guessing of API keys, client IDs and write tokens: invalid credentials are counted per client
+ * address, in the same windows as requests. A missing key is not counted.
  */
 @Injectable()
 export class FailedAuthLimiter {
@@ -32,12 +32,13 @@ export class FailedAuthLimiter {
   /**
    * The owner of a credential; undefined if it is not valid, which is counted.
    *
-   * An address that is over the limit is rejected without a query for each guess. A credential that exists is still checked, so
-   * that one attacker does not lock out other clients behind the same address.
+   * An address that is over the limit is rejected without a query for each guess. A credential that exists is
+   * still checked, so that one attacker does not lock out other clients behind the same address.
    *
    * @param address Express's `request.ip`, on which `trust proxy` has decided
    * @param identifier of the credential; undefined if it has not the form of one
-   * @param verify the owner, if the credential is valid; `row` is undefined if there is none with this identifier
+   * @param verify the owner, if the credential is valid; `row` is undefined if there is none with this
+   * identifier
    * @throws ApiError 429 if too many invalid credentials came from the address
    */
   async authenticate<Row, Owner>(
@@ -61,12 +62,15 @@ export class FailedAuthLimiter {
     const window = await this.counter.hit(this.buildKey(toClientKey(address)));
     const isAllowed = window.hits <= this.limit;
     this.telemetry.metrics?.countDecision('auth_failure', isAllowed);
-    // Concurrent guesses pass the first check together. Those beyond the limit must not learn whether they were valid.
+    // Concurrent guesses pass the first check together. Those beyond the limit must not learn whether they
+    // were valid.
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
     return undefined;
   }
 
-  /** Whole seconds, at least 1, for which the address is over the limit; null if it is not. Counts nothing. */
+  /**
+   * Whole seconds, at least 1, for which the address is over the limit; null if it is not. Counts nothing.
+   */
   private async computeRetryAfter(address: string | undefined): Promise<number | null> {
     const client = toClientKey(address);
     const knownLeftMs = this.limitedClients.getRemainingTTL(client);

@@ -28,9 +28,10 @@ const PROBE_KEY = 'probe';
 /**
  * Counts in Redis, and in this process while Redis is unavailable: a circuit breaker.
  *
- * The first failure opens the circuit, and a background probe closes it, so a silent Redis delays only the requests in
- * flight, not later ones. Published circuit breakers use a request as the probe, which then waits. The probe counts like a
- * request, so every reason for which Redis cannot count (no memory, read only, loading, no permission) keeps the circuit open.
+ * The first failure opens the circuit, and a background probe closes it, so a silent Redis delays only the
+ * requests in flight, not later ones. Published circuit breakers use a request as the probe, which then
+ * waits. The probe counts like a request, so every reason for which Redis cannot count (no memory, read only,
+ * loading, no permission) keeps the circuit open.
  */
 export class FallbackCounter extends WindowCounter implements OnModuleInit, OnApplicationShutdown {
   private readonly log = new Logger(FallbackCounter.name);
@@ -66,7 +67,9 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     return this.call((counter) => counter.peek(key));
   }
 
-  /** Waits for Redis before the first request is served, so that a restart does not start a separate count. */
+  /**
+   * Waits for Redis before the first request is served, so that a restart does not start a separate count.
+   */
   async onModuleInit() {
     try {
       await withTimeout(this.timing.startMs, this.connectAndProbe());

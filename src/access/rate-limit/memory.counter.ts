@@ -17,14 +17,17 @@ interface MemoryCounterOptions {
   now?: () => number;
 }
 
-/** Old windows checked for each new one: more than one, so that expired windows decrease, and few, so that no request is slow. */
+/**
+ * Old windows checked for each new one: more than one, so that expired windows decrease, and few, so that no
+ * request is slow.
+ */
 const SWEPT_PER_NEW = 2;
 
 type Windows = Map<string, OpenWindow>;
 
 /**
- * Fixed windows in this process. The kind of a key is its prefix before the colon. Windows of one kind never evict those
- * of another, so failed attempts cannot evict the counts of keys.
+ * Fixed windows in this process. The kind of a key is its prefix before the colon. Windows of one kind never
+ * evict those of another, so failed attempts cannot evict the counts of keys.
  */
 export class MemoryCounter extends WindowCounter {
   readonly state = 'memory';
@@ -79,7 +82,10 @@ export class MemoryCounter extends WindowCounter {
     return window && this.isOpen(window, now) ? window : undefined;
   }
 
-  /** An end further away than the window's length means that the system clock was set back: the window counts as ended. */
+  /**
+   * An end further away than the window's length means that the system clock was set back: the window counts
+   * as ended.
+   */
   private isOpen({ closesAtMs }: OpenWindow, now: number) {
     return now < closesAtMs && closesAtMs <= now + this.windowMs;
   }
@@ -93,7 +99,9 @@ export class MemoryCounter extends WindowCounter {
     return window;
   }
 
-  /** All windows have one length, so the map's order, oldest first, is (nearly) the order in which they end. */
+  /**
+   * All windows have one length, so the map's order, oldest first, is (nearly) the order in which they end.
+   */
   private sweep(windows: Windows, now: number) {
     let swept = 0;
     for (const [key, window] of windows) {

@@ -10,7 +10,9 @@ interface OperationLimits {
   readonly perMinute: number;
 }
 
-/** Counts requests of an operation by key: in seconds of the clock, and in the same windows as all requests. */
+/**
+ * Counts requests of an operation by key: in seconds of the clock, and in the same windows as all requests.
+ */
 @Injectable()
 export class OperationLimiter {
   constructor(
@@ -18,7 +20,9 @@ export class OperationLimiter {
     @Optional() private readonly telemetry: Telemetry = Telemetry.none,
   ) {}
 
-  /** @throws ApiError 429 beyond a limit. A request beyond the limit of a second does not count in the minute. */
+  /**
+   * @throws ApiError 429 beyond a limit. A request beyond the limit of a second does not count in the minute.
+   */
   async count(
     operation: Limit,
     keyIdentifier: string,

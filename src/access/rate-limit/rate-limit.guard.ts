@@ -9,10 +9,10 @@ import type { CounterStorage } from './counter.storage.js';
 const POLICY = 'default';
 
 /**
- * Counts every request with a valid key, one count per key over all routes, and sets the three `X-RateLimit-*` headers
- * and those of draft-ietf-httpapi-ratelimit-headers on every response. A plan without API access: 403. Over the limit: 429 with
- * `Retry-After` (docs/contract.md#order, docs/contract.md#errors, docs/contract.md#rate-limit). Runs after
- * `ApiKeyGuard`; a request without an account is not counted.
+ * Counts every request with a valid key, one count per key over all routes, and sets the three
+ * `X-RateLimit-*` headers and those of draft-ietf-httpapi-ratelimit-headers on every response. A plan without
+ * API access: 403. Over the limit: 429 with `Retry-After` (docs/contract.md#order, docs/contract.md#errors,
+ * docs/contract.md#rate-limit). Runs after `ApiKeyGuard`; a request without an account is not counted.
  */
 @Injectable()
 export class RateLimitGuard extends ThrottlerGuard {

@@ -6,13 +6,17 @@ import { type HitCounter, type RateWindow, WINDOW_MS } from './window.counter.js
 const KEY_PREFIX = 'ra:rl:';
 const SPAN = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
-/** Longest pause between two attempts to connect, and the jitter, so that instances do not reconnect at the same time. */
+/**
+ * Longest pause between two attempts to connect, and the jitter, so that instances do not reconnect at the
+ * same time.
+ */
 const MAX_RETRY_MS = 500;
 const RETRY_JITTER_MS = 100;
 
 /**
  * Fixed windows in Redis, one count for all instances. A method rejects if Redis is unavailable or returns
- * an error. It rejects at once if the connection is known to be lost, but can wait long for a silent Redis: callers set a timeout.
+ * an error. It rejects at once if the connection is known to be lost, but can wait long for a silent Redis:
+ * callers set a timeout.
  */
 export class RedisCounter implements HitCounter {
   /** Why there is no connection; the errors of commands only say that they cannot be sent. */
@@ -28,7 +32,8 @@ export class RedisCounter implements HitCounter {
     this.redis = new Redis(url, {
       lazyConnect: true,
       connectTimeout: 1000,
-      // A connection that is silent for this long is replaced: its peer may have disappeared without closing it.
+      // A connection that is silent for this long is replaced: its peer may have disappeared without closing
+      // it.
       socketTimeout: 2000,
       disconnectTimeout: 100,
       retryStrategy: (attempt) => Math.min(attempt * 50, MAX_RETRY_MS) + Math.random() * RETRY_JITTER_MS,
@@ -79,8 +84,9 @@ export class RedisCounter implements HitCounter {
   }
 
   /**
-   * Whether this is the connection's first READONLY error. After a failover the old primary rejects all writes, and the
-   * address may resolve to the new one, so the connection is replaced: once, not for each rejected command.
+   * Whether this is the connection's first READONLY error. After a failover the old primary rejects all
+   * writes, and the address may resolve to the new one, so the connection is replaced: once, not for each
+   * rejected command.
    */
   private isDemoted(error: Error) {
     if (this.disconnection || !error.message.startsWith('READONLY')) return false;

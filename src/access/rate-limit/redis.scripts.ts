@@ -1,6 +1,9 @@
 import type { Result } from 'ioredis';
 
-/** Hits (0 without a window), end of the window in milliseconds since the Unix epoch by Redis's clock, milliseconds left. */
+/**
+ * Hits (0 without a window), end of the window in milliseconds since the Unix epoch by Redis's clock,
+ * milliseconds left.
+ */
 type WindowReply = [hits: number, endsAtMs: number, leftMs: number];
 
 declare module 'ioredis' {
@@ -15,9 +18,10 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)`;
 
 /**
- * The end is stored with the count, because an end computed from the key's TTL would differ by some milliseconds for each
- * request of a window. A key that is not a valid window (another type, no end, an end too far away) would
- * fail or block its owner forever, so it is replaced. Errors that concern Redis as a whole are raised by the write.
+ * The end is stored with the count, because an end computed from the key's TTL would differ by some
+ * milliseconds for each request of a window. A key that is not a valid window (another type, no end, an end
+ * too far away) would fail or block its owner forever, so it is replaced. Errors that concern Redis as a
+ * whole are raised by the write.
  */
 const HIT = `${CLOCK}
 local length = tonumber(ARGV[1])

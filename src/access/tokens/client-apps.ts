@@ -17,8 +17,9 @@ export interface ClientApp {
 const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
 const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /**
- * A change inserts the whole row again, copied inside the engine with the new value. The version is that of the copied row and a
- * little more, so that an operator's change at the same time, whose version is the current time, replaces it.
+ * A change inserts the whole row again, copied inside the engine with the new value. The version is that of
+ * the copied row and a little more, so that an operator's change at the same time, whose version is the
+ * current time, replaces it.
  */
 const SET_FRAMEWORK = `
 INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at, updated_at)
@@ -55,8 +56,8 @@ export class ClientApps {
   }
 
   /**
-   * The reason why the store's apps are not reliable; null if they are. A store without any app may be a new one, created
-   * in the wrong place.
+   * The reason why the store's apps are not reliable; null if they are. A store without any app may be a new
+   * one, created in the wrong place.
    */
   async whyUncertain(): Promise<string | null> {
     if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';

@@ -42,7 +42,8 @@ export class AppMetricsRepository {
   }
 
   /**
-   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out.
+   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are
+   * left out.
    *
    * @throws ResultTooLong if there are more than `maxRows`, ResultTooLarge if they have too many bytes
    */
@@ -64,7 +65,9 @@ export class AppMetricsRepository {
     });
   }
 
-  /** The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none. */
+  /**
+   * The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none.
+   */
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
     const [from, to] = [bounds[0], bounds.at(-1)];
     if (from === undefined || to === undefined) return NO_ERRORS;
@@ -82,7 +85,8 @@ export class AppMetricsRepository {
       );
       return row ?? NO_ERRORS;
     };
-    // The statement is a sixth of the processor time of a short window. A new row changes the version, so a known result is never outdated.
+    // The statement is a sixth of the processor time of a short window. A new row changes the version, so a
+    // known result is never outdated.
     const version = this.store.getVersion(ACCURACY_TABLE);
     if (version === undefined) return read();
     return this.errors.find([scope.appId, day, last_day, version].join('/'), read);

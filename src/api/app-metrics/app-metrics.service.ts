@@ -62,7 +62,9 @@ export class AppMetricsService {
   }
 }
 
-/** The error of the bins, or of wider intervals and buckets of senders, rounded up so that it stays a bound. */
+/**
+ * The error of the bins, or of wider intervals and buckets of senders, rounded up so that it stays a bound.
+ */
 function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
   const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
   return `${relative} +${Math.ceil(absolute_error_ms + ROUNDING_MS)}ms`;

@@ -7,7 +7,8 @@ const NOT_EXPECTED =
   ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
 
 /**
- * Sums of `counts_*` for the metrics. Each function in a statement takes about a hundredth of the time of a short window.
+ * Sums of `counts_*` for the metrics. Each function in a statement takes about a hundredth of the time of a
+ * short window.
  *
  * @param isSigned whether the sums must be Int64, which typed formats have
  * @param hasExpected whether the app has expected errors
@@ -57,14 +58,20 @@ export const isFromApdexSums = (metric: Column) => metric === 'apdex' || metric 
 
 const MAX_INT32 = 2_147_483_647;
 
-/** The middle of each bin of seconds, in whole milliseconds; that of the bin of zeros is so small that it is 0. */
+/**
+ * The middle of each bin of seconds, in whole milliseconds; that of the bin of zeros is so small that it is
+ * 0.
+ */
 export const MILLISECONDS = (ks: string) =>
   `arrayMap(k -> toInt32(least(round(1000 * exp2(k / ${BINS_PER_OCTAVE})), ${MAX_INT32})), ${ks})`;
 
 interface Definition {
   /** The sums of counts that it needs besides the requests. */
   readonly sums: readonly CountsSum[];
-  /** The column as an expression of the sums' aliases; that of a percentile depends on which others are asked for. */
+  /**
+   * The column as an expression of the sums' aliases; that of a percentile depends on which others are asked
+   * for.
+   */
   readonly sql?: string;
 }
 

@@ -73,12 +73,16 @@ const VALUES = {
   bins: ['k', 'n'],
 } as const;
 
-/** Reads no rows, because a file without rows still needs its columns. The table has those of every group and filter. */
+/**
+ * Reads no rows, because a file without rows still needs its columns. The table has those of every group and
+ * filter.
+ */
 const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
 /**
- * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the periods'
- * sources, and joined by period and group. Names of tables and columns come only from the fixed lists of this file.
+ * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the
+ * periods' sources, and joined by period and group. Names of tables and columns come only from the fixed
+ * lists of this file.
  *
  * @param conditions on columns of both kinds of tables, each behind an AND
  */
@@ -168,8 +172,8 @@ const computeQuantiles = (percentiles: readonly Column[]) =>
   `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
 
 /**
- * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short window, except
- * if another column has the name `endpoint_id`, which the conditions would mean.
+ * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short
+ * window, except if another column has the name `endpoint_id`, which the conditions would mean.
  */
 function readSources(
   kind: 'counts' | 'bins',

@@ -66,7 +66,8 @@ export class AppsRepository {
   /**
    * The team's apps with their environments, both by ID, ascending.
    *
-   * @param scopes of the key. One of one consumer sees neither how to send data nor when other consumers last did
+   * @param scopes of the key. One of one consumer sees neither how to send data nor when other consumers last
+   * did
    */
   async *list(
     teamId: number,

@@ -10,8 +10,8 @@ import type { App, AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository, type EndpointMarks, type ExpectedError } from './apps.repository.js';
 
 /**
- * Proof that an app belongs to the requesting team. The class is not exported: only `AppsService.require` creates
- * one, and queries of an app's data do not compile without it.
+ * Proof that an app belongs to the requesting team. The class is not exported: only `AppsService.require`
+ * creates one, and queries of an app's data do not compile without it.
  */
 class CheckedAppScope {
   readonly #checked = true;
@@ -67,7 +67,8 @@ export class AppsService {
   }
 
   /**
-   * The scope for reading an app's data; the same 404 if the app does not exist, is another team's or is none of the key's.
+   * The scope for reading an app's data; the same 404 if the app does not exist, is another team's or is none
+   * of the key's.
    *
    * @param read the requested data, for the log line of the request
    */

@@ -95,7 +95,9 @@ export class ConsumersRepository {
     });
   }
 
-  /** The consumers whose identifier, name, ID or group are most like a text; all of them match an empty one. */
+  /**
+   * The consumers whose identifier, name, ID or group are most like a text; all of them match an empty one.
+   */
   search(scope: AppScope, text: string, limit: number): Promise<(NamedConsumer & { match: Match })[]> {
     const { sql, params } = and(ofScopeConsumer(scope.consumerId, 'c.id'));
     return this.store.rows(scope, 'consumers.search', SEARCH(sql), { ...params, text, limit });

@@ -60,7 +60,8 @@ export class EndpointsRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * Endpoints by path, then method; with an environment those that were seen in it (docs/contract.md#endpoints-of-env).
+   * Endpoints by path, then method; with an environment those that were seen in it
+   * (docs/contract.md#endpoints-of-env).
    */
   async *list(scope: AppScope, { app_env_id, method, path }: EndpointFilter): AsyncGenerator<Endpoint[]> {
     const seenIn = app_env_id === undefined ? undefined : { sql: SEEN_IN, params: { app_env_id } };
@@ -81,7 +82,10 @@ export class EndpointsRepository {
   }
 }
 
-/** Matches the endpoints that the only consumer of a scope requested; all endpoints if the scope has all consumers. */
+/**
+ * Matches the endpoints that the only consumer of a scope requested; all endpoints if the scope has all
+ * consumers.
+ */
 function requestedBy({ consumerId }: AppScope, app_env_id?: number): Predicate | undefined {
   if (consumerId === undefined) return undefined;
   const { sql, params } = and(ofScopeConsumer(consumerId, 'consumer_id'), envIs(app_env_id));

@@ -23,9 +23,9 @@ const FIRST_SCAN_ROWS = 50_000;
 const OVERSHOOT = 1.5;
 
 /**
- * Reads the newest records of a window in one to three steps, newest first: a recent span, then a span that should
- * suffice by the matches of the first, then the rest. Each step reads only older data than the one before, so the result
- * is the same as that of one query over the whole window.
+ * Reads the newest records of a window in one to three steps, newest first: a recent span, then a span that
+ * should suffice by the matches of the first, then the rest. Each step reads only older data than the one
+ * before, so the result is the same as that of one query over the whole window.
  *
  * @param rowsPerMs records of the app per millisecond without the filter; a wrong estimate only costs time
  */

@@ -11,8 +11,8 @@ const CAPTURED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Names of attributes and events of spans that hold headers, metadata of RPC or bodies, and those of them that are sizes; in lower
- * case. RE2 reads both as well.
+ * Names of attributes and events of spans that hold headers, metadata of RPC or bodies, and those of them
+ * that are sizes; in lower case. RE2 reads both as well.
  */
 const CAPTURED_NAME =
   '^(?:(?:http|apitally)[.](?:request|response)(?:[._](?:headers?|body)(?:[._]|$)|$)|rpc[.](?:[^.]+[.])?(?:request|response)[.]metadata(?:[.]|$))';
@@ -27,7 +27,9 @@ export function findCapturedFields(fields: readonly string[]): string[] {
   return [...new Set(fields.filter((field) => CAPTURED_FIELDS.has(field)))];
 }
 
-/** Whether an attribute or an event of a span holds headers or bodies. Names differ in case between senders. */
+/**
+ * Whether an attribute or an event of a span holds headers or bodies. Names differ in case between senders.
+ */
 export function isCapturedName(name: string): boolean {
   const lower = name.toLowerCase();
   return new RegExp(CAPTURED_NAME).test(lower) && !new RegExp(SIZE_NAME).test(lower);

@@ -2,8 +2,8 @@ import { EXAMPLES } from '../../platform/openapi/examples.js';
 import type { RequestLog } from './request-logs.dto.js';
 
 /*
- * The wire format of a request log, which `RequestLog` documents: its head is made of columns, and the members after it are
- * stored as the text that is sent.
+ * The wire format of a request log, which `RequestLog` documents: its head is made of columns, and the
+ * members after it are stored as the text that is sent.
  */
 
 type Head = Pick<RequestLog, 'timestamp' | 'request_uuid'>;
@@ -12,7 +12,10 @@ type Head = Pick<RequestLog, 'timestamp' | 'request_uuid'>;
 export const RECORD_HEAD_SQL = `'{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",'`;
 const EXAMPLE: Head = { timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid };
 
-/** Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same request. */
+/**
+ * Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same
+ * request.
+ */
 export const KEY_LENGTH = JSON.stringify(EXAMPLE).length - 1;
 
 /** Replaces null of numbers by 0. No JSON string contains such a member. */

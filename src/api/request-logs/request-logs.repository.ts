@@ -50,8 +50,8 @@ const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'U
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
 /**
- * The key gives the time, and the time the row in the logs. The captured members follow the record's. The aggregate
- * is needed because a scalar subquery without rows has no value.
+ * The key gives the time, and the time the row in the logs. The captured members follow the record's. The
+ * aggregate is needed because a scalar subquery without rows has no value.
  */
 const FIND = (added: string) => `
 WITH (
@@ -88,8 +88,8 @@ export class RequestLogsRepository {
   }
 
   /**
-   * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record and its
-   * captured data, as the JSON text of one object.
+   * One request of the app, not older than `retainedFrom` (milliseconds since the epoch), or null: the record
+   * and its captured data, as the JSON text of one object.
    *
    * @param withConsumerId whether to add the consumer's ID after the record's other members
    */

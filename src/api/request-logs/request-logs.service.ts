@@ -45,7 +45,8 @@ export class RequestLogsService {
     const window = resolveCursorWindow(input, logsRetainedFrom(input.cursor.now));
     const page = await this.readPage(scope, input, window, limit);
     const { hasMore } = page;
-    // One record per key: the store may have copies of a row, and the keyset would skip a copy on the next page.
+    // One record per key: the store may have copies of a row, and the keyset would skip a copy on the next
+    // page.
     const rows = page.rows.withoutRepeats(KEY_LENGTH);
     const count = Math.min(page.count, rows.length);
     const token = hasMore ? await this.tokenAfter(rows.at(count - 1), input, scope, window) : undefined;
@@ -76,7 +77,8 @@ export class RequestLogsService {
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const ownSpan = findOwnSpan({ requestUuid, traceId }, spans);
-    // Without a span of its own the whole trace counts as the request's, and clients choose the IDs of their traces.
+    // Without a span of its own the whole trace counts as the request's, and clients choose the IDs of their
+    // traces.
     const isShared = await this.traces.isShared(scope, traceId, timestamp);
     if (isShared && !ownSpan) return row;
     const logs = await this.traces.findLogs(scope, traceId, timestamp);

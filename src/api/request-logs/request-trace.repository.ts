@@ -30,7 +30,10 @@ export interface TraceLog {
 /** Enough for details; the trace of a batch job can have many more. */
 const MAX_SPANS = 10_000;
 const MAX_LOGS = 10_000;
-/** How long before the start of a request its spans and log records can begin (clocks differ), and how long after it. */
+/**
+ * How long before the start of a request its spans and log records can begin (clocks differ), and how long
+ * after it.
+ */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 24 * 3_600_000;
 
@@ -74,7 +77,9 @@ export class RequestTraceRepository {
     return this.store.rows<TraceSpan>(scope, 'request_logs.spans', SPANS, params);
   }
 
-  /** Whether a trace has requests outside of the scope's only consumer; a scope of all consumers shares none. */
+  /**
+   * Whether a trace has requests outside of the scope's only consumer; a scope of all consumers shares none.
+   */
   async isShared(scope: AppScope, trace_id: string, timestamp: number): Promise<boolean> {
     if (scope.consumerId === undefined) return false;
     const window = { from: timestamp - AFTER_MS, to: timestamp + AFTER_MS };

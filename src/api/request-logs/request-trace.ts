@@ -32,9 +32,9 @@ export function findOwnSpan(
 }
 
 /**
- * Adds the spans and log records of the request's trace that belong to the request: those below its span, without other requests
- * to the same app. If the request has no span, the whole trace belongs to it. Log records of unknown spans belong to it if it is
- * alone in its trace.
+ * Adds the spans and log records of the request's trace that belong to the request: those below its span,
+ * without other requests to the same app. If the request has no span, the whole trace belongs to it. Log
+ * records of unknown spans belong to it if it is alone in its trace.
  *
  * @param isShared whether another consumer, whose data must not be shown, has requests in the trace
  */

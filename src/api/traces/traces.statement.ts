@@ -30,7 +30,10 @@ interface SpanColumn extends FilterColumn {
   readonly isJson?: true;
 }
 
-/** Attributes have integers of 64 bits; a filter may have a larger one, which a double would round to one of them. */
+/**
+ * Attributes have integers of 64 bits; a filter may have a larger one, which a double would round to one of
+ * them.
+ */
 const INTEGERS_END = 2n ** 127n;
 
 const NO_SPAN = `toFixedString(unhex('0000000000000000'), 8)`;
@@ -68,8 +71,8 @@ const SHOWN_ATTRIBUTES = `concat('{', arrayStringConcat(arrayMap(
   ), ','), '}')`;
 
 /**
- * The events of a span, and those of them that hold neither headers nor bodies. They are cut out of the text as they are: as the engine
- * writes a large number, it cannot read it again.
+ * The events of a span, and those of them that hold neither headers nor bodies. They are cut out of the text
+ * as they are: as the engine writes a large number, it cannot read it again.
  */
 const EVENTS = `if(s.events = '[]', [], splitByString('${EVENT_SEPARATOR}', substring(s.events, 2, length(s.events) - 2)))`;
 const SHOWN_EVENTS = `arrayFilter(
@@ -85,8 +88,8 @@ const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
 };
 
 /**
- * Traces in which all requests are the consumer's. Clients choose the IDs of their traces, so a trace that has requests of others
- * as well is not shown.
+ * Traces in which all requests are the consumer's. Clients choose the IDs of their traces, so a trace that
+ * has requests of others as well is not shown.
  */
 const OF_CONSUMER = `s.trace_id IN (
       SELECT trace_id FROM request_logs_v1
@@ -224,8 +227,8 @@ function traceIn(ids: readonly FilterScalar[], param: string): Predicate {
 }
 
 /**
- * A filter on a value of a JSON object, which an expression and names of members lead to. Without the key, or with a value of another type, only `not_exists` matches; negative
- * operators do not.
+ * A filter on a value of a JSON object, which an expression and names of members lead to. Without the key, or
+ * with a value of another type, only `not_exists` matches; negative operators do not.
  */
 function attributeMatches(json: string, filter: SpanFilter, param: string): Predicate {
   const { op, value, key = '' } = filter;

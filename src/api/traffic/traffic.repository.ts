@@ -46,7 +46,8 @@ export class TrafficRepository {
    * Sums by period, oldest first, periods without requests left out.
    *
    * The caller computes the periods' bounds, in seconds since the epoch, because
-   * the engine labels hours wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue 119969).
+   * the engine labels hours wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue
+   * 119969).
    */
   sums(
     scope: AppScope,

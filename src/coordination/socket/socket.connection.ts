@@ -34,8 +34,8 @@ export class VersionMismatch extends Error {
 }
 
 /**
- * The embedded engine of the server that has the data directory open, behind the official client's own connection hook, and
- * the coordinator of its writers. See `StoreSocket`.
+ * The embedded engine of the server that has the data directory open, behind the official client's own
+ * connection hook, and the coordinator of its writers. See `StoreSocket`.
  */
 export class SocketConnection implements EngineConnection {
   private readonly agent = new Agent({ keepAlive: true });
@@ -149,7 +149,8 @@ export class SocketConnection implements EngineConnection {
       agent: this.agent,
       ...(signal && { signal }),
     });
-    // A connection that breaks during the response is an error of both; the reader of the response handles it.
+    // A connection that breaks during the response is an error of both; the reader of the response handles
+    // it.
     outgoing.on('error', () => undefined).end(body);
     try {
       const [response] = (await once(outgoing, 'response')) as [IncomingMessage];

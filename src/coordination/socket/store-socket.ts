@@ -35,12 +35,14 @@ interface Session {
 }
 
 /**
- * The embedded engine for other processes of the same account: only one process can open the data directory, so commands reach it
- * through the server that did. HTTP on a Unix socket that only the owner of the directory can open.
+ * The embedded engine for other processes of the same account: only one process can open the data directory,
+ * so commands reach it through the server that did. HTTP on a Unix socket that only the owner of the
+ * directory can open.
  *
- * - `GET /`: begins a session, which ends with the connection. Then its locks are released, once its statements have ended
- * - `POST /{session}/statement`: runs the statement in the body; the response is its result. It ends with the connection, unless
- *   it writes and has begun
+ * - `GET /`: begins a session, which ends with the connection. Then its locks are released, once its
+ *   statements have ended
+ * - `POST /{session}/statement`: runs the statement in the body; the response is its result. It ends with the
+ *   connection, unless it writes and has begun
  * - `POST /{session}/coordinator`: a call of the coordinator of writers
  */
 export class StoreSocket {
@@ -154,7 +156,10 @@ export class StoreSocket {
     response.write(`${JSON.stringify({ version: PRODUCT_VERSION, session: id } satisfies SocketGreeting)}\n`);
   }
 
-  /** Releases the locks of a process that ended, once what it wrote is in the store: the engine cannot interrupt a statement. */
+  /**
+   * Releases the locks of a process that ended, once what it wrote is in the store: the engine cannot
+   * interrupt a statement.
+   */
   private releaseEnded({ hasEnded, running, owners }: Session): void {
     if (hasEnded && running === 0) for (const owner of owners) this.coordinator.releaseAll(owner);
   }

@@ -63,15 +63,19 @@ export async function startServer(
   };
 }
 
-/** Logs what the configuration leaves open by mistake: access of others to the data, and variables without effect. */
+/**
+ * Logs what the configuration leaves open by mistake: access of others to the data, and variables without
+ * effect.
+ */
 export function warnOfConfiguration(config: Config, logger: Logger): void {
   warnOfSharedDirectory(config, logger);
   for (const warning of config.warnings) logger.warn(warning);
 }
 
 /**
- * Without any key, nobody can read. On a terminal the first start makes what a first application needs; elsewhere the log says
- * how. Not awaited: the store may be slow, or not reachable yet, which the log says elsewhere.
+ * Without any key, nobody can read. On a terminal the first start makes what a first application needs;
+ * elsewhere the log says how. Not awaited: the store may be slow, or not reachable yet, which the log says
+ * elsewhere.
  */
 async function prepareFirstUse(app: NestExpressApplication, config: Config, logger: Logger): Promise<void> {
   try {

@@ -22,8 +22,8 @@ const POLICY = {
 };
 
 /**
- * Lets pages of these origins read responses (docs/contract.md#cors). Preflights need no key and are not counted, because
- * browsers send them without headers. Other origins get no header.
+ * Lets pages of these origins read responses (docs/contract.md#cors). Preflights need no key and are not
+ * counted, because browsers send them without headers. Other origins get no header.
  *
  * @param origins as browsers send them; `*`: all
  */

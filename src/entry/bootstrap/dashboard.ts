@@ -14,7 +14,9 @@ const DIRECTORY = fileURLToPath(new URL('../../../dist/dashboard', import.meta.u
 const INDEX = join(DIRECTORY, 'index.html');
 const YEAR_MS = 365 * 86_400_000;
 
-/** Scripts, styles and connections are of this server alone; nothing is inline, and no text becomes markup. */
+/**
+ * Scripts, styles and connections are of this server alone; nothing is inline, and no text becomes markup.
+ */
 const CONTENT_SECURITY = {
   defaultSrc: ["'self'"],
   objectSrc: ["'none'"],
@@ -26,8 +28,9 @@ const CONTENT_SECURITY = {
 };
 
 /**
- * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and apart from the rate
- * limit. File names contain a hash of the content, so browsers keep files for ever and ask for the page each time.
+ * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and apart
+ * from the rate limit. File names contain a hash of the content, so browsers keep files for ever and ask for
+ * the page each time.
  */
 export function serveDashboard(
   app: NestExpressApplication,
@@ -41,8 +44,8 @@ export function serveDashboard(
   }
   const secure = securePage(CONTENT_SECURITY);
   const server = app.getHttpAdapter().getInstance() as Application;
-  // The page names its files and the API relative to itself, so its address needs the slash. A reference that is relative too is
-  // right behind a proxy that removes more of the path.
+  // The page names its files and the API relative to itself, so its address needs the slash. A reference that
+  // is relative too is right behind a proxy that removes more of the path.
   if (publicPath !== '')
     server.get(publicPath, ({ url }: Request, response: Response) => {
       response.redirect(`./${basename(publicPath)}/${url.slice(publicPath.length)}`);

@@ -4,9 +4,9 @@ import { serviceUnavailable } from '../../platform/http/api-error.js';
 const READY = '/health/ready';
 
 /**
- * A graceful stop. Once it has begun the instance is no longer ready, so that load balancers stop sending requests.
- * Requests that still arrive are served with `Connection: close`, so that the listener does not wait for keep-alive
- * connections.
+ * A graceful stop. Once it has begun the instance is no longer ready, so that load balancers stop sending
+ * requests. Requests that still arrive are served with `Connection: close`, so that the listener does not
+ * wait for keep-alive connections.
  */
 export class Drain {
   private draining = false;

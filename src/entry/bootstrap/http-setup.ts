@@ -17,7 +17,9 @@ import { Drain } from './drain.js';
 
 const DROPS_LOGGED_EVERY_MS = 10_000;
 
-/** Warns once, at the first request through a proxy, that the counted and logged addresses are the proxy's. */
+/**
+ * Warns once, at the first request through a proxy, that the counted and logged addresses are the proxy's.
+ */
 function warnOnForwarding(logger: Logger) {
   let hasWarned = false;
   return (request: IncomingMessage, _response: unknown, next: () => void) => {
@@ -33,7 +35,10 @@ function warnOnForwarding(logger: Logger) {
   };
 }
 
-/** Counts and logs connections that are closed because the port is at its limit; at most one line in ten seconds. */
+/**
+ * Counts and logs connections that are closed because the port is at its limit; at most one line in ten
+ * seconds.
+ */
 function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
   let dropped = 0;
   server.on('drop', () => {
@@ -51,8 +56,9 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
 }
 
 /**
- * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but for Arrow and
- * Parquet, which are compressed already, and what `startZstd` compresses. The package's list of types does not know NDJSON.
+ * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but
+ * for Arrow and Parquet, which are compressed already, and what `startZstd` compresses. The package's list of
+ * types does not know NDJSON.
  */
 const compress = compression({
   threshold: COMPRESSED_FROM_BYTES,
@@ -60,14 +66,20 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
-/** The package leaves a response to HEAD as it is, which would then have the length of another body than that of GET. */
+/**
+ * The package leaves a response to HEAD as it is, which would then have the length of another body than that
+ * of GET.
+ */
 function asGet(request: Request): Request {
   return request.method === 'HEAD'
     ? (Object.create(request, { method: { value: 'GET' } }) as Request)
     : request;
 }
 
-/** Without `Accept-Encoding` nothing is compressed, and the package's hooks would take a tenth of a short response. */
+/**
+ * Without `Accept-Encoding` nothing is compressed, and the package's hooks would take a tenth of a short
+ * response.
+ */
 function compressIfAccepted(request: Request, response: Response, next: NextFunction) {
   if (request.headers['accept-encoding'] !== undefined) {
     compress(asGet(request), response, next);

@@ -23,9 +23,9 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
 }
 
 /**
- * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in flight finish, the
- * store is closed and the process exits with 0. A signal during the start stops the server as soon as it has started. After
- * 9.5 more seconds the process is killed with SIGKILL.
+ * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in
+ * flight finish, the store is closed and the process exits with 0. A signal during the start stops the server
+ * as soon as it has started. After 9.5 more seconds the process is killed with SIGKILL.
  */
 export async function runServer(): Promise<RunningServer | undefined> {
   return run(async () => (await import('./api-server.js')).startServer());

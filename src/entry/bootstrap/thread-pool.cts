@@ -9,10 +9,12 @@ const EACH = 2;
 const OTHERS = 8;
 
 /**
- * Sets the size of libuv's pool of threads, which is four, before it is first used: each statement of the embedded engine has one of
- * them while it runs, and others would wait where neither the query limiter nor a deadline reaches them.
+ * Sets the size of libuv's pool of threads, which is four, before it is first used: each statement of the
+ * embedded engine has one of them while it runs, and others would wait where neither the query limiter nor a
+ * deadline reaches them.
  *
- * Node.js 20 uses the pool to load ES modules, so the programs begin as CommonJS, and this is before the configuration is read.
+ * Node.js 20 uses the pool to load ES modules, so the programs begin as CommonJS, and this is before the
+ * configuration is read.
  */
 export function sizeThreadPool(): void {
   const { UV_THREADPOOL_SIZE: given = '', EMBEDDED_SESSIONS } = { ...readEnvFile(), ...process.env };

@@ -40,11 +40,14 @@ interface RestoreOptions {
 
 /** The database of the embedded engine. */
 const EMBEDDED = 'default';
-/** The name that a server has for what `restore --check` restores; clickhouse/accounts/roles.sql has grants on it. */
+/**
+ * The name that a server has for what `restore --check` restores; clickhouse/accounts/roles.sql has grants on
+ * it.
+ */
 const CHECK_DATABASE = 'request_analytics_check';
 /**
- * Without these tables neither the API nor the collector accepts anything. They are restored last, so that nobody uses an
- * incomplete store.
+ * Without these tables neither the API nor the collector accepts anything. They are restored last, so that
+ * nobody uses an incomplete store.
  */
 const LAST_TABLES = ['api_keys_v1', 'apps_v1', 'schema_migrations'];
 

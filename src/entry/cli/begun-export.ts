@@ -24,8 +24,8 @@ const OPTIONS: Readonly<Record<keyof AskedExport, string>> = {
 };
 
 /**
- * A file beside that of an export says what was asked for, until the export is whole. Without it, the export could be continued with rows
- * of another app, window or filter.
+ * A file beside that of an export says what was asked for, until the export is whole. Without it, the export
+ * could be continued with rows of another app, window or filter.
  */
 function besideOf(file: string): string {
   return `${file}.resume`;

@@ -11,7 +11,10 @@ import { printMessage } from './output.js';
 /** Ports that are tried behind a port that is taken. */
 const MAX_PORTS = 100;
 
-/** Loads the sample data up to now, serves the API and the collector, and prints what to try on standard output. */
+/**
+ * Loads the sample data up to now, serves the API and the collector, and prints what to try on standard
+ * output.
+ */
 export async function demo(): Promise<void> {
   await chooseFreePorts();
   const config = new Config();

@@ -70,7 +70,10 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
   yield* await checkOpened(config);
 }
 
-/** Why there is no store to check. The engine is not to open a directory in which something is missing: it would make it anew, empty. */
+/**
+ * Why there is no store to check. The engine is not to open a directory in which something is missing: it
+ * would make it anew, empty.
+ */
 async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding[]> {
   if (clickhouse.url !== undefined) return findUnreachable(clickhouse.url);
   const directory = resolve(dataDir);

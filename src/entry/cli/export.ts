@@ -122,7 +122,10 @@ async function findBroken(path: string, asked: AskedExport): Promise<BrokenFile 
   return { ...broken, end };
 }
 
-/** @throws AdminError if the export does not have the request: the file is of another one, or the request is not kept any more */
+/**
+ * @throws AdminError if the export does not have the request: the file is of another one, or the request is
+ * not kept any more
+ */
 async function requireRow(
   { timestamp, request_uuid }: RequestLogKey,
   repository: ExportRepository,

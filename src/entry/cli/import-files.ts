@@ -43,9 +43,14 @@ export interface ImportOptions {
   shiftTo?: number;
 }
 
-/** Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory. */
+/**
+ * Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory.
+ */
 const HEAP_GROWING = '--heap-growing-percent=40';
-/** The engine's allocator returns unused memory after half a second, by default after five: 75 MB less at the peak. */
+/**
+ * The engine's allocator returns unused memory after half a second, by default after five: 75 MB less at the
+ * peak.
+ */
 const ALLOCATOR = 'dirty_decay_ms:500,muzzy_decay_ms:0';
 
 export function runImport(paths: readonly string[], options: ImportOptions): Promise<AuditTarget> {

@@ -91,7 +91,10 @@ export function toFigures({ path, format, counts, note, error }: FileResult): ob
   return { file: path, format: format ?? null, ...counts, ...(problem !== undefined && { problem }) };
 }
 
-/** Prints the messages about an import, in addition to its numbers. @param isWhole whether all files were read to their end */
+/**
+ * Prints the messages about an import, in addition to its numbers.
+ * @param isWhole whether all files were read to their end
+ */
 export function report(summary: ImportSummary, rejections: readonly RejectedLines[], isWhole: boolean) {
   const { imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first, file } of rejections.slice(0, REASONS_SHOWN)) {

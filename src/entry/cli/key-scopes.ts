@@ -43,7 +43,10 @@ function isOperation(name: string): name is OperationId {
   return (OPERATIONS as readonly string[]).includes(name);
 }
 
-/** @throws AdminError for a consumer without apps: another app may know another consumer by the same identifier */
+/**
+ * @throws AdminError for a consumer without apps: another app may know another consumer by the same
+ * identifier
+ */
 export function readScopes({
   apps,
   operations,

@@ -24,7 +24,10 @@ export function ids(value: string): number[] {
   return [...new Set(value.split(',').map((item) => id(item.trim())))];
 }
 
-/** An identifier as it is stored: without white space around it, and at most as long as a client library sends it. */
+/**
+ * An identifier as it is stored: without white space around it, and at most as long as a client library sends
+ * it.
+ */
 export function consumerIdentifier(value: string): string {
   const stored = identifierDecoder.decode(value);
   if (stored === undefined) throw new InvalidArgumentError('It must be the identifier of a consumer.');

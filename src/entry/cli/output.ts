@@ -11,8 +11,8 @@ let isForPeople = process.stdout.isTTY;
 let failure: Error | undefined;
 
 /**
- * Handles errors of standard output, such as a pipe whose reader is gone. Without it, Node.js would end the process at once, and with
- * it an engine in the middle of a query: a segmentation fault.
+ * Handles errors of standard output, such as a pipe whose reader is gone. Without it, Node.js would end the
+ * process at once, and with it an engine in the middle of a query: a segmentation fault.
  */
 export function watchOutput(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -43,8 +43,8 @@ export function forceJson(): void {
 }
 
 /**
- * One result on standard output: a table of its members on a terminal, and one of each list of objects; otherwise a line of
- * JSON, for programs.
+ * One result on standard output: a table of its members on a terminal, and one of each list of objects;
+ * otherwise a line of JSON, for programs.
  *
  * @param text for people instead of the table
  */

@@ -3,7 +3,10 @@ import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 
-/** Progress of an import, an export, a backup or a restore on standard error: a bar on a terminal, otherwise a line at intervals. */
+/**
+ * Progress of an import, an export, a backup or a restore on standard error: a bar on a terminal, otherwise a
+ * line at intervals.
+ */
 export class Progress {
   private readonly bar?: SingleBar;
   private lastPrintedAt = Date.now();

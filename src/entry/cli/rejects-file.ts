@@ -15,8 +15,9 @@ const BUFFERED_BYTES = 256 * 1024;
 const LINE_FEED = Buffer.from('\n');
 
 /**
- * A new file with the rejected lines of an import, byte for byte, each with a line feed. A file that is there already gets another
- * name: it may be of a run of the same command that was stopped, and it may be any other.
+ * A new file with the rejected lines of an import, byte for byte, each with a line feed. A file that is there
+ * already gets another name: it may be of a run of the same command that was stopped, and it may be any
+ * other.
  */
 export class RejectsFile {
   private readonly fd: number;

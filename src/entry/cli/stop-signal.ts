@@ -28,7 +28,10 @@ export class StopSignal {
     return this.controller.signal;
   }
 
-  /** Calls a function at the signal, at once if it has come; the one that was given before is not called any more. */
+  /**
+   * Calls a function at the signal, at once if it has come; the one that was given before is not called any
+   * more.
+   */
   onStop(call: () => void): void {
     this.signal.onabort = call;
     if (this.signal.aborted) call();

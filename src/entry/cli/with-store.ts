@@ -21,14 +21,17 @@ const RETRY_MS = 250;
 interface CommandStore {
   store: ClickHouse;
   coordinator: WriterCoordinator;
-  /** Whether other processes may write to the store; `coordinator` is theirs too, but for a server without Redis. */
+  /**
+   * Whether other processes may write to the store; `coordinator` is theirs too, but for a server without
+   * Redis.
+   */
   isShared: boolean;
 }
 
 /**
- * Runs a command on the store and closes it. If a server has the data directory open, the command reaches the store through its
- * socket; otherwise it opens the directory itself and migrates it first, as a server does. If another process has the directory
- * and no socket, it tries again for some seconds.
+ * Runs a command on the store and closes it. If a server has the data directory open, the command reaches the
+ * store through its socket; otherwise it opens the directory itself and migrates it first, as a server does.
+ * If another process has the directory and no socket, it tries again for some seconds.
  */
 export async function withStore<Result>(
   command: (store: ClickHouse, shared: Omit<CommandStore, 'store'>) => Promise<Result>,

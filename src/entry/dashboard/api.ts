@@ -145,7 +145,10 @@ export class Api {
     });
   }
 
-  /** Metrics by period. Complete periods are asked for once, also while the window moves on or grows, and over a reload. */
+  /**
+   * Metrics by period. Complete periods are asked for once, also while the window moves on or grows, and over
+   * a reload.
+   */
   async metricSeries(app_id: number, body: MetricsQuery, from: number, to: number) {
     const { since: _, until, ...query } = body;
     const id = `series ${app_id} ${JSON.stringify(query)}`;

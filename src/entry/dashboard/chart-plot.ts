@@ -111,7 +111,9 @@ function createSeries(color: (name: string) => string): uPlot.Series[] {
   ];
 }
 
-/** The marks of the time axis: times, and days at midnight, with the year where it is another one than before. */
+/**
+ * The marks of the time axis: times, and days at midnight, with the year where it is another one than before.
+ */
 function nameTimes(splits: readonly number[], step: number, { from, zone }: Window): string[] {
   let year = getYear(from, zone);
   return splits.map((seconds) => {

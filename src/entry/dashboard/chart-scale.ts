@@ -2,7 +2,10 @@ import type uPlot from 'uplot';
 import { formatCompact } from './format.js';
 import { type Point, isRunning } from './points.js';
 
-/** Parts of the height, as shares from the bottom: all measures share one time axis, each has a lane of its own. */
+/**
+ * Parts of the height, as shares from the bottom: all measures share one time axis, each has a lane of its
+ * own.
+ */
 export const LANES = {
   requests: { name: 'Requests', from: 0.54, to: 1 },
   times: { name: 'Response time', from: 0.23, to: 0.46 },

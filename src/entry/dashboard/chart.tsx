@@ -9,8 +9,8 @@ import type { Window } from './time.js';
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 
 /**
- * Requests with their errors, response times and the error rate, over the same time axis. Drag to zoom. With the keyboard:
- * arrows read the periods, with Shift they select, Enter zooms.
+ * Requests with their errors, response times and the error rate, over the same time axis. Drag to zoom. With
+ * the keyboard: arrows read the periods, with Shift they select, Enter zooms.
  */
 export function Chart(props: {
   points: readonly Point[];

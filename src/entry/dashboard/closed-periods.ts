@@ -1,4 +1,6 @@
-/** Before all names in storage: other pages of the origin use it as well, maybe this one below another path. */
+/**
+ * Before all names in storage: other pages of the origin use it as well, maybe this one below another path.
+ */
 export const PLACE = new URL('.', location.href).pathname;
 /** The list of what is kept, the least recently used first. */
 const INDEX = `${PLACE}closed-periods`;
@@ -6,9 +8,9 @@ const INDEX = `${PLACE}closed-periods`;
 const MAX_CHARACTERS = 2_000_000;
 
 /**
- * Aggregates of periods that are complete, in `sessionStorage`, so that a reload of the tab does not ask for them again. Not the
- * Cache API: it takes only responses to GET, outlives the tab, and needs HTTPS. Request logs are not kept: headers and bodies
- * stay in memory.
+ * Aggregates of periods that are complete, in `sessionStorage`, so that a reload of the tab does not ask for
+ * them again. Not the Cache API: it takes only responses to GET, outlives the tab, and needs HTTPS. Request
+ * logs are not kept: headers and bodies stay in memory.
  */
 export class ClosedPeriods {
   /** Characters by ID. */

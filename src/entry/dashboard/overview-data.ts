@@ -59,7 +59,9 @@ export function useOverviewData() {
   return { series, totals, endpoints, consumers, names };
 }
 
-/** Asks for the chart's data before the overview is there to show it, which takes the response from the cache. */
+/**
+ * Asks for the chart's data before the overview is there to show it, which takes the response from the cache.
+ */
 export function preloadSeries(api: Api, appId: number, state: State) {
   loadSeries(api, appId, state, getWindow(state.range, state.zone, Date.now())).catch(() => undefined);
 }

@@ -1,7 +1,10 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Direction marks reorder what stands around them, and controls are not seen. Joiners belong to scripts and emoji. */
+/**
+ * Direction marks reorder what stands around them, and controls are not seen. Joiners belong to scripts and
+ * emoji.
+ */
 const HIDDEN = /((?![\n\t\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u;
 const INLINE_MAX = 300;
 

@@ -6,9 +6,15 @@ import { toIso } from './time.js';
 
 const PAGE = 100;
 const TAIL_MS = 5000;
-/** The tail of a tab that stays open does not grow beyond these, or what was loaded before; the most that a page can have. */
+/**
+ * The tail of a tab that stays open does not grow beyond these, or what was loaded before; the most that a
+ * page can have.
+ */
 const TAIL_ROWS = 1000;
-/** Client libraries send what they have every minute at the latest, so new requests may be a little older than others. */
+/**
+ * Client libraries send what they have every minute at the latest, so new requests may be a little older than
+ * others.
+ */
 const TAIL_OVERLAP_MS = 120_000;
 
 interface List {
@@ -87,7 +93,9 @@ export function useRequestLogs() {
   return { list, load, window, isCurrent: list.id === id };
 }
 
-/** The filters of the state as Get Request Logs takes them; null: an environment that the app does not have. */
+/**
+ * The filters of the state as Get Request Logs takes them; null: an environment that the app does not have.
+ */
 function toQuery({ app, state }: Session): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
   const known = app.envs.find(({ name }) => name === env);
@@ -111,10 +119,11 @@ function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
 }
 
 /**
- * The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with those.
+ * The list with newer requests, which push out the oldest ones beyond `TAIL_ROWS`; the next page begins with
+ * those.
  *
- * @param hasMore whether requests between `newer` and the list may be missing: `newer` becomes the list, and the next page
- *   begins behind it. Not while a page loads, which continues the list as it is
+ * @param hasMore whether requests between `newer` and the list may be missing: `newer` becomes the list, and
+ *   the next page begins behind it. Not while a page loads, which continues the list as it is
  */
 function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
   const known = new Set(list.logs.map(({ request_uuid }) => request_uuid));

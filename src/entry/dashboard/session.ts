@@ -37,10 +37,12 @@ export interface Load<Value> {
 }
 
 /**
- * Loads on each change of `id`. What failed is reported to the session, and loaded again when the session says so.
+ * Loads on each change of `id`. What failed is reported to the session, and loaded again when the session
+ * says so.
  *
  * @param id names what is loaded; null: nothing
- * @param subject what the page says of it, such as "Last 24 hours": the same for several `id`s while the time moves on
+ * @param subject what the page says of it, such as "Last 24 hours": the same for several `id`s while the time
+ * moves on
  */
 export function useLoad<Value>(id: string | null, load: () => Promise<Value>, subject = id): Load<Value> {
   const { retries, fail } = useSession();
@@ -95,12 +97,15 @@ function withoutNames(error: unknown): null {
   throw error;
 }
 
-/** At most so many pages of a thousand consumers are requested: by default a key has a hundred requests a minute. */
+/**
+ * At most so many pages of a thousand consumers are requested: by default a key has a hundred requests a
+ * minute.
+ */
 const MAX_PAGES = 10;
 
 /**
- * The consumers that made requests since a time, by ID; undefined while they load. The first page of them, the newest, and further
- * ones while a wanted one is missing.
+ * The consumers that made requests since a time, by ID; undefined while they load. The first page of them,
+ * the newest, and further ones while a wanted one is missing.
  */
 export function useConsumers(
   since: string | null,

@@ -49,7 +49,10 @@ export function hasAsterisk(pattern: string): boolean {
   return pattern.match(ESCAPED)?.includes('\\*') ?? false;
 }
 
-/** For Get Request Logs, whose patterns have no escapes: an asterisk is any text there, so other paths may match too. */
+/**
+ * For Get Request Logs, whose patterns have no escapes: an asterisk is any text there, so other paths may
+ * match too.
+ */
 export function toLogsPattern(pattern: string): string {
   return pattern.replaceAll(ESCAPED, '$1');
 }

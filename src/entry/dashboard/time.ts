@@ -36,7 +36,10 @@ export interface Window {
   isLive: boolean;
   interval: Interval;
   zone: Zone;
-  /** Start of the same number of periods before `from`; null: not all of them are kept, so there is nothing to compare with. */
+  /**
+   * Start of the same number of periods before `from`; null: not all of them are kept, so there is nothing to
+   * compare with.
+   */
   previousFrom: number | null;
   /** Why it is not the range that was asked for; null: it is. */
   remark: string | null;
@@ -124,7 +127,10 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 type Pattern = 'day' | 'date' | 'time' | 'stamp' | 'full';
 
-/** @param pattern `day` 22 Nov, `date` with the year, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with the zone */
+/**
+ * @param pattern `day` 22 Nov, `date` with the year, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with
+ * the zone
+ */
 export function formatTime(time: number, pattern: Pattern, zone: Zone): string {
   const id = `${pattern} ${zone}`;
   let format = formats.get(id);

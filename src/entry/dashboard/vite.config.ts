@@ -1,6 +1,9 @@
 import { defineConfig } from 'vite';
 
-/** The page in `dist/dashboard`: relative addresses, because it may be served below a path; no `data:` URLs, because of its CSP. */
+/**
+ * The page in `dist/dashboard`: relative addresses, because it may be served below a path; no `data:` URLs,
+ * because of its CSP.
+ */
 export default defineConfig({
   base: './',
   build: {

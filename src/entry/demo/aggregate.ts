@@ -4,7 +4,10 @@ import type { DemoRequest } from './demo-request.js';
 
 const MINUTE_MS = 60_000;
 
-/** The requests added up by minute, environment, endpoint, consumer and status: counted they are the same as the requests. */
+/**
+ * The requests added up by minute, environment, endpoint, consumer and status: counted they are the same as
+ * the requests.
+ */
 export function aggregateCounts(requests: Iterable<DemoRequest>): CountRecord[] {
   const sums = new Map<string, CountRecord & { counted: Map<string, Bin> }>();
   for (const { timestamp, env, consumer, method, path, status_code, ...measured } of requests) {

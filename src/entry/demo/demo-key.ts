@@ -12,8 +12,9 @@ SELECT key_sha256 FROM api_keys_v1 FINAL
 WHERE identifier = {identifier:String} AND team_id = {team_id:Int64} AND revoked_at IS NULL AND expires_at IS NULL`;
 
 /**
- * A key of the team that can be shown: the given one, made where it is not there yet, or a new one. The store holds
- * only hashes, so a key of an earlier start cannot be shown again; the new one takes its place, and it is revoked.
+ * A key of the team that can be shown: the given one, made where it is not there yet, or a new one. The store
+ * holds only hashes, so a key of an earlier start cannot be shown again; the new one takes its place, and it
+ * is revoked.
  *
  * @throws AdminError when the given key cannot be had
  */

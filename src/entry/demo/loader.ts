@@ -39,9 +39,9 @@ export function getSteps(block: number): { started: string; done: string } {
 /**
  * Writes a sample block by block, each request once, however often a block is loaded until it is done:
  *
- * A block that is older than the logs' retention as a whole is written as sums, in one insert with one token, and is
- * done. A younger one is written as requests, which the ledger knows one by one; it is noted before its first request,
- * because it may have grown old before it is full, and must not become sums then.
+ * A block that is older than the logs' retention as a whole is written as sums, in one insert with one token,
+ * and is done. A younger one is written as requests, which the ledger knows one by one; it is noted before
+ * its first request, because it may have grown old before it is full, and must not become sums then.
  */
 export class Loader {
   /** What is written while the next requests are generated. */

@@ -6,8 +6,8 @@ SELECT request_uuid FROM import_ledger_v1
 WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
 /**
- * Completed steps of loading the sample, persistent across starts. A step is recorded in the import ledger, like a
- * request, under a UUID made of its name, with another version than those of requests.
+ * Completed steps of loading the sample, persistent across starts. A step is recorded in the import ledger,
+ * like a request, under a UUID made of its name, with another version than those of requests.
  */
 export class SeedProgress {
   private constructor(

@@ -21,12 +21,12 @@ const BLOCKS_PER_LINE = 10;
 
 /**
  * Brings the sample in a migrated store up to `now` (milliseconds since the epoch): the team "Demo", its app
- * "Shop API", 13 months of traffic and 15 days of requests. What an earlier start wrote stays as it is, marks on
- * endpoints included. The same time always gets the same requests, and none after `now` is written.
+ * "Shop API", 13 months of traffic and 15 days of requests. What an earlier start wrote stays as it is, marks
+ * on endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
  * @param report called with lines about the progress
- * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token: that of `DEMO_API_KEY`, or one that lasts
- *   until the next start
+ * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token: that of
+ *   `DEMO_API_KEY`, or one that lasts until the next start
  * @throws AdminError when `DEMO_API_KEY` cannot be used, or the store has data of other teams
  */
 export async function seedDemo(
@@ -44,8 +44,8 @@ export async function seedDemo(
 }
 
 /**
- * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes the last one, because the
- * store has only their hashes.
+ * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes
+ * the last one, because the store has only their hashes.
  */
 async function createToken(admin: Admin, appId: number, key: string | undefined): Promise<string> {
   const tokens = await admin.writeTokens.list(appId);

@@ -1,4 +1,7 @@
-/** The unit the sample is made in: what falls into it follows from its start. The traffic's finest bucket, too. */
+/**
+ * The unit the sample is made in: what falls into it follows from its start. The traffic's finest bucket,
+ * too.
+ */
 export const SLOT_MS = 15 * 60_000;
 export const DAY_MS = 86_400_000;
 

@@ -7,7 +7,9 @@ const FAILING_DAYS = 2;
 
 /** The route that became slow, and how many times as long it takes. */
 export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
-/** The consumer whose token has expired, as it has not noticed, and the share of its requests that carry it. */
+/**
+ * The consumer whose token has expired, as it has not noticed, and the share of its requests that carry it.
+ */
 export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 401 };
 
 /** Whether the slow route is slow in a slot; see `expectedVisits`. */

@@ -17,8 +17,8 @@ SELECT '${table}', max(id), generateUUIDv4(1) FROM ${table} WHERE app_id = {app_
 const NAME_TABLES = ['app_envs_v1', 'endpoints_v1', 'consumers_v1', 'consumer_groups_v1'] as const;
 
 /**
- * Batches whose pieces the log no longer needs. A row begins with its app. Some texts in rows match as well, which only
- * deletes pieces of other applied batches.
+ * Batches whose pieces the log no longer needs. A row begins with its app. Some texts in rows match as well,
+ * which only deletes pieces of other applied batches.
  */
 const APPLIED_BATCHES = `
 SELECT DISTINCT batch_id FROM ingest_batches_v1
@@ -34,8 +34,8 @@ const MAX_PASSES = 5;
 const TIMEOUT_MS = 6 * 3_600_000;
 
 /**
- * Deletes all data of an app, which must not receive any: from the write-ahead log, its names and everything that has the app's
- * ID. It can be repeated after an interruption.
+ * Deletes all data of an app, which must not receive any: from the write-ahead log, its names and everything
+ * that has the app's ID. It can be repeated after an interruption.
  *
  * @param isOpenElsewhere whether other processes write to the store
  * @throws Error if data of the app still arrives

@@ -31,7 +31,10 @@ const RENAME = { name: 'apps.rename', columns: '{name:String} AS name', kind: 'n
 const DELETE = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const LIMITS = `SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 
-/** Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted before. */
+/**
+ * Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted
+ * before.
+ */
 const COLLECTORS_STOP_WITHIN_MS = 15_000;
 
 export class AppsAdmin {
@@ -110,10 +113,12 @@ export class AppsAdmin {
   }
 
   /**
-   * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated after an interruption.
+   * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated
+   * after an interruption.
    *
    * @param batches those that are not applied would come back later
-   * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the app's data
+   * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the
+   * app's data
    */
   async delete(
     appId: number,

@@ -32,7 +32,10 @@ interface Rows {
 
 type Deleted = Pick<Erasure, 'requests' | 'spans' | 'application_logs' | 'errors'>;
 
-/** The tables that a consumer is erased from. Counts and the last activity have an ID only, the ledger of imports UUIDs of requests. */
+/**
+ * The tables that a consumer is erased from. Counts and the last activity have an ID only, the ledger of
+ * imports UUIDs of requests.
+ */
 const TABLES = [
   'application_logs_v1',
   'spans_v1',
@@ -53,7 +56,10 @@ SELECT identifier FROM api_keys_v1 AS k FINAL
 INNER JOIN apps_v1 AS a FINAL ON a.team_id = k.team_id
 WHERE a.id = {app_id:UInt32} AND k.consumer = {identifier:String} AND (empty(k.app_ids) OR has(k.app_ids, a.id))
 ORDER BY identifier`;
-/** Also those whose erasure was interrupted, by any row that it left: the last one may have the final name already. */
+/**
+ * Also those whose erasure was interrupted, by any row that it left: the last one may have the final name
+ * already.
+ */
 const CONSUMERS = `
 SELECT DISTINCT id FROM consumers_v1
 WHERE app_id = {app_id:UInt32}
@@ -72,7 +78,10 @@ const TRACES = `SELECT trace_id ${REQUESTS} AND trace_id != toFixedString('', 16
 /** As `trim` of JavaScript. */
 const trim = (sql: string) =>
   `replaceRegexpAll(${sql}, '^[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+|[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+$', '')`;
-/** Whether an attribute of a span is the identifier: a text that is stored as such (see `identifierDecoder`), or a number. */
+/**
+ * Whether an attribute of a span is the identifier: a text that is stored as such (see `identifierDecoder`),
+ * or a number.
+ */
 const isIdentifier = (attribute: string) => {
   const text = trim(`simpleJSONExtractString(attributes, '${attribute}')`);
   return `${trim(`substringUTF8(${text}, 1, ${MAX_IDENTIFIER})`)} = {identifier:String}
@@ -106,7 +115,10 @@ const OF_SPANS = {
 } as const;
 const OF_CONSUMER = 'app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}';
 const OF_REQUESTS = `app_id = {app_id:UInt32} AND request_uuid IN (SELECT request_uuid ${REQUESTS})`;
-/** Payloads that a mark replaces anyway when the engine merges; and those of batches that were never completely appended. */
+/**
+ * Payloads that a mark replaces anyway when the engine merges; and those of batches that were never
+ * completely appended.
+ */
 const OF_APPLIED_BATCHES = `piece > 0 AND applied = 0 AND batch_id IN (SELECT batch_id FROM ingest_batches_v1 WHERE applied = 1)`;
 const OF_INCOMPLETE_BATCHES = `piece > 0 AND created_at <= now() - {older_than_seconds:UInt32}
   AND batch_id NOT IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0)`;
@@ -143,13 +155,16 @@ const POLL_MS = 200;
 const MAX_PASSES = 5;
 
 /**
- * Erases a consumer of an app from every table, and from the disk. Its counts stay, under an ID without a name.
+ * Erases a consumer of an app from every table, and from the disk. Its counts stay, under an ID without a
+ * name.
  *
- *     name it "erasing" ──▶ wait until all writers know ──▶ delete rows ──▶ delete names ──▶ remove old parts ──▶ name it "erased"
+ *     name it "erasing" ──▶ wait until all writers know ──▶ delete rows ──▶ delete names ──▶ remove old parts
+ *     ──▶ name it "erased"
  *
- * Each step can be repeated. After an interruption, the same command continues: the consumer is found by its interim name, which has
- * a hash of its identifier until the end. A command for another consumer would not find the spans that have the identifier only.
- * Statements that the engine keeps (mutations) have IDs, never the identifier.
+ * Each step can be repeated. After an interruption, the same command continues: the consumer is found by its
+ * interim name, which has a hash of its identifier until the end. A command for another consumer would not
+ * find the spans that have the identifier only. Statements that the engine keeps (mutations) have IDs, never
+ * the identifier.
  */
 export class ConsumerEraser {
   /** @param hasOtherWriters whether other processes may write to the store */
@@ -159,7 +174,10 @@ export class ConsumerEraser {
     private readonly hasOtherWriters: boolean,
   ) {}
 
-  /** @throws AdminError if there is no such consumer, a key is limited to it, or something is in use for too long */
+  /**
+   * @throws AdminError if there is no such consumer, a key is limited to it, or something is in use for too
+   * long
+   */
   async erase(appId: number, identifier: string): Promise<Erasure> {
     const params = { app_id: appId, identifier };
     await this.requireSupported(params);
@@ -247,8 +265,8 @@ export class ConsumerEraser {
   }
 
   /**
-   * Parts that a mutation replaced stay on the disk for minutes. Dropping a partition that does not exist removes them at once,
-   * as soon as no query uses them.
+   * Parts that a mutation replaced stay on the disk for minutes. Dropping a partition that does not exist
+   * removes them at once, as soon as no query uses them.
    */
   private async removeOldParts(table: string): Promise<void> {
     await this.alter(table, 'MODIFY SETTING old_parts_lifetime = 0', {});
@@ -272,7 +290,8 @@ export class ConsumerEraser {
   }
 
   private alter(table: string, change: string, params: Parameters): Promise<void> {
-    // Tables and changes come from this file, never from outside. A mutation is kept as text, so its values are literals.
+    // Tables and changes come from this file, never from outside. A mutation is kept as text, so its values
+    // are literals.
     const statement = renderParameters(`ALTER TABLE ${table} ${change}`, params);
     return this.store.command(statement, undefined, {
       name: `${table}.erase`,
@@ -281,8 +300,8 @@ export class ConsumerEraser {
   }
 
   /**
-   * The spans and log records of its traces, each by one condition. Of a trace that no other consumer has a request in, all are chosen:
-   * also those of other services, above its requests or without a known parent.
+   * The spans and log records of its traces, each by one condition. Of a trace that no other consumer has a
+   * request in, all are chosen: also those of other services, above its requests or without a known parent.
    */
   private async chooseOfTraces(scope: {
     app_id: number;

@@ -40,7 +40,10 @@ const OF_DAYS = `app_id = {app_id:UInt32} AND bucket >= {first_day:UInt32} AND b
 /** Hours of these days that the window does not have. */
 const OTHER_HOURS = `${OF_DAYS} AND (bucket < {since:UInt32} OR bucket >= {until:UInt32})`;
 const NANOSECONDS = (time: string) => IN_WINDOW(`intDiv(${time}, 1000000000)`);
-/** What the landing tables have written beside the counts. The times of spans and log records are in nanoseconds. */
+/**
+ * What the landing tables have written beside the counts. The times of spans and log records are in
+ * nanoseconds.
+ */
 const LOGS: Readonly<Record<string, string>> = {
   request_details_v1: IN_WINDOW('timestamp'),
   request_logs_v1: IN_WINDOW('timestamp'),
@@ -56,8 +59,8 @@ SELECT sum(requests) AS requests, ${sumBytes('bytes_received')} AS bytes_receive
 FROM counts_per_hour_v1 WHERE ${IN_WINDOW('bucket')}`;
 const COUNT = (table: string, condition: string) => `SELECT count() AS rows FROM ${table} WHERE ${condition}`;
 /**
- * Without deduplication: the same days may have been rebuilt before, and deleted since. The rows go in through the table, wherever the
- * shard of the app is.
+ * Without deduplication: the same days may have been rebuilt before, and deleted since. The rows go in
+ * through the table, wherever the shard of the app is.
  */
 const REBUILD = (table: string, keys: string, sums: readonly string[]) => `
 INSERT INTO ${table}_per_day_v1 (bucket, ${keys}, ${sums.join(', ')})
@@ -76,13 +79,16 @@ const REBUILT_DAYS = [
 ];
 
 /**
- * Deletes the counts of an app in a window of whole hours from every table of counts and bins, and on request what was logged.
+ * Deletes the counts of an app in a window of whole hours from every table of counts and bins, and on request
+ * what was logged.
  *
- *     pause writes ──▶ apply batches ──▶ begin deletions ──▶ rebuild days ──▶ resume writes ──▶ wait for the deletions
+ *     pause writes ──▶ apply batches ──▶ begin deletions ──▶ rebuild days ──▶ resume writes ──▶ wait for the
+ *     deletions
  *
- * Tables of days have no hours: their days are deleted whole and summed up again from the other hours. Deletions only concern
- * rows that were there when they began, so writes wait for a moment, not until parts are rewritten. After an interruption the same
- * command completes it, because hours outside of the window never change.
+ * Tables of days have no hours: their days are deleted whole and summed up again from the other hours.
+ * Deletions only concern rows that were there when they began, so writes wait for a moment, not until parts
+ * are rewritten. After an interruption the same command completes it, because hours outside of the window
+ * never change.
  */
 export class CountsDeletion {
   private readonly params: Parameters;

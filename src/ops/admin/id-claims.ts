@@ -6,8 +6,8 @@ const LAST_CLAIM = `SELECT max(id) AS id FROM id_claims_v1 WHERE table_name = {t
 const CLAIMS = `SELECT claim FROM id_claims_v1 WHERE table_name = {table_name:String} AND id = {id:UInt32}`;
 
 /**
- * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token, so the engine
- * keeps only one of them (migration 0001).
+ * The next ID of a table, unique across processes: claims on the same ID have the same deduplication token,
+ * so the engine keeps only one of them (migration 0001).
  */
 export async function claimId(store: ClickHouse, table_name: 'teams_v1' | 'apps_v1'): Promise<number> {
   const claim = randomUUID();

@@ -4,10 +4,10 @@ import type { WriterCoordinator } from '../../coordination/writer-coordinator.js
 import { RequestClaims } from '../../write/request-claims.js';
 
 /**
- * A change inserts the whole row again, copied inside the engine with the new value, and replaces the copied row by its newer version.
- * Changes of one row are made one after another. Commands on a server without Redis do not know of each other: of two at the same time,
- * the one with the newer version undoes the other. A name therefore counts less than what decides who may do what, and nothing undoes a
- * revocation.
+ * A change inserts the whole row again, copied inside the engine with the new value, and replaces the copied
+ * row by its newer version. Changes of one row are made one after another. Commands on a server without Redis
+ * do not know of each other: of two at the same time, the one with the newer version undoes the other. A name
+ * therefore counts less than what decides who may do what, and nothing undoes a revocation.
  */
 const VERSIONS = {
   name: 'updated_at + INTERVAL 1 MILLISECOND',

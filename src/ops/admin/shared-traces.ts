@@ -28,7 +28,10 @@ type Owner = 'erased' | 'other';
 
 /** By trace and span, as one text. */
 export interface ErasedSpans {
-  /** Those that are to be deleted, each before the spans above it: after an interruption the rest is found by them. */
+  /**
+   * Those that are to be deleted, each before the spans above it: after an interruption the rest is found by
+   * them.
+   */
   spans: string[];
   /** Spans whose log records are to be deleted: these, and those of its requests that are not stored. */
   ofLogs: string[];
@@ -55,8 +58,8 @@ SELECT DISTINCT lower(hex(trace_id)) AS trace, lower(hex(server_span_id)) AS spa
 FROM application_logs_v1 WHERE ${OF_TRACES} AND server_span_id != toFixedString('', 8)`;
 
 /**
- * The spans of a consumer in traces that it shares with others: those of its requests and those that name it, and the spans below them
- * that are below no request of another consumer.
+ * The spans of a consumer in traces that it shares with others: those of its requests and those that name it,
+ * and the spans below them that are below no request of another consumer.
  *
  * @param names in SQL, whether a span names the consumer, and whether it names any
  */
@@ -105,7 +108,10 @@ function findOwner(
   return is_server && names_one ? 'other' : undefined;
 }
 
-/** The marked spans of the erased consumer and those below them, without those of others and what is below these. */
+/**
+ * The marked spans of the erased consumer and those below them, without those of others and what is below
+ * these.
+ */
 function findBelow(spans: readonly SharedSpan[], marked: ReadonlyMap<string, Owner>): string[] {
   const children = new Map<string, string[]>();
   for (const { trace, span, parent } of spans) {

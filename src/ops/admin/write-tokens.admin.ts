@@ -33,7 +33,10 @@ export class WriteTokensAdmin {
     private readonly apps: AppsAdmin,
   ) {}
 
-  /** Creates a write token of an app. Only its hash is stored, so the result is the only place where the token is shown. */
+  /**
+   * Creates a write token of an app. Only its hash is stored, so the result is the only place where the token
+   * is shown.
+   */
   async create(
     appId: number,
     { name = '', token = createWriteToken() }: { name?: string; token?: string } = {},
@@ -60,7 +63,9 @@ export class WriteTokensAdmin {
     return this.store.rows<WriteTokenRow>('write_tokens.list', TOKENS, { app_id: appId });
   }
 
-  /** Revokes a token permanently; revoking it again changes nothing. Collectors reject it within 10 seconds. */
+  /**
+   * Revokes a token permanently; revoking it again changes nothing. Collectors reject it within 10 seconds.
+   */
   async revoke(
     appId: number,
     identifier: string,

@@ -19,14 +19,19 @@ import { BackupError } from './backup.service.js';
 const LIST = '.backup';
 const LIST_END = '</config>';
 const SIZE = /<size>(\d+)<\/size>/g;
-/** A file in the list. Of one that its base has too, the backup has only what is behind that; of equal files one. */
+/**
+ * A file in the list. Of one that its base has too, the backup has only what is behind that; of equal files
+ * one.
+ */
 const FILE = /<file><name>([^<]+)<\/name><size>(\d+)<\/size>(.*?)<\/file>/g;
 const INCOMPLETE = '.incomplete';
 const OWNER_ONLY = 0o700;
 /** Free space that must be left for what else is written. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
-/** A backup of the embedded engine that is being made; it has its name only when it is whole and on the disk. */
+/**
+ * A backup of the embedded engine that is being made; it has its name only when it is whole and on the disk.
+ */
 export class NewBackupDirectory {
   /** Where the engine writes to. */
   readonly draft: string;
@@ -67,7 +72,8 @@ export class NewBackupDirectory {
   /**
    * Gives it its name.
    *
-   * @throws BackupError if a file is not whole: where the store is on another file system, the engine does not notice a full disk
+   * @throws BackupError if a file is not whole: where the store is on another file system, the engine does
+   * not notice a full disk
    */
   publish(): void {
     flushTree(this.draft);

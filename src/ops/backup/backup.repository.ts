@@ -30,7 +30,9 @@ SELECT name, engine FROM system.tables WHERE database = currentDatabase()
 ORDER BY engine != 'MaterializedView', name = 'schema_migrations', name`;
 const FREE = `SELECT free_space AS free FROM system.disks WHERE name = {disk:String} AND NOT is_remote`;
 
-/** Backups as the engine makes and reads them. It runs them in the background, under an ID of the caller's. */
+/**
+ * Backups as the engine makes and reads them. It runs them in the background, under an ID of the caller's.
+ */
 export class BackupRepository {
   constructor(readonly store: ClickHouse) {}
 

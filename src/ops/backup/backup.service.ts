@@ -37,8 +37,9 @@ export class BackupService {
   constructor(private readonly repository: BackupRepository) {}
 
   /**
-   * Makes a backup. Writes are paused for the moment in which the engine notes which parts belong to it, with every batch applied:
-   * the restored store does not know the deduplication tokens of the blocks it has, so it could not tell which of them to apply again.
+   * Makes a backup. Writes are paused for the moment in which the engine notes which parts belong to it, with
+   * every batch applied: the restored store does not know the deduplication tokens of the blocks it has, so
+   * it could not tell which of them to apply again.
    *
    * @param coordinator of all writers of the store
    */

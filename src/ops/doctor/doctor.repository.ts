@@ -37,13 +37,15 @@ WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_S
   AND (p.app_id, p.instance_uuid) NOT IN (SELECT app_id, instance_uuid FROM counted_instances_v1)`;
 
 /**
- * Days that all tables keep. Today is not among them: a block reaches one table a moment later than another, so
- * their totals differ while requests arrive.
+ * Days that all tables keep. Today is not among them: a block reaches one table a moment later than another,
+ * so their totals differ while requests arrive.
  */
 const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
 /** What each table must have the same total of as the quarter-hours. */
 const TOTALS = { counts: 'requests', bins: 'n' } as const;
-/** The rollups, each with the quarter-hours that it has; those without consumer are only in the quarter-hours. */
+/**
+ * The rollups, each with the quarter-hours that it has; those without consumer are only in the quarter-hours.
+ */
 const ROLLUPS = { '15m_by_consumer': 'NOT without_consumer', minute: '1', hour: '1', day: '1' } as const;
 
 export interface Disk {

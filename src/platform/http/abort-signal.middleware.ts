@@ -17,7 +17,10 @@ export function onDisconnect(response: Response, callBack: (why: ClientDisconnec
 /** Added to the time limit of a query to get that of a request, which may have several queries. */
 const SLACK_MS = 1_000;
 
-/** Gives the context of every request a signal that aborts when the client disconnects or the time limit is over. */
+/**
+ * Gives the context of every request a signal that aborts when the client disconnects or the time limit is
+ * over.
+ */
 export function abortSignal(queryTimeoutSeconds: number) {
   const timeoutMs = queryTimeoutSeconds * 1000 + SLACK_MS;
   return (_: Request, response: Response, next: NextFunction) => {

@@ -8,9 +8,10 @@ const UNMATCHED = 'unmatched';
 const CATCH_ALL = '{*path}';
 
 /**
- * Runs each request in a context, and writes one line about it: who asked what of which app, how it ended, in milliseconds, and what it
- * read of the store. No headers, no query, no bodies: keys and data stay out. A request whose client disconnected before the response has `client_closed`. The same goes to
- * the metrics and the traces, where there are any.
+ * Runs each request in a context, and writes one line about it: who asked what of which app, how it ended, in
+ * milliseconds, and what it read of the store. No headers, no query, no bodies: keys and data stay out. A
+ * request whose client disconnected before the response has `client_closed`. The same goes to the metrics and
+ * the traces, where there are any.
  *
  * Not pino-http: it makes two child loggers a request for fields that this line does not have.
  */

@@ -6,7 +6,10 @@ const STATUS: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-/** Closing a socket with unread input sends RST and may destroy our response: the input is drained for this long first. */
+/**
+ * Closing a socket with unread input sends RST and may destroy our response: the input is drained for this
+ * long first.
+ */
 const LINGER_MS = 5_000;
 const REQUEST_ID = /(?:^|\n)x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?(?:\n|$)/i;
 
@@ -51,7 +54,10 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     );
 }
 
-/** The status of a request whose body is truncated, or became invalid HTTP (400), or took too long (408); else undefined. */
+/**
+ * The status of a request whose body is truncated, or became invalid HTTP (400), or took too long (408); else
+ * undefined.
+ */
 export function findTruncation(request: IncomingMessage): 400 | 408 | undefined {
   return truncations.get(request) ?? (request.destroyed ? 400 : undefined);
 }
@@ -69,7 +75,9 @@ export function rejectConnect({ headers }: IncomingMessage, socket: Duplex) {
   ]);
 }
 
-/** The client's request ID if it can be read: a packet may contain whole requests before the malformed one. */
+/**
+ * The client's request ID if it can be read: a packet may contain whole requests before the malformed one.
+ */
 function parseRequestId(packet: Buffer | undefined): string {
   const broken = packet?.toString('latin1').trimEnd().split('\r\n\r\n').at(-1);
   return resolveRequestId(REQUEST_ID.exec(broken ?? '')?.[1]);

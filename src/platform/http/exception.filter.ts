@@ -28,7 +28,10 @@ const INVALID_REQUEST = 'The request is invalid: `errors` lists what is wrong';
 export class ApiExceptionFilter implements ExceptionFilter {
   private readonly log = new Logger(ApiExceptionFilter.name);
 
-  /** @param write sends the body of a response whose status and headers are set; JSON or problem details by default */
+  /**
+   * @param write sends the body of a response whose status and headers are set; JSON or problem details by
+   * default
+   */
   constructor(private readonly write = writeJson) {}
 
   catch(error: unknown, host: ArgumentsHost) {

@@ -12,8 +12,8 @@ interface RouteLayer {
 }
 
 /**
- * Catch-all routes. The framework responds to unmatched paths before any guard, but under `/v1` the key is checked
- * first and the request counts (docs/contract.md#order), so these paths need routes.
+ * Catch-all routes. The framework responds to unmatched paths before any guard, but under `/v1` the key is
+ * checked first and the request counts (docs/contract.md#order), so these paths need routes.
  */
 @ApiExcludeController()
 @Controller()

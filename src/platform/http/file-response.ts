@@ -5,7 +5,9 @@ import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from '../../shared/file-fo
 
 /** Bytes that are sent as they come. */
 export interface FileStream {
-  /** Parts of one buffer follow each other. A buffer may be freed when a part of the next one was asked for. */
+  /**
+   * Parts of one buffer follow each other. A buffer may be freed when a part of the next one was asked for.
+   */
   readonly chunks: AsyncIterable<Buffer>;
   /** What is said behind the last chunk, to a client that takes trailers. */
   readonly trailers: () => Readonly<Record<string, string>>;

@@ -17,8 +17,9 @@ const HEADERS_WITHIN_MS = 30_000;
 const MAX_RESPONSE_LISTENERS = 20;
 
 /**
- * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12 KiB when
- * percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to malformed HTTP in our format.
+ * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12
+ * KiB when percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to
+ * malformed HTTP in our format.
  */
 export class HttpAdapter extends ExpressAdapter {
   readonly readers = new ResponseReaders();

@@ -6,7 +6,10 @@ import { CODINGS, COMPRESSED_FROM_BYTES } from './zstd.js';
 /** What may not stand unescaped in the target of a link (RFC 3986), except for `%`, which escapes already. */
 const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/g;
 
-/** A 200 in JSON whose headers say more: where the next page is, and whether a copy of the client is still valid. */
+/**
+ * A 200 in JSON whose headers say more: where the next page is, and whether a copy of the client is still
+ * valid.
+ */
 export class JsonResponse {
   /**
    * @param body JSON text
@@ -20,7 +23,10 @@ export class JsonResponse {
   ) {}
 }
 
-/** Sets `Link` (docs/contract.md#link), and `ETag` with what belongs to it (docs/contract.md#conditional-requests). */
+/**
+ * Sets `Link` (docs/contract.md#link), and `ETag` with what belongs to it
+ * (docs/contract.md#conditional-requests).
+ */
 export function setResponseHeaders(response: Response, { body, isSettled, nextToken }: JsonResponse): void {
   if (nextToken !== undefined)
     response.set('Link', `<${nextPage(response.req.originalUrl, nextToken)}>; rel="next"`);
@@ -41,8 +47,8 @@ function nextPage(target: string, token: string): string {
 }
 
 /**
- * A hash of the body. It is weak if the body may be compressed, because its codings differ in their bytes (RFC 9110, section
- * 8.8.3.3).
+ * A hash of the body. It is weak if the body may be compressed, because its codings differ in their bytes
+ * (RFC 9110, section 8.8.3.3).
  */
 function entityTag(request: Request, body: string | Buffer): string {
   const tag = `"${hash('sha256', body, 'base64url')}"`;

@@ -12,8 +12,8 @@ const UNSPECIFIED = new Set(['0.0.0.0', '::']);
  * Starts to listen.
  *
  * @param variable the variable that gave the port.
- * @throws ConfigError when a restart would not help: `host` is not of this machine, or the port needs other rights; else
- *   Error. Both are one line that names the variable, and the cure.
+ * @throws ConfigError when a restart would not help: `host` is not of this machine, or the port needs other
+ *   rights; else Error. Both are one line that names the variable, and the cure.
  */
 export async function listen(server: Server, variable: string, port: number, host: string): Promise<void> {
   server.listen(port, host);
@@ -48,7 +48,10 @@ export async function requireFreePort(variable: string, port: number, host: stri
   await once(server, 'close');
 }
 
-/** The URL under which a client on this machine reaches a listener; a wildcard address is not one that it can connect to. */
+/**
+ * The URL under which a client on this machine reaches a listener; a wildcard address is not one that it can
+ * connect to.
+ */
 export function formatBaseUrl(host: string, port: number): string {
   const name = UNSPECIFIED.has(host) ? 'localhost' : host;
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`;

@@ -1,9 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
 
 /**
- * The query of a request target, read without the framework's parser: values by decoded name, each still escaped as
- * it was sent. The last value of a repeated name wins. Brackets and `__proto__` are ordinary names. A name that
- * cannot be decoded matches no parameter and is left out.
+ * The query of a request target, read without the framework's parser: values by decoded name, each still
+ * escaped as it was sent. The last value of a repeated name wins. Brackets and `__proto__` are ordinary
+ * names. A name that cannot be decoded matches no parameter and is left out.
  *
  * @param target the request target as it arrived, `request.originalUrl`
  */
@@ -18,8 +18,8 @@ export function parseRawQuery(target: string): Map<string, string> {
 }
 
 /**
- * The path parameters of a request target by name, each still escaped as it was sent. Undecoded, because Express
- * rejects a malformed value without naming the parameter.
+ * The path parameters of a request target by name, each still escaped as it was sent. Undecoded, because
+ * Express rejects a malformed value without naming the parameter.
  *
  * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
  */
@@ -49,9 +49,9 @@ export function decodePathText(raw: string): string | undefined {
 }
 
 /**
- * Middleware that normalizes the request target. It escapes malformed path segments, because Express would respond 400
- * before the API key and the other parameters are checked, and it removes the host of the absolute form. `originalUrl`
- * stays unchanged.
+ * Middleware that normalizes the request target. It escapes malformed path segments, because Express would
+ * respond 400 before the API key and the other parameters are checked, and it removes the host of the
+ * absolute form. `originalUrl` stays unchanged.
  */
 export function normalizeRequestTarget(request: Request, _response: Response, next: NextFunction) {
   request.url = escapeMalformed(originForm(request.url));

@@ -33,8 +33,8 @@ const JOINED_CHUNKS = 1_000;
 /**
  * The bytes of a body, at most `max` of them.
  * @param reserve called with the bytes so far, before they are kept; may throw
- * @throws ApiError 413 when there are more, 408 when they arrive too slowly or for too long, 400 when the client left, or what
- *   `reserve` throws
+ * @throws ApiError 413 when there are more, 408 when they arrive too slowly or for too long, 400 when the
+ *   client left, or what `reserve` throws
  */
 export async function readBody(
   request: IncomingMessage,
@@ -61,7 +61,10 @@ export async function readBody(
   return Buffer.concat([...chunks, ...recent], length);
 }
 
-/** Rejects with what `keep` throws, or when the body stalls or breaks off: on a broken connection, or in broken HTTP. */
+/**
+ * Rejects with what `keep` throws, or when the body stalls or breaks off: on a broken connection, or in
+ * broken HTTP.
+ */
 function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
   const startedAt = performance.now();
   let [received, receivedAt] = [0, startedAt];
@@ -100,7 +103,8 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
  *
  * @param signal ends the body; its reason is thrown
  * @param onWaited called with the milliseconds of each wait for the sender, and the bytes that came
- * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body breaks off
+ * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body
+ * breaks off
  */
 export async function* streamBody(
   request: IncomingMessage,

@@ -4,15 +4,16 @@ import type { NextFunction, Request, Response } from 'express';
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,128}$/;
 
 /**
- * The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one (docs/contract.md#headers).
+ * The caller's `X-Request-Id` when it is 1 to 128 visible ASCII characters, else a new one
+ * (docs/contract.md#headers).
  */
 export function resolveRequestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && VISIBLE_ASCII.test(header) ? header : randomUUID();
 }
 
 /**
- * Sets `X-Request-Id` and `X-Content-Type-Options: nosniff` on every response, and `Cache-Control: no-store` on those
- * of `/v1`.
+ * Sets `X-Request-Id` and `X-Content-Type-Options: nosniff` on every response, and `Cache-Control: no-store`
+ * on those of `/v1`.
  *
  * @param publicPath the path before `/v1`
  */

@@ -30,8 +30,8 @@ interface Reading {
 }
 
 /**
- * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads too slowly loses its
- * connection, and what it has not read yet counts against its team.
+ * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads
+ * too slowly loses its connection, and what it has not read yet counts against its team.
  */
 export class ResponseReaders {
   private readonly log = new Logger(ResponseReaders.name);
@@ -123,7 +123,10 @@ export function* cutInPieces(whole: Buffer): Generator<Buffer> {
   yield whole.subarray(from);
 }
 
-/** Makes large bodies go to the connection as they are taken: how much of a single write was sent cannot be known. */
+/**
+ * Makes large bodies go to the connection as they are taken: how much of a single write was sent cannot be
+ * known.
+ */
 function sendInPieces(response: ServerResponse): void {
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
   response.end = ((chunk?: unknown, ...rest: unknown[]) => {

@@ -18,8 +18,9 @@ closedPort.close();
 /**
  * Sends a file as it is made, as fast as its reader takes it, after the headers, which go out at once.
  *
- * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
- * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
+ * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client
+ * takes what came for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end
+ * would be the body's.
  */
 export async function sendStream(
   response: Response,
@@ -51,7 +52,8 @@ export async function sendStream(
       for await (const chunk of chunks) {
         if (sent && sent.buffer !== chunk.buffer) freeSent(sent);
         sent = chunk;
-        // The next chunk is asked for once this one is written, because its pieces are larger than the writer's buffer.
+        // The next chunk is asked for once this one is written, because its pieces are larger than the
+        // writer's buffer.
         yield* cutInPieces(chunk);
       }
     } catch (error) {
@@ -64,8 +66,8 @@ export async function sendStream(
 }
 
 /**
- * Frees the memory that a chunk lies in. It is counted as external memory, and each 64 MB of that cost a collection of all garbage,
- * a third of the processor time of an export.
+ * Frees the memory that a chunk lies in. It is counted as external memory, and each 64 MB of that cost a
+ * collection of all garbage, a third of the processor time of an export.
  */
 function freeSent({ buffer, length }: Buffer): void {
   if (length < FREED_FROM_BYTES) return;

@@ -13,8 +13,8 @@ export const CODINGS = [...(createZstdCompress ? ['zstd'] : []), 'br', 'gzip', '
 const COMPRESSED: readonly (string | undefined)[] = [MEDIA_TYPES.arrow, MEDIA_TYPES.parquet];
 
 /**
- * A compressor for the body of a response whose client prefers Zstandard to Brotli and gzip, or likes them equally; it says
- * so in the headers. Undefined where another coding, or none, is to be used.
+ * A compressor for the body of a response whose client prefers Zstandard to Brotli and gzip, or likes them
+ * equally; it says so in the headers. Undefined where another coding, or none, is to be used.
  *
  * @param bytes of the body, if known
  */

@@ -1,6 +1,6 @@
 /**
- * What the constraints of class-validator mean in the contract: the violation that a response names, and the schema that the
- * document shows; and the few constraints that class-validator does not have.
+ * What the constraints of class-validator mean in the contract: the violation that a response names, and the
+ * schema that the document shows; and the few constraints that class-validator does not have.
  */
 import type { SchemaObject } from '@nestjs/swagger';
 import { IS_OPTIONAL, ValidateBy, getMetadataStorage } from 'class-validator';
@@ -23,7 +23,10 @@ import {
 import { listInvalidParts } from './json-list.js';
 import { validateText } from './text.js';
 
-/** A text of at most so many Unicode code points, which class-validator counts differently, that the store can hold. */
+/**
+ * A text of at most so many Unicode code points, which class-validator counts differently, that the store can
+ * hold.
+ */
 export const IsText = (maxLength: number) =>
   check('isText', (value) => typeof value === 'string' && !validateText(value, maxLength), maxLength);
 
@@ -48,7 +51,10 @@ interface Meaning {
   readonly violation: (value: never, ...args: never[]) => ConstraintViolation | undefined;
 }
 
-/** By the names of class-validator; of several violations of a value, the first of these is the one that is reported. */
+/**
+ * By the names of class-validator; of several violations of a value, the first of these is the one that is
+ * reported.
+ */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   isString: { schema: () => ({ type: 'string' }), violation: () => notAString },
   isBoolean: { schema: () => ({ type: 'boolean' }), violation: () => notAJsonBoolean },

@@ -1,6 +1,7 @@
 /**
- * Conversions of sent values by class-transformer, for what class-validator does not convert. A value that cannot be
- * converted stays as it was sent, for the constraints to reject, or becomes the violation if only the conversion knows it.
+ * Conversions of sent values by class-transformer, for what class-validator does not convert. A value that
+ * cannot be converted stays as it was sent, for the constraints to reject, or becomes the violation if only
+ * the conversion knows it.
  */
 import { Transform } from 'class-transformer';
 import { isLosslessNumber } from 'lossless-json';
@@ -12,9 +13,10 @@ import { parseTimezone } from './timezone.js';
 import { parseUuid } from './uuid.js';
 
 /**
- * A sent value on its way through class-transformer: a decoded text of the URL, or a function, which class-transformer leaves
- * alone while it would copy an object of a class wrongly. The function returns the value of a member of the body, with a
- * `LosslessNumber` for a number that JavaScript would write differently, or the violation of a text that cannot be decoded.
+ * A sent value on its way through class-transformer: a decoded text of the URL, or a function, which
+ * class-transformer leaves alone while it would copy an object of a class wrongly. The function returns the
+ * value of a member of the body, with a `LosslessNumber` for a number that JavaScript would write
+ * differently, or the violation of a text that cannot be decoded.
  */
 export type Sent = string | (() => unknown) | undefined;
 

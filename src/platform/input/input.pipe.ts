@@ -25,7 +25,8 @@ export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
 type Instance = Record<string, unknown>;
 
 /**
- * Creates the typed input of an operation, or responds 422 with all validation issues (docs/contract.md#order).
+ * Creates the typed input of an operation, or responds 422 with all validation issues
+ * (docs/contract.md#order).
  */
 @Injectable()
 export class InputPipe implements PipeTransform<RawInput, Promise<object>> {

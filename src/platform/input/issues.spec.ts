@@ -5,8 +5,8 @@ const PATTERN = String.raw`^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$`;
 const WORDS = ['hour', 'day', 'week'];
 
 /**
- * The rows of the contract's table (docs/contract.md#validation), and what pydantic has for the faults that it does not
- * list.
+ * The rows of the contract's table (docs/contract.md#validation), and what pydantic has for the faults that
+ * it does not list.
  */
 describe('the validation error body', () => {
   it.each([

@@ -1,4 +1,6 @@
-/** Why a value is invalid: one row of the contract's table of validation errors (docs/contract.md#validation). */
+/**
+ * Why a value is invalid: one row of the contract's table of validation errors (docs/contract.md#validation).
+ */
 export class ConstraintViolation {
   constructor(
     readonly type: string,

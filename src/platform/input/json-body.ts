@@ -17,7 +17,10 @@ const MAX_DEPTH = 16;
 const POSITION = / at position (\d+)$/;
 
 export interface JsonBody {
-  /** By name. A number that JavaScript would write differently, as `1.0` or one of 64 bits, is a `LosslessNumber`. */
+  /**
+   * By name. A number that JavaScript would write differently, as `1.0` or one of 64 bits, is a
+   * `LosslessNumber`.
+   */
   readonly members: ReadonlyMap<string, unknown>;
   /** Why there are no members, if the body is not a JSON object. */
   readonly issue?: ValidationIssue;

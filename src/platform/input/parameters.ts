@@ -27,8 +27,9 @@ const declared = new Map<unknown, Map<string, Parameter>>();
 const collected = new Map<unknown, readonly Parameter[]>();
 
 /**
- * Declares a property of an input class as a parameter of the path, and documents it. Its other decorators convert it
- * (`conversions.ts`) and check it (class-validator, `constraints.ts`); the document shows what they check.
+ * Declares a property of an input class as a parameter of the path, and documents it. Its other decorators
+ * convert it (`conversions.ts`) and check it (class-validator, `constraints.ts`); the document shows what
+ * they check.
  */
 export const PathParameter = (options: ParameterOptions) => declare({ in: 'path', ...options });
 

@@ -7,8 +7,8 @@ const URN = 'urn:uuid:';
 const STRAY_CHARACTER = `invalid character: expected an optional prefix of \`${URN}\` followed by [0-9a-fA-F-]`;
 
 /**
- * Reads a UUID as pydantic does (docs/contract.md#uuids): with hyphens, bare, in braces, or after `urn:uuid:`; the last
- * two only with hyphens. Either case. The value is lower-case with hyphens.
+ * Reads a UUID as pydantic does (docs/contract.md#uuids): with hyphens, bare, in braces, or after
+ * `urn:uuid:`; the last two only with hyphens. Either case. The value is lower-case with hyphens.
  */
 export function parseUuid(text: string): string | ConstraintViolation {
   const { body, offset } = unwrap(text);

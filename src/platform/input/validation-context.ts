@@ -4,7 +4,9 @@ import { toPlainJson } from './json-body.js';
 import { listInvalidParts } from './json-list.js';
 import { type Parameter, decodeFor, findSent } from './parameters.js';
 
-/** The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON. */
+/**
+ * The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON.
+ */
 export interface RawValues {
   readonly path: ReadonlyMap<string, string>;
   readonly query: ReadonlyMap<string, string>;
@@ -14,13 +16,16 @@ export interface RawValues {
 /** An input class whose fields must also fit together. */
 export interface CrossFieldValidated {
   /**
-   * Called after the validation of each field; an invalid field is `undefined`. Issues that it adds are in the
-   * same 422. May set derived values on the input.
+   * Called after the validation of each field; an invalid field is `undefined`. Issues that it adds are in
+   * the same 422. May set derived values on the input.
    */
   validate(context: ValidationContext<this>): void;
 }
 
-/** A provider that checks inputs, also against what the application knows; it passes by those that do not concern it. */
+/**
+ * A provider that checks inputs, also against what the application knows; it passes by those that do not
+ * concern it.
+ */
 export abstract class InputValidator {
   /** Called after the input's own `validate`, for which the same holds. */
   abstract validate(input: object, context: ValidationContext): Promise<void>;

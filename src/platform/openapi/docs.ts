@@ -33,8 +33,8 @@ const PAGE = new Set([
 ]);
 
 /**
- * Serves the document at `/openapi.json` and the Swagger page at `/docs`, without files of other servers. `GET /`
- * redirects to the page, unless the dashboard is served there. All are below `PUBLIC_PATH`.
+ * Serves the document at `/openapi.json` and the Swagger page at `/docs`, without files of other servers.
+ * `GET /` redirects to the page, unless the dashboard is served there. All are below `PUBLIC_PATH`.
  */
 export function serveDocs(app: NestExpressApplication, { publicPath }: Config) {
   let document: OpenAPIObject | undefined;

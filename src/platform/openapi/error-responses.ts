@@ -96,7 +96,9 @@ export function errorResponseComponents(): Record<string, ResponseObject> {
   return Object.fromEntries(Object.values(ERROR_RESPONSES).map(({ name, ...response }) => [name, response]));
 }
 
-/** The error responses of one operation, by status: all, except those about a body for operations without one. */
+/**
+ * The error responses of one operation, by status: all, except those about a body for operations without one.
+ */
 export function errorResponseReferences({ hasBody = false } = {}): Record<string, ReferenceObject> {
   const references = Object.entries(ERROR_RESPONSES)
     .filter(([status]) => hasBody || status !== '413')

@@ -23,8 +23,8 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
 };
 
 /**
- * The route of a POST operation that reads, and its documentation. The query is a JSON body, and the response is a file of
- * rows. `createDocument` adds the error responses, which are the same for all operations.
+ * The route of a POST operation that reads, and its documentation. The query is a JSON body, and the response
+ * is a file of rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function documentQuery(route: QueryRoute): MethodDecorator {
   const { path, input, row, headers = [] } = route;

@@ -38,8 +38,8 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
 }
 
 /**
- * The route of a GET operation and its documentation. `createDocument` adds the error responses, which are the same for all
- * operations.
+ * The route of a GET operation and its documentation. `createDocument` adds the error responses, which are
+ * the same for all operations.
  */
 export function documentRead(route: ReadRoute): MethodDecorator {
   const { path, input, response, headers = [] } = route;

@@ -25,7 +25,10 @@ export interface WindowCursor {
   readonly token?: TokenContent & { readonly window: readonly [number, number] };
 }
 
-/** Whether no request of the future belongs to the window; the default end is now, so the next read has another window. */
+/**
+ * Whether no request of the future belongs to the window; the default end is now, so the next read has
+ * another window.
+ */
 export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
   const [, end] = token ? token.window : requestedWindow;
   return end !== null && end <= now;
@@ -48,8 +51,8 @@ export function resolveCursorWindow(
 }
 
 /**
- * The window that tokens carry: as it was sent, not cut to the retention, which moves, so that a page of a fixed window is the same
- * each time; a bound that was not sent as it was resolved.
+ * The window that tokens carry: as it was sent, not cut to the retention, which moves, so that a page of a
+ * fixed window is the same each time; a bound that was not sent as it was resolved.
  */
 export function getTokenWindow(
   { requestedWindow: [start, end], token }: WindowCursor,
@@ -90,8 +93,8 @@ export abstract class WindowedInput extends PagedInput {
 }
 
 /**
- * Sets the cursor of inputs with pages. A token that is not of this very query is rejected (docs/contract.md#page-token), and so
- * is a window that does not start before its end.
+ * Sets the cursor of inputs with pages. A token that is not of this very query is rejected
+ * (docs/contract.md#page-token), and so is a window that does not start before its end.
  */
 @Injectable()
 export class CursorResolver extends InputValidator {
@@ -111,7 +114,8 @@ export class CursorResolver extends InputValidator {
     const { teamId, scopes } = context.account;
     const { consumer } = scopes;
     const fingerprint = { ...input.fingerprint, teamId, appId: input.app_id, consumer };
-    // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is enough.
+    // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is
+    // enough.
     if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
       return content;
     context.addIssue('next_token', invalidToken);

@@ -20,7 +20,9 @@ export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId' | 'cons
 
 /** What a token carries. Everything in it is signed; nothing in it is secret. */
 export interface TokenContent {
-  /** The window with its defaults, milliseconds since the epoch: a default "now" does not slide between pages. */
+  /**
+   * The window with its defaults, milliseconds since the epoch: a default "now" does not slide between pages.
+   */
   window?: readonly [start: number, end: number];
   /** `start` and `end` as the first request sent them, so that a later page may repeat or omit them. */
   requestedWindow?: readonly [start: number | null, end: number | null];

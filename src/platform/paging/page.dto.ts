@@ -40,8 +40,8 @@ export function framePage(items: readonly string[], nextToken: string | undefine
 }
 
 /**
- * The page envelope around the first `limit` rows, as the engine wrote them: framed, neither parsed nor decoded, which is
- * faster and keeps 64-bit integers exact.
+ * The page envelope around the first `limit` rows, as the engine wrote them: framed, neither parsed nor
+ * decoded, which is faster and keeps 64-bit integers exact.
  */
 export function frameLines(rows: JsonLines, limit: number, nextToken: string | undefined): Buffer {
   return Buffer.concat([Buffer.from(HEAD), rows.joinFirst(limit), Buffer.from(buildTail(nextToken))]);

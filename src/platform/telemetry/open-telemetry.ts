@@ -2,7 +2,8 @@ import type { Config } from '../../config/config.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 
 /**
- * The configured metrics and traces of a process. Only a process with one of them loads its code: commands have neither.
+ * The configured metrics and traces of a process. Only a process with one of them loads its code: commands
+ * have neither.
  *
  * @throws Error if the port of the metrics is not available
  */

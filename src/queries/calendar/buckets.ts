@@ -1,6 +1,9 @@
 import type { Parameters } from '../../store/client/query-parameters.js';
 
-/** The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the epoch. */
+/**
+ * The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the
+ * epoch.
+ */
 export type Grain = 'day' | 'hour' | '15m' | '15m_by_consumer' | 'minute';
 
 /** Widths of the buckets. */
@@ -13,14 +16,15 @@ export const BUCKET_SECONDS: Readonly<Record<Grain, number>> = {
 };
 
 /**
- * With more periods of another length than the others, as among months, the search in their bounds is cheaper. The offset of a zone
- * changes at most four times in thirteen months.
+ * With more periods of another length than the others, as among months, the search in their bounds is
+ * cheaper. The offset of a zone changes at most four times in thirteen months.
  */
 const MAX_ODD_PERIODS = 4;
 
 /**
- * The coarsest, hence cheapest, buckets that no period of the window splits: UTC days, else UTC hours, else quarter-hours, which
- * fit every zone's current offset. The result is one of three constants, so it is safe in the text of a query.
+ * The coarsest, hence cheapest, buckets that no period of the window splits: UTC days, else UTC hours, else
+ * quarter-hours, which fit every zone's current offset. The result is one of three constants, so it is safe
+ * in the text of a query.
  *
  * Decided by the bounds, not by the zone's offsets: a window that begins in Lord Howe's spring may have
  * only whole-hour offsets and still begin on a half-hour.
@@ -44,8 +48,9 @@ export interface PeriodSql {
 }
 
 /**
- * The period of a bucket: by no arithmetic if there is one period or if each bucket is one, by its number if the periods have equal
- * length except a few, as days when daylight saving changes, else by a search in their bounds, which takes a third of a long query.
+ * The period of a bucket: by no arithmetic if there is one period or if each bucket is one, by its number if
+ * the periods have equal length except a few, as days when daylight saving changes, else by a search in their
+ * bounds, which takes a third of a long query.
  *
  * @param bucket the column of buckets, all of which are within the periods
  * @param bounds of consecutive periods, seconds since the epoch
@@ -92,7 +97,8 @@ export function describePeriods(
       params: { from, width },
     };
   }
-  // As if the odd periods had the length of the others: times behind the shorter of the two are shifted by the difference.
+  // As if the odd periods had the length of the others: times behind the shorter of the two are shifted by
+  // the difference.
   const shifts = odd.map((_, index) => ` + {shift_${index}:Int32} * (${time} >= {shifted_${index}:UInt32})`);
   const values = odd.flatMap(({ start, seconds }, index) => [
     [`shift_${index}`, width - seconds],

@@ -24,7 +24,10 @@ const windows = fc
 
 type WalkedInterval = Exclude<Interval, 'month'>;
 const walked = fc.constantFrom<WalkedInterval>('minute', 'hour', 'day');
-/** How far before a window its first period can begin, at least; and the step in which a walk finds each beginning. */
+/**
+ * How far before a window its first period can begin, at least; and the step in which a walk finds each
+ * beginning.
+ */
 const LEAD: Record<WalkedInterval, number> = { minute: 5 * 60, hour: 2 * HOUR, day: 30 * HOUR };
 const STEP: Record<WalkedInterval, number> = { minute: 60, hour: QUARTER, day: QUARTER };
 /** How far around a change of offset a walk looks, and how long a window may be: few steps each. */
@@ -38,8 +41,8 @@ const begins: Record<WalkedInterval, (now: DateTime, before: DateTime) => boolea
 };
 
 /**
- * The rule of the contract, the slow way: walk the window in small steps, look at luxon's local clock, and begin a period
- * where its unit changes or (for minutes and hours) where the clock was put back.
+ * The rule of the contract, the slow way: walk the window in small steps, look at luxon's local clock, and
+ * begin a period where its unit changes or (for minutes and hours) where the clock was put back.
  */
 function walkedBounds(from: number, to: number, zone: string, interval: WalkedInterval): number[] {
   const starts: number[] = [];

@@ -43,7 +43,10 @@ const LATEST = 253_402_300_799;
 /** Well above the 13 months of retention; limits the work for a malicious window. */
 const LONGEST_WINDOW_SECONDS = 800 * DAY_SECONDS;
 
-/** More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date line. */
+/**
+ * More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date
+ * line.
+ */
 const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
   minute: 3 * DAY_SECONDS,
   hour: 3 * DAY_SECONDS,
@@ -52,12 +55,13 @@ const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
 };
 
 /**
- * The bounds `[b0, b1, … bn]` of consecutive periods, in whole seconds since the Unix epoch, ascending: period
- * `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains `from`; every
- * period that begins before `to` is included, whole (docs/contract.md#periods). Empty when `from` is not before `to`.
+ * The bounds `[b0, b1, … bn]` of consecutive periods, in whole seconds since the Unix epoch, ascending:
+ * period `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains
+ * `from`; every period that begins before `to` is included, whole (docs/contract.md#periods). Empty when
+ * `from` is not before `to`.
  *
- * A day or month is one of the zone's calendar and varies in length. A minute or hour is one of the zone's clock; repeated ones
- * at the end of daylight saving are separate periods.
+ * A day or month is one of the zone's calendar and varies in length. A minute or hour is one of the zone's
+ * clock; repeated ones at the end of daylight saving are separate periods.
  *
  * `from` and `to` are clamped to the years 1 to 9999, and `to` within 800 days of `from`.
  *
@@ -85,8 +89,8 @@ export function periodStart(instant: number, zone: string, interval: Interval): 
 }
 
 /**
- * The beginning of the first period that lies wholly within the retention; both in seconds since the Unix epoch.
- * An older one would count requests that must no longer be shown.
+ * The beginning of the first period that lies wholly within the retention; both in seconds since the Unix
+ * epoch. An older one would count requests that must no longer be shown.
  *
  * @throws RangeError when the zone is unknown.
  */

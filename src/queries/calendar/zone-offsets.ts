@@ -16,8 +16,8 @@ const BLOCK_SECONDS = 366 * 86_400;
 const blocks = new LRUCache<string, readonly OffsetSpan[]>({ max: 2_000 });
 
 /**
- * The offsets of an IANA zone from `from` to `to` (seconds since the Unix epoch), oldest first and without gaps.
- * Neighbouring spans may have the same offset.
+ * The offsets of an IANA zone from `from` to `to` (seconds since the Unix epoch), oldest first and without
+ * gaps. Neighbouring spans may have the same offset.
  *
  * @throws RangeError when the zone is unknown.
  */

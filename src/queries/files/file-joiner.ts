@@ -13,8 +13,8 @@ import type { FileFormat } from '../../shared/file-format.js';
 /**
  * Makes one file of several of the same columns, without looking at their values.
  *
- * The output so far is never a whole file: the end of each file is kept back until the next one is there, so that a
- * reader notices a file that breaks off between two of them.
+ * The output so far is never a whole file: the end of each file is kept back until the next one is there, so
+ * that a reader notices a file that breaks off between two of them.
  */
 export interface FileJoiner {
   /** How many rows the files had so far. */
@@ -60,14 +60,17 @@ class LinesJoiner implements FileJoiner {
 }
 
 const CRLF = '\r\n';
-/** The beginning of a row: its first column is a quoted text, a time or an ID in hex; inside such texts quotes are doubled. */
+/**
+ * The beginning of a row: its first column is a quoted text, a time or an ID in hex; inside such texts quotes
+ * are doubled.
+ */
 const ROW_START = Buffer.from(`${CRLF}"`);
 const QUOTE = 0x22;
 const HEX_DIGITS: ReadonlySet<number> = new Set(Buffer.from('0123456789abcdef'));
 
 /**
- * Rows behind one header line; the first column is a time or an ID, quoted. Kept back: the last row, but for its first quote, which
- * no reader takes for a whole row.
+ * Rows behind one header line; the first column is a time or an ID, quoted. Kept back: the last row, but for
+ * its first quote, which no reader takes for a whole row.
  */
 class CsvJoiner implements FileJoiner {
   rows = 0;
@@ -104,7 +107,10 @@ class CsvJoiner implements FileJoiner {
   }
 }
 
-/** A stream of messages: the schema of the first file, the batches of all, one end mark. Kept back: the last batch's end. */
+/**
+ * A stream of messages: the schema of the first file, the batches of all, one end mark. Kept back: the last
+ * batch's end.
+ */
 class ArrowJoiner implements FileJoiner {
   rows = 0;
   private schema?: Buffer;
@@ -134,8 +140,8 @@ class ArrowJoiner implements FileJoiner {
 }
 
 /**
- * Row groups as they are, behind each other, and one footer that says where they are now. The page indexes are left out:
- * they say where pages are, which changes as well.
+ * Row groups as they are, behind each other, and one footer that says where they are now. The page indexes
+ * are left out: they say where pages are, which changes as well.
  */
 class ParquetJoiner implements FileJoiner {
   private metadata?: FileMetaData;

@@ -48,12 +48,14 @@ export class FileStreams {
   }
 
   /**
-   * The response begins with the first page, or after ten seconds; an error before that is an error like any other.
+   * The response begins with the first page, or after ten seconds; an error before that is an error like any
+   * other.
    *
    * @param body of the request, for the error of a limit
    * @param read yields the bytes of the file
-   * @throws ApiError 429 if the key reads two files already, 503 if all keys together read too many or another team needs the place, 504 after the operator's
-   *   limit in seconds; ValidationException for a result beyond the limit in rows
+   * @throws ApiError 429 if the key reads two files already, 503 if all keys together read too many or
+   *   another team needs the place, 504 after the operator's limit in seconds; ValidationException for a
+   *   result beyond the limit in rows
    */
   async respond(
     account: Account,

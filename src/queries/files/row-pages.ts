@@ -60,11 +60,12 @@ export interface ReadOptions<Key> {
 }
 
 /**
- * The bytes of one file with the rows after `after`. The last key of a page is found first, with the cheap filters only. So pages
- * have no gaps, each reads a bounded number of rows, and each is complete before any of it is sent.
+ * The bytes of one file with the rows after `after`. The last key of a page is found first, with the cheap
+ * filters only. So pages have no gaps, each reads a bounded number of rows, and each is complete before any
+ * of it is sent.
  *
- * @throws QueryTimedOut if the queries take longer than `maxQueryMs`; ExportLimitExceeded if there are more than `maxRows` rows,
- *   before the first byte if all filters are cheap
+ * @throws QueryTimedOut if the queries take longer than `maxQueryMs`; ExportLimitExceeded if there are more
+ *   than `maxRows` rows, before the first byte if all filters are cheap
  */
 export async function* readPages<Key>(
   source: RowSource<Key>,
@@ -99,7 +100,10 @@ export async function* readPages<Key>(
   yield joiner.end();
 }
 
-/** The same of a sample of the rows. @param createSource the rows whose hashes are below a bound; without one, all */
+/**
+ * The same of a sample of the rows.
+ * @param createSource the rows whose hashes are below a bound; without one, all
+ */
 export async function* readSample<Key>(
   createSource: (hashBelow?: bigint) => RowSource<Key>,
   sample: Sample | undefined,
@@ -132,8 +136,8 @@ async function countRows<Key>(source: RowSource<Key>): Promise<number> {
 }
 
 /**
- * Queries the rows in their order, as many candidates at a time as the consumer says. A query that exceeds its limits is tried
- * again with fewer.
+ * Queries the rows in their order, as many candidates at a time as the consumer says. A query that exceeds
+ * its limits is tried again with fewer.
  */
 async function* walk<Key, Result>(
   source: RowSource<Key>,

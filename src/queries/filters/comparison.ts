@@ -82,8 +82,8 @@ function comparePresent(
 }
 
 /**
- * Converts a pattern in which `\\` escapes any character to the engine's syntax, which only escapes `%`, `_` and `\\`.
- * Runs of `%` become one, because each costs time.
+ * Converts a pattern in which `\\` escapes any character to the engine's syntax, which only escapes `%`, `_`
+ * and `\\`. Runs of `%` become one, because each costs time.
  */
 function toEnginePattern(pattern: string): string {
   return pattern.replace(/\\(.)|%+/gsu, (token, escaped?: string) => {
@@ -93,8 +93,9 @@ function toEnginePattern(pattern: string): string {
 }
 
 /**
- * A filter on an array of pairs of name and value. Positive operators hold where any value of that name matches, negative
- * ones where there is one and none matches; an array without the name matches `not_exists` only.
+ * A filter on an array of pairs of name and value. Positive operators hold where any value of that name
+ * matches, negative ones where there is one and none matches; an array without the name matches `not_exists`
+ * only.
  */
 export function compareHeaders(sql: string, kind: FilterField, filter: Filter, param: string): Predicate {
   const { op, isNegated } = splitNegation(filter.op);

@@ -39,7 +39,9 @@ export interface FilterField {
   readonly hasKey?: boolean;
   /** Whether keys are case-sensitive; those of headers are not. */
   readonly isCaseSensitive?: boolean;
-  /** Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both. */
+  /**
+   * Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both.
+   */
   readonly hasEvents?: boolean;
   /** Why an operator does not support a value; undefined if it does. */
   readonly checkValue?: (

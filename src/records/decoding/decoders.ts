@@ -5,7 +5,10 @@ import { sanitize } from '../text.js';
 export class InvalidRecordError extends Error {
   override readonly name = 'InvalidRecordError';
 
-  /** Without a stack trace, which would take ten times as long: a message can have thousands of invalid entries. */
+  /**
+   * Without a stack trace, which would take ten times as long: a message can have thousands of invalid
+   * entries.
+   */
   constructor(message: string) {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
@@ -47,8 +50,8 @@ export function isAbsent(value: unknown): value is null | undefined {
 }
 
 /**
- * Reads the optional members of one request. An invalid member is left out and named in `ignored`; the request and its other
- * members are not affected.
+ * Reads the optional members of one request. An invalid member is left out and named in `ignored`; the
+ * request and its other members are not affected.
  */
 export class LenientReader {
   /** Names of the members that were left out, with repetitions. */

@@ -47,8 +47,8 @@ export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) 
 );
 
 /**
- * The captured data of a request in the shape of Request Details; invalid parts are left out. Its times are shifted by
- * `shiftMs`, like the request's. A log record or a span without a required member is left out.
+ * The captured data of a request in the shape of Request Details; invalid parts are left out. Its times are
+ * shifted by `shiftMs`, like the request's. A log record or a span without a required member is left out.
  */
 export function readCapture(source: JsonObject, shiftMs: number, reader: LenientReader): Capture {
   const { request_headers, response_headers, request_body_json, response_body_json } = source;

@@ -16,7 +16,8 @@ const ZERO = '0'.charCodeAt(0);
 
 /**
  * Milliseconds since the Unix epoch of an ISO 8601 date and time as in the API (docs/contract.md#timestamps),
- * truncated to the millisecond, UTC without an offset. Null for any other text and for years before 1970 or after 2099.
+ * truncated to the millisecond, UTC without an offset. Null for any other text and for years before 1970 or
+ * after 2099.
  */
 export function parseIngestTimestamp(text: string): number | null {
   const epochMs = API_FORM.test(text) ? readApiForm(text) : readTimestamp(text);
@@ -42,8 +43,8 @@ export function readTwoDigits(text: string, at: number): number {
 }
 
 /**
- * Milliseconds since the Unix epoch of a date and time in UTC, with months from 1; NaN for one before 1970 or that does not
- * exist.
+ * Milliseconds since the Unix epoch of a date and time in UTC, with months from 1; NaN for one before 1970 or
+ * that does not exist.
  */
 export function toEpochMs(
   year: number,

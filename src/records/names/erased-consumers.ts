@@ -17,14 +17,19 @@ SELECT toString(max(updated_at)) AS erased_at FROM consumers_v1 WHERE app_id = {
 /** The time if there was none. */
 const NEVER = '1970-01-01';
 
-/** When a consumer of an app was last erased: names that a process remembers from before may not exist any more. */
+/**
+ * When a consumer of an app was last erased: names that a process remembers from before may not exist any
+ * more.
+ */
 export class ErasedConsumers {
   private readonly cache = new CachedLookup<string>(REMEMBERED_MS);
   private readonly seen = new Map<number, string>();
 
   constructor(private readonly store: ClickHouse) {}
 
-  /** Whether a consumer of the app was erased since the last call; also at the first call after an erasure. */
+  /**
+   * Whether a consumer of the app was erased since the last call; also at the first call after an erasure.
+   */
   async hasNew(appId: number): Promise<boolean> {
     const erasedAt = await this.cache.find(String(appId), () => this.load(appId));
     if (erasedAt.startsWith(NEVER) || this.seen.get(appId) === erasedAt) return false;

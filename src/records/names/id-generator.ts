@@ -26,11 +26,13 @@ export function requireId(table: string, id: number): number {
 }
 
 /**
- * Assigns IDs to names: small integers, ascending, never reused, one sequence per table. A name gets the same ID in all processes
- * with the same coordinator.
+ * Assigns IDs to names: small integers, ascending, never reused, one sequence per table. A name gets the same
+ * ID in all processes with the same coordinator.
  */
 export class IdGenerator {
-  /** Tables whose highest ID the coordinator has from this process: others may have written without it before. */
+  /**
+   * Tables whose highest ID the coordinator has from this process: others may have written without it before.
+   */
   private readonly initialised = new Set<NameTableName>();
 
   constructor(

@@ -43,7 +43,9 @@ interface BatchConsumer {
 
 interface BatchNames {
   envs: Map<string, NewName>;
-  /** Endpoints of the records, and those that may be registered, with the first record that may register each. */
+  /**
+   * Endpoints of the records, and those that may be registered, with the first record that may register each.
+   */
   endpoints: Set<string>;
   newEndpoints: Map<string, NewName & { index: number }>;
   groups: Map<string, NewName>;
@@ -53,8 +55,8 @@ interface BatchNames {
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
 /**
- * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by app,
- * registered at their first use. Names are looked up in the store when needed and cached within bounds.
+ * The names that monitored applications use and their IDs: environments, endpoints, consumers and groups, by
+ * app, registered at their first use. Names are looked up in the store when needed and cached within bounds.
  */
 export class NameRegistry {
   private readonly envs: NameTable;

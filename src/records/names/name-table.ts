@@ -37,11 +37,14 @@ interface NameTableSpec<Row> {
 }
 
 /**
- * The version of a row with only the name. Two processes may both write it: a change in between, such as an endpoint's mark
- * or a consumer's group, has a newer version and wins.
+ * The version of a row with only the name. Two processes may both write it: a change in between, such as an
+ * endpoint's mark or a consumer's group, has a newer version and wins.
  */
 const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
-/** Characters of the names of one lookup: a server accepts parameters of 128 KiB, and a character has up to 4 bytes. */
+/**
+ * Characters of the names of one lookup: a server accepts parameters of 128 KiB, and a character has up to 4
+ * bytes.
+ */
 const LOOKUP_CHARACTERS = 24_000;
 /** Quotation marks and a comma beside each name. */
 const PER_NAME = 3;
@@ -97,7 +100,8 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   }
 
   /**
-   * The rows of an app's names, by key. Missing names are registered, in order; those beyond the limit get the overflow name.
+   * The rows of an app's names, by key. Missing names are registered, in order; those beyond the limit get
+   * the overflow name.
    *
    * @param known result of a `lookup` of the names
    */
@@ -161,7 +165,10 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     for (const { key, name, id } of rows) this.remember(appId, registered, key, toRow(id, name));
   }
 
-  /** For an hour the coordinator gives an erased name its old ID; then another one is allocated, the same in all processes. */
+  /**
+   * For an hour the coordinator gives an erased name its old ID; then another one is allocated, the same in
+   * all processes.
+   */
   private async allocateIds(appId: number, keys: readonly string[]): Promise<number[]> {
     const ids = await this.ids.allocate(this.spec.table, appId, keys);
     if (this.findErased === null) return ids;

@@ -2,7 +2,9 @@ import { type Escapes, createLocator } from './escapes.js';
 import { MASK } from './mask.js';
 import { TextJoiner } from './text-tools.js';
 
-/** The parts of a text that are masked. They are offsets alone: no text is made until all of them are known. */
+/**
+ * The parts of a text that are masked. They are offsets alone: no text is made until all of them are known.
+ */
 export class Edits {
   private starts: number[] = [];
   private ends: number[] = [];

@@ -12,8 +12,8 @@ const HTML_ESCAPE = /[&\uFF01-\uFF5E]/g;
 const ENTITY = /&(?:(quot|apos|lt|gt|amp)|#(\d{2,3})|#x([\da-f]{2}));/iy;
 
 /**
- * What `+` in a URL becomes: a space of a form, or a plus of Base64. White space for patterns of `\s`, it separates names and values;
- * a value ends at white space of ASCII alone.
+ * What `+` in a URL becomes: a space of a form, or a plus of Base64. White space for patterns of `\s`, it
+ * separates names and values; a value ends at white space of ASCII alone.
  */
 export const FORM_SPACE = '\u2007';
 

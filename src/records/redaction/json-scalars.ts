@@ -12,18 +12,26 @@ const [SPACE, URL_SPACE] = [' '.charCodeAt(0), FORM_SPACE.charCodeAt(0)];
 /** A number or a word, which may be cut off at the end of the text. */
 const BARE = /-?\d[\d.eE+-]*|true|false|null|(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/y;
 
-/** Members of an object that is a pair, as HAR, forms and attributes of OTLP write them: `{"name": "password", "value": "x"}`. */
+/**
+ * Members of an object that is a pair, as HAR, forms and attributes of OTLP write them:
+ * `{"name": "password", "value": "x"}`.
+ */
 const PAIR_NAME = /^(?:name|key)$/i;
 const PAIR_VALUE = /^value$/i;
 /** An option of a command line, whose value is the next item. */
 const OPTION = /^--?[\w-]{1,64}$/;
-/** A list of names has such items; as the second item of a pair, it is a value within a list of pairs alone. */
+/**
+ * A list of names has such items; as the second item of a pair, it is a value within a list of pairs alone.
+ */
 const WORD = /^[a-z_-]{1,32}$/i;
 
 /** Objects and lists in each other that have a state of their own: each needs memory. */
 const MAX_DEPTH = 10_000;
 
-/** Finds secrets among the scalars of a JSON text; each member and item has a state, made of the state that it is in. */
+/**
+ * Finds secrets among the scalars of a JSON text; each member and item has a state, made of the state that it
+ * is in.
+ */
 export interface ScalarVisitor<State> {
   /** The state of a member, by its name, or of an item, by its index. */
   enter(state: State, step: string | number): State;
@@ -67,9 +75,10 @@ interface Scalar<State> {
 export type ScannedJson = { readonly found: Edits; readonly end: number } | { readonly failedAt: number };
 
 /**
- * Finds the secrets of a JSON text. One that ends too early is searched up to its end, one that begins too late from its beginning,
- * and several values may follow each other. A name may stand wherever a value may: a line of an object has no braces, and a
- * dictionary of Swift has brackets. Needs no stack, however deep the text is.
+ * Finds the secrets of a JSON text. One that ends too early is searched up to its end, one that begins too
+ * late from its beginning, and several values may follow each other. A name may stand wherever a value may: a
+ * line of an object has no braces, and a dictionary of Swift has brackets. Needs no stack, however deep the
+ * text is.
  */
 export function scanJson<State>(text: string, root: State, visitor: ScalarVisitor<State>): ScannedJson {
   return new JsonScanner(text, root, visitor).scan(0, false);

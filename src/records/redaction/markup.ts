@@ -6,7 +6,10 @@ import { forEachMatch } from './text-tools.js';
 /** A tag: whether it closes an element, its name without a prefix, its attributes. */
 const TAG = /<(\/?)(?:[\w-]{1,64}:)?([\w.-]{1,64})(?![\w.:-])([^<>]*)>/g;
 const ATTRIBUTE = /([\w.:-]{1,64})\s{0,4}=\s{0,4}(?:"([^"]*)"|'([^']*)')/g;
-/** What names the value beside it, and, as an attribute, the text of its element or, as an element, the next one. */
+/**
+ * What names the value beside it, and, as an attribute, the text of its element or, as an element, the next
+ * one.
+ */
 const NAME = /^(?:name|key)$/i;
 /** Further attributes that name the value beside them. */
 const NAME_OF_VALUE = /^(?:name|key|id|type|property)$/i;
@@ -16,7 +19,10 @@ const CDATA = /^<!\[CDATA\[([^]*?)(?:\]\]>)?$/;
 interface Text {
   readonly start: number;
   readonly end: number;
-  /** How many more elements with the name of a secret it is in than the text before it; all of them are closed. */
+  /**
+   * How many more elements with the name of a secret it is in than the text before it; all of them are
+   * closed.
+   */
   depth: number;
 }
 

@@ -39,8 +39,8 @@ interface Value {
 const JSON_PART = new RegExp(String.raw`(?:\{|(?<![\w)\]])\[)\s*["{[]`, 'g');
 
 /*
- * Every pattern takes time linear in the text: it begins at one offset, or where nothing before it could be part of it, and what it
- * repeats is bounded or ends at the first other character.
+ * Every pattern takes time linear in the text: it begins at one offset, or where nothing before it could be
+ * part of it, and what it repeats is bounded or ends at the first other character.
  */
 
 const NAME_CHARACTERS = /[\w.[\]-]*/y;
@@ -63,7 +63,10 @@ const SPACE = new RegExp(String.raw`[ \t+${FORM_SPACE}]{1,4}(?=[^\s|&;<>-])`, 'y
 /** An option with the name and the password of a user; numbers are IDs. */
 const USER_OPTION = /^(?:-u|--(?:proxy-)?user)$/i;
 const USER = /^[^\s:]{1,128}:(?!\d*$)/;
-/** An authorization code (RFC 6749, section 4.1.2), by its length and the URL or form that it is in: one with a state, or on a path that receives it. */
+/**
+ * An authorization code (RFC 6749, section 4.1.2), by its length and the URL or form that it is in: one with
+ * a state, or on a path that receives it.
+ */
 const CODE = /^code$/i;
 const MIN_CODE = 10;
 const RECEIVES_CODE =
@@ -114,8 +117,8 @@ export function isUserOption(name: string): boolean {
 }
 
 /**
- * Finds values that stand beside a name, wherever they are in a text: parameters, members, headers, options of commands. JSON is left
- * to a function of its own.
+ * Finds values that stand beside a name, wherever they are in a text: parameters, members, headers, options
+ * of commands. JSON is left to a function of its own.
  */
 export class NamedValues {
   private readonly rest: Part[] = [];
@@ -293,7 +296,8 @@ function findHeaderValue(
   if (isColon && skip(text, start, PROSE) !== undefined) return { start, end: start, next: start };
   const quoted = findQuoted(text, start);
   if (quoted) return quoted;
-  // No longer than what is found in the end, which may be short: else the same text would be read again and again.
+  // No longer than what is found in the end, which may be short: else the same text would be read again and
+  // again.
   const word = matchValue(text, start, isColon ? VALUES.afterColon : ITEM);
   if (isNoValue(text.slice(start, word.end))) return word;
   if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
@@ -314,7 +318,10 @@ function matchValue(text: string, start: number, pattern: RegExp): Value {
   return { start, end, next: end };
 }
 
-/** The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the line if there is none. */
+/**
+ * The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the
+ * line if there is none.
+ */
 function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
     let before = 0;
@@ -322,6 +329,7 @@ function findSameQuote(text: string, from: number, backslashes: string, quote: s
     const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
     if (isClosing) return at - (backslashes === '' ? 0 : before);
   }
-  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several lines.
+  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several
+  // lines.
   return text.startsWith('-----BEGIN', from) ? text.length : (skip(text, from, LINE) ?? from);
 }

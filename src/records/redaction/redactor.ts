@@ -16,14 +16,19 @@ const ESCAPE_HINTS = ['\\\\u(?:00[2-7]|ff[0-5])', '%(?:25|[4-7][\\da-f]|ef%b)', 
 /** Escapes within a text, of HTML and of strings of code. */
 const HTML_ESCAPE = /&(?:amp|quot|apos|lt|#x?\d\d);|[\uFF01-\uFF5E]/i;
 const CODE_ESCAPE = /\\(?:["'/]|u[\da-f]{4}|x[\da-f]{2}|r\\{1,8}n)/i;
-/** Between parts of a text each of which was encoded for a URL as a whole; in the logs of servers, URLs may have spaces. */
+/**
+ * Between parts of a text each of which was encoded for a URL as a whole; in the logs of servers, URLs may
+ * have spaces.
+ */
 const ENCODED_ENDS = new Set(' \t\r\n"<>&#');
 const ENCODED_ENDS_IN_URL = new Set('&#');
 const JSON_BEGINNING = /^\s*[{["]/;
 /** Headers and attributes whose value is one URL, which may have spaces in the logs of servers. */
 const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
 const URL_ATTRIBUTE = /^(?:url\.(?:full|original|query)|http\.(?:url|target))$/i;
-/** `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags. */
+/**
+ * `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags.
+ */
 const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
 /** Escapes within escapes, and JSON within strings of JSON. */
 const MAX_NESTED = 8;
@@ -32,7 +37,10 @@ const MAX_NESTED = 8;
 interface Layer {
   /** How many escapes or strings of JSON it was decoded from. */
   readonly depth: number;
-  /** Whether escapes of URLs are decoded: once in each text, before others, or the ways to decode a text would multiply. */
+  /**
+   * Whether escapes of URLs are decoded: once in each text, before others, or the ways to decode a text would
+   * multiply.
+   */
   readonly decodesUrls: boolean;
 }
 
@@ -64,11 +72,11 @@ const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
 const NONE = new Edits();
 
 /**
- * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. Every other character stays.
- * A text that was redacted once stays unchanged when it is redacted again.
+ * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. Every
+ * other character stays. A text that was redacted once stays unchanged when it is redacted again.
  *
- * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its form. Texts are
- * searched first for a hint that they have any; most have none.
+ * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its
+ * form. Texts are searched first for a hint that they have any; most have none.
  */
 export class Redactor {
   /** Credentials only. */
@@ -159,7 +167,10 @@ export class Redactor {
     return this.findInPlain(text, root, layer, isUrl);
   }
 
-  /** A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have several documents. */
+  /**
+   * A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have
+   * several documents.
+   */
   private findInStoredBody(json: string): Edits {
     const found = new Edits();
     if (json.startsWith('"')) {

@@ -1,6 +1,6 @@
 /**
- * Names of values that are credentials, as the ends of canonical names: `access_token`, `clientSecret`, `X-Api-Key`,
- * `user[password]`.
+ * Names of values that are credentials, as the ends of canonical names: `access_token`, `clientSecret`,
+ * `X-Api-Key`, `user[password]`.
  */
 const CREDENTIALS = [
   'pass_?words?',
@@ -35,8 +35,8 @@ const CREDENTIAL_WORDS = [
   'pw',
 ];
 /**
- * A header or a parameter of a URL alone: members of bodies are called so for other reasons. The keys that are left out find
- * data, and open nothing.
+ * A header or a parameter of a URL alone: members of bodies are called so for other reasons. The keys that
+ * are left out find data, and open nothing.
  */
 export const KEY_WORD =
   '(?<!(?:^|_)(?:idempotency|idempotent|cache|surrogate|web_?socket|partition|routing|sort|dedup(?:lication)?|public|primary|foreign|object|message|ordering)_?)key';
@@ -102,7 +102,10 @@ export function isCount(name: string, value: string): boolean {
   return PLURAL.test(name) && (value.length < MIN_PLURAL || /^\d+$/.test(value));
 }
 
-/** In lower case, words separated by one underscore each, without digits at the end: `X-Api-Key`, `apiKey2` → `api_key`. */
+/**
+ * In lower case, words separated by one underscore each, without digits at the end: `X-Api-Key`, `apiKey2` →
+ * `api_key`.
+ */
 export function canonicalName(name: string): string {
   return name
     .slice(-MAX_NAME)

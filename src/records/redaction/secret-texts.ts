@@ -9,21 +9,30 @@ export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {
   jwt: ['eyJ'],
   card: ['\\d(?:(?:[ +-]|%20)?\\d){12}'],
 };
-/** Part of other texts that have secrets: a user and a password in a URL, whose slashes JSON may escape, and what has names of its own. */
+/**
+ * Part of other texts that have secrets: a user and a password in a URL, whose slashes JSON may escape, and
+ * what has names of its own.
+ */
 export const TEXT_HINTS = [':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@', 'identified'];
 
 /*
- * Every pattern takes time linear in the text: what it repeats is bounded, or begins where nothing before it could be
- * part of it.
+ * Every pattern takes time linear in the text: what it repeats is bounded, or begins where nothing before it
+ * could be part of it.
  */
 
-/** The beginning of a field of a form with several parts: its name, further parameters, up to four more headers. */
+/**
+ * The beginning of a field of a form with several parts: its name, further parameters, up to four more
+ * headers.
+ */
 const FIELD = new RegExp(
   String.raw`\bname=(?:"([^"\r\n]{1,128})"|([^"\s;]{1,128}))(?:;[^\r\n]{0,256})?\r?\n(?:[^\r\n]{1,256}\r?\n){0,4}\r?\n`,
   'g',
 );
 const FIELD_END = /\r?\n--/g;
-/** A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around it are translated. Names have no asterisks, as masks do. */
+/**
+ * A violated constraint of PostgreSQL: `Key (id, token)=(1, …) already exists.`; the words and quotes around
+ * it are translated. Names have no asterisks, as masks do.
+ */
 const TUPLE = /(\(([^()*\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
 const SQL_HINT = /identified|password\s{1,4}["']/i;
 /** `IDENTIFIED WITH plugin BY` */
@@ -62,7 +71,10 @@ const CARD =
 const ISSUERS =
   /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|(?:6011|65|64[4-9]|62|35)\d{12,17}|(?:50|5[6-8]|6[37])\d{11,17})$/;
 
-/** Finds values in texts with a structure of their own: forms of several parts, constraints and statements of SQL, keys. */
+/**
+ * Finds values in texts with a structure of their own: forms of several parts, constraints and statements of
+ * SQL, keys.
+ */
 export function findInStructures(text: string, names: SecretNames, found: Edits): void {
   if (text.includes('name=')) findInFields(text, names, found);
   if (text.includes(')=('))
@@ -90,7 +102,10 @@ export function findForms(text: string, forms: ReadonlySet<SecretForm>, found: E
   if (forms.has('card')) findEnds(text, CARD, found, ([number]) => (isCard(number) ? number : ''));
 }
 
-/** Whether a number, with or without separators, is one of a card: by its issuer, length and check digit (ISO/IEC 7812-1). */
+/**
+ * Whether a number, with or without separators, is one of a card: by its issuer, length and check digit
+ * (ISO/IEC 7812-1).
+ */
 export function isCard(text: string): boolean {
   const digits = text.replace(/\D/g, '');
   return ISSUERS.test(digits) && isLuhn(digits);

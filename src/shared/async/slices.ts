@@ -10,7 +10,8 @@ export type Steps<T> = Generator<undefined, T>;
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /**
- * Divides long work into slices, between which the event loop serves others. The work is done in steps, or in a loop that calls `giveWay` where `isOver`.
+ * Divides long work into slices, between which the event loop serves others. The work is done in steps, or in
+ * a loop that calls `giveWay` where `isOver`.
  */
 export class Slices {
   /** When the slice began; infinity while the work waits. */
@@ -30,7 +31,10 @@ export class Slices {
     return this.elapsedMs >= SLICE_MS;
   }
 
-  /** Resolves in a turn of the event loop in which no other slice begins: several works hold it no longer than one does. */
+  /**
+   * Resolves in a turn of the event loop in which no other slice begins: several works hold it no longer than
+   * one does.
+   */
   async giveWay(): Promise<void> {
     lastTurn = lastTurn.then(() => nextTurn());
     await this.wait(lastTurn);

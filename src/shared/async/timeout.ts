@@ -3,15 +3,18 @@ export class TimeoutError extends Error {
   override readonly name = 'TimeoutError';
 }
 
-/** A timeout that was late waits this many times as long for pending I/O, at most half its limit or `MAX_GRACE_MS`. */
+/**
+ * A timeout that was late waits this many times as long for pending I/O, at most half its limit or
+ * `MAX_GRACE_MS`.
+ */
 const GRACE_FACTOR = 10;
 const MAX_GRACE_MS = 1_000;
 
 /**
  * Calls `expire` after `ms` milliseconds, unless the returned function is called before.
  *
- * A timer that fires after the event loop was blocked, or the process stood still, runs before pending I/O. So one that is late leaves
- * that I/O time.
+ * A timer that fires after the event loop was blocked, or the process stood still, runs before pending I/O.
+ * So one that is late leaves that I/O time.
  */
 export function startTimeout(ms: number, expire: () => void): () => void {
   const dueAt = performance.now() + ms;

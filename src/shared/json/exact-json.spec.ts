@@ -34,7 +34,8 @@ describe('parseExact and stringifyExact', () => {
     expect(parseExact(text)).toMatchObject({ a: 2 });
   });
 
-  // After the same members Node 24's JSON.parse takes an escaped name for the one it saw there last (nodejs/node#63785).
+  // After the same members Node 24's JSON.parse takes an escaped name for the one it saw there last
+  // (nodejs/node#63785).
   it.each([
     ['\\\\', '\\ud800', '\ud800'],
     ['\\\\', '\\n', '\n'],

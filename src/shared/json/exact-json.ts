@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { LosslessNumber, stringify } from 'lossless-json';
 import { parseJson } from './parse-json.js';
 
-/** Matches text that may contain a number whose digits matter: a long one, or any in a span's free-form attributes. */
+/**
+ * Matches text that may contain a number whose digits matter: a long one, or any in a span's free-form
+ * attributes.
+ */
 const DIGITS_COUNT = /\d{16}|"attributes"/;
 /** RFC 8259, section 6. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
-/** Less than `stringifyExact` can write: its recursion ended between 2,600 and 6,500 levels, as warm as its code was. */
+/**
+ * Less than `stringifyExact` can write: its recursion ended between 2,600 and 6,500 levels, as warm as its
+ * code was.
+ */
 const MAX_DEPTH = 2_000;
 /** Prefix of the digits in a wrapper. It is random per process, so that input cannot contain a wrapper. */
 const WRAPPER = randomBytes(6).toString('base64url');
@@ -19,11 +25,11 @@ const [OPENING_BRACKET, CLOSING_BRACKET] = ['['.charCodeAt(0), ']'.charCodeAt(0)
 const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
 
 /**
- * Parses JSON. A number that `JSON.stringify` would write differently, such as `1735689600050000001`, `1.0` or
- * `1e3`, becomes a `LosslessNumber` where its digits matter; every other number is a number.
+ * Parses JSON. A number that `JSON.stringify` would write differently, such as `1735689600050000001`, `1.0`
+ * or `1e3`, becomes a `LosslessNumber` where its digits matter; every other number is a number.
  *
- * `JSON.parse` parses the text with such numbers wrapped in arrays of strings, which are replaced afterwards. A
- * parser in JavaScript took five times as long.
+ * `JSON.parse` parses the text with such numbers wrapped in arrays of strings, which are replaced afterwards.
+ * A parser in JavaScript took five times as long.
  *
  * @throws SyntaxError if it is not JSON, RangeError if it is nested too deeply
  */
@@ -44,8 +50,9 @@ export function stringifyExact(value: unknown): string {
 }
 
 /**
- * The text with a wrapper around each number that `JSON.parse` would change. It is JSON if and only if the text is, because
- * arrays are allowed exactly where numbers are. Returns the text itself if there is no such number.
+ * The text with a wrapper around each number that `JSON.parse` would change. It is JSON if and only if the
+ * text is, because arrays are allowed exactly where numbers are. Returns the text itself if there is no such
+ * number.
  */
 function wrap(text: string): string {
   let wrapped = '';

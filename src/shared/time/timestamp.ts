@@ -1,10 +1,15 @@
 import { Temporal } from 'temporal-polyfill';
 
-/** A point in time as a client writes it (docs/contract.md#timestamps), kept to the millisecond: cut, not rounded. */
+/**
+ * A point in time as a client writes it (docs/contract.md#timestamps), kept to the millisecond: cut, not
+ * rounded.
+ */
 export type Timestamp =
   /** Written with an offset: milliseconds since the Unix epoch. */
   | { readonly kind: 'instant'; readonly epochMs: number }
-  /** Written without one: the milliseconds since the Unix epoch at which a clock in UTC shows this local time. */
+  /**
+   * Written without one: the milliseconds since the Unix epoch at which a clock in UTC shows this local time.
+   */
   | { readonly kind: 'local'; readonly wallMs: number };
 
 /** An invalid timestamp, and pydantic's reason for it. */
@@ -19,7 +24,10 @@ const OFFSET = String.raw`([Zz]|[+\- ]\d{2}(?::?\d{2})?)`;
 const SHAPE = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})(?:[Tt ]${TIME}${OFFSET}?)?$`);
 
 const MINUTE_MS = 60_000;
-/** The Gregorian calendar repeats after 400 years; `Date.UTC` reads years below 100 as those of the last century. */
+/**
+ * The Gregorian calendar repeats after 400 years; `Date.UTC` reads years below 100 as those of the last
+ * century.
+ */
 const CYCLE_YEARS = 400;
 const CYCLE_MS = 146_097 * 86_400_000;
 
@@ -36,8 +44,8 @@ export function parseTimestamp(text: string): Timestamp | InvalidTimestamp {
 }
 
 /**
- * The timestamp in milliseconds since the Unix epoch. A local time is one of `timeZone`, an IANA name; one that the
- * zone skips or repeats is resolved as Temporal's `compatible` does (docs/contract.md#local-time).
+ * The timestamp in milliseconds since the Unix epoch. A local time is one of `timeZone`, an IANA name; one
+ * that the zone skips or repeats is resolved as Temporal's `compatible` does (docs/contract.md#local-time).
  *
  * @throws RangeError for an unknown zone
  */
@@ -90,7 +98,9 @@ const DATE_PARTS: readonly (readonly [shape: RegExp, otherwise: string])[] = [
   [/^.{5}(?:0[1-9]|1[0-2])/s, 'month value is outside expected range of 1-12'],
 ];
 
-/** pydantic tries the text as a date last and reports the reason of that attempt, also if the time is invalid. */
+/**
+ * pydantic tries the text as a date last and reports the reason of that attempt, also if the time is invalid.
+ */
 function whyInvalid(text: string): string {
   if (Buffer.byteLength(text) < 'YYYY-MM-DD'.length) return 'input is too short';
   const broken = DATE_PARTS.find(([shape]) => !shape.test(text));

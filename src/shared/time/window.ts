@@ -25,7 +25,8 @@ export function resolveWindow(request: WindowRequest & { readonly retainedFrom: 
 
 /**
  * Whether the window with defaults starts before it ends; if not, the request is a 422
- * (docs/contract.md#validation). Checked before the cut to the retention, which may leave a valid window empty.
+ * (docs/contract.md#validation). Checked before the cut to the retention, which may leave a valid window
+ * empty.
  */
 export function startsBeforeEnd(request: WindowRequest): boolean {
   const { start, end } = withDefaults(request);

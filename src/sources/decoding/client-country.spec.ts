@@ -91,7 +91,10 @@ describe('openCountryDatabase', () => {
   });
 });
 
-/** The smallest database (MaxMind DB format 2.0): one node, addresses below 8000:: of one country, the rest of another. */
+/**
+ * The smallest database (MaxMind DB format 2.0): one node, addresses below 8000:: of one country, the rest of
+ * another.
+ */
 function databaseOfTwoHalves(low: string, high: string): Buffer {
   const text = (value: string) => Buffer.concat([Buffer.from([0x40 | value.length]), Buffer.from(value)]);
   const map = (...members: (readonly [string, Buffer])[]) =>

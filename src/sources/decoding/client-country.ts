@@ -6,7 +6,9 @@ import { type CountryResponse, Reader } from 'maxmind';
 import { unmapIpv4 } from '../../shared/ip-address.js';
 import { ConfigError } from '../../config/config.js';
 
-/** Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them. */
+/**
+ * Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them.
+ */
 const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -58,8 +60,8 @@ export function openCountryDatabase(file: string): void {
 }
 
 /**
- * The country of an address as two upper-case letters (ISO 3166-1 alpha-2), or null when it has none: private,
- * reserved, not in the data, or no address at all.
+ * The country of an address as two upper-case letters (ISO 3166-1 alpha-2), or null when it has none:
+ * private, reserved, not in the data, or no address at all.
  */
 export function lookUpCountry(address: string | null): string | null {
   if (address === null) return null;

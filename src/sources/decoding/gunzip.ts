@@ -17,8 +17,8 @@ export function isGzip(bytes: Buffer): boolean {
 }
 
 /**
- * The decompressed size according to gzip's trailer (RFC 1952, section 2.3.1), of the last member if there are several. An
- * estimate, because a sender can forge it.
+ * The decompressed size according to gzip's trailer (RFC 1952, section 2.3.1), of the last member if there
+ * are several. An estimate, because a sender can forge it.
  */
 export function readUnpackedSize(bytes: Buffer): number {
   return bytes.length < MIN_GZIP_BYTES ? 0 : bytes.readUInt32LE(bytes.length - 4);
@@ -30,11 +30,12 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Decompresses gzip, also with several members and with zeros between and behind them. Of truncated or damaged input, the
- * readable part is yielded before the error is thrown. zlib's own reader of several members loses what is before bytes that
- * are no member, and members behind zeros.
+ * Decompresses gzip, also with several members and with zeros between and behind them. Of truncated or
+ * damaged input, the readable part is yielded before the error is thrown. zlib's own reader of several
+ * members loses what is before bytes that are no member, and members behind zeros.
  *
- * @param onTrailing called for other bytes behind the last member, which are passed over; by default they are an error
+ * @param onTrailing called for other bytes behind the last member, which are passed over; by default they are
+ * an error
  */
 export async function* gunzip(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -172,7 +173,10 @@ function damaged(message: string): Error {
   return Object.assign(new Error(message), { code: 'Z_DATA_ERROR' });
 }
 
-/** Resolves once the step of a stream of zlib is done, or to the error that came instead: then zlib calls nothing back. */
+/**
+ * Resolves once the step of a stream of zlib is done, or to the error that came instead: then zlib calls
+ * nothing back.
+ */
 export function step(stream: Transform, start: (done: () => void) => void): Promise<Error | undefined> {
   return new Promise((resolve) => {
     stream.once('error', resolve);

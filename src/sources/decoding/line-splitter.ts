@@ -12,8 +12,9 @@ const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
- * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped while it
- * is read, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become U+FFFD.
+ * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped
+ * while it is read, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become
+ * U+FFFD.
  */
 export class LineSplitter {
   private number = 0;

@@ -1,10 +1,15 @@
 import { InvalidRecordError, LenientReader, isAbsent } from '../../records/decoding/decoders.js';
 import type { RejectedEntries } from '../../write/batches/rejected-entries.js';
 
-/** Largest number of entries that are read: an application has some hundred endpoints and consumers a minute. */
+/**
+ * Largest number of entries that are read: an application has some hundred endpoints and consumers a minute.
+ */
 export const MAX_ENTRIES = 20_000;
 
-/** Parses one entry of a list; the reader reads its optional members. Throws an InvalidRecordError for an invalid entry. */
+/**
+ * Parses one entry of a list; the reader reads its optional members. Throws an InvalidRecordError for an
+ * invalid entry.
+ */
 export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientReader) => T;
 
 /**

@@ -6,11 +6,14 @@ export const MAX_PATH = 1024;
 
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /**
- * Segments that are a number, a UUID or long hex: from 16 digits on 64-bit identifiers, object IDs and digests, but not words
- * (`decade`, `facade`).
+ * Segments that are a number, a UUID or long hex: from 16 digits on 64-bit identifiers, object IDs and
+ * digests, but not words (`decade`, `facade`).
  */
 const PARAMETERS = /\/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi;
-/** The extension of a static file (docs/contract.md#assets-and-health-checks): of scripts, styles, images, fonts, media and archives. */
+/**
+ * The extension of a static file (docs/contract.md#assets-and-health-checks): of scripts, styles, images,
+ * fonts, media and archives.
+ */
 const STATIC_FILE = new RegExp(
   [
     String.raw`\.(m?js|cjs|jsx|wasm|map|css|less|scss|png|apng|jpe?g|gif|svgz?|webp|avif|jxl|ico|cur|bmp|tiff?|heic`,
@@ -33,8 +36,8 @@ export function extractPathname(url: string): string {
 
 /**
  * The path pattern of a request without one: the path of its URL, in which segments that are a number, a
- * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. All static files of one extension have one pattern,
- * `/*.js`: bundlers give each version of a file another name. Never throws.
+ * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. All static files of one extension
+ * have one pattern, `/*.js`: bundlers give each version of a file another name. Never throws.
  */
 export function inferPathPattern(url: string): string {
   const path = extractPathname(url);
@@ -49,8 +52,8 @@ export function isStaticFilePattern(path: string): boolean {
 }
 
 /**
- * The path pattern of a route as its framework spells it: every parameter in braces, at most 1,024 code points.
- * Never throws.
+ * The path pattern of a route as its framework spells it: every parameter in braces, at most 1,024 code
+ * points. Never throws.
  */
 export function normalizeRoutePattern(path: string): string {
   return truncate(convertRouteSyntax(truncate(sanitize(path), MAX_PATH)), MAX_PATH);

@@ -16,7 +16,10 @@ const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
 const BRACKETED = /\[{1,2}(?:\.{3})?([A-Za-z_$][\w$-]*)(?:=[\w$-]+)?\]{1,2}/y;
 /** The beginning of a named group of a regular expression. */
 const GROUP = /\(\?P?<([A-Za-z_]\w*)>/y;
-/** The beginning of a non-capturing group. It is a part of the path, often an optional one, unless it has alternatives. */
+/**
+ * The beginning of a non-capturing group. It is a part of the path, often an optional one, unless it has
+ * alternatives.
+ */
 const NON_CAPTURING_GROUP = '(?:';
 /** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
@@ -33,8 +36,8 @@ const RULES = new Map<string, Rule>([
 
 /**
  * A route in the spelling of the common frameworks with each parameter as its name in braces: `/users/:id`,
- * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}`, `/users/(?P<id>\d+)` all become `/users/{id}`. Optional parts
- * are kept, wildcards and everything else stay unchanged.
+ * `/users/:id(\d+)`, `/users/<int:id>`, `/users/[id]`, `/users/{id:int}`, `/users/(?P<id>\d+)` all become
+ * `/users/{id}`. Optional parts are kept, wildcards and everything else stay unchanged.
  */
 export function convertRouteSyntax(path: string): string {
   let text = '';

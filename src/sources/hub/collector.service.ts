@@ -34,7 +34,10 @@ const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
 type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Message | Promise<Message>;
 
-/** Receives messages of client libraries. Every method resolves once the message is stored, or throws an ApiError. */
+/**
+ * Receives messages of client libraries. Every method resolves once the message is stored, or throws an
+ * ApiError.
+ */
 @Injectable()
 export class CollectorService {
   private readonly log = new Logger(CollectorService.name);
@@ -95,7 +98,8 @@ export class CollectorService {
   }
 
   /**
-   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops permanently at 404.
+   * The app of a client ID. 404 only if the store certainly has no such app, because a library stops
+   * permanently at 404.
    */
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);

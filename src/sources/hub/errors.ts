@@ -25,8 +25,8 @@ const countDecoder = createIntegerDecoder(1, Number.MAX_SAFE_INTEGER);
 export type ErrorContext = Pick<ErrorRecord, 'env' | 'timestamp'>;
 
 /**
- * The errors that a `sync` reports as `validation_errors` or `server_errors`. An error without a valid method, path or
- * count is left out; of the others, invalid members are left out.
+ * The errors that a `sync` reports as `validation_errors` or `server_errors`. An error without a valid
+ * method, path or count is left out; of the others, invalid members are left out.
  */
 export function readErrors(
   source: JsonObject,

@@ -12,8 +12,9 @@ import type { UnpackLimit } from '../intake/unpack-limit.js';
 const MAX_LINES = 20_000;
 
 /**
- * Reads a `log` file: NDJSON, as a rule in gzip. Invalid lines are rejected, and so is the rest of a damaged file
- * or of a file with too many lines. A 4xx would make a library retry the file forever and lose its other data.
+ * Reads a `log` file: NDJSON, as a rule in gzip. Invalid lines are rejected, and so is the rest of a damaged
+ * file or of a file with too many lines. A 4xx would make a library retry the file forever and lose its other
+ * data.
  *
  * @throws InvalidRecordError if no line is JSON; ApiError 413 if it unpacks to too much, or takes too long
  */

@@ -20,8 +20,8 @@ import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js
 const MAX_LOGS = 1_000;
 
 /**
- * The captured data of a logged request, in the shape of Request Details; invalid parts are left out. A log record or a span
- * without a required member is left out.
+ * The captured data of a logged request, in the shape of Request Details; invalid parts are left out. A log
+ * record or a span without a required member is left out.
  */
 export function readItemCapture(
   item: JsonObject,
@@ -50,7 +50,8 @@ function readException(value: unknown, reader: LenientReader): CapturedException
     reader.ignored.push('exception');
     return null;
   }
-  // The Java library writes `stackTrace`, those of JavaScript and .NET `stacktrace`, that of Python `traceback`.
+  // The Java library writes `stackTrace`, those of JavaScript and .NET `stacktrace`, that of Python
+  // `traceback`.
   const stacktrace = getField(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
   const sentryEventId = getField(source, 'sentry_event_id');
   return {

@@ -32,7 +32,10 @@ import { readItemCapture } from './log-item.capture.js';
 /** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */
 const MAX_VALUES = 300_000;
 
-/** A logged request, its spans and the names of the members that were left out, or the one-line reason why the line is invalid. */
+/**
+ * A logged request, its spans and the names of the members that were left out, or the one-line reason why the
+ * line is invalid.
+ */
 export type LogItem =
   | {
       readonly record: RequestRecord;
@@ -42,9 +45,9 @@ export type LogItem =
   | { readonly reason: string; readonly isJson: boolean };
 
 /**
- * Reads one line of a `log` file: a request as a client library logged it, in camel case or in snake case. `uuid` and the
- * request's `timestamp`, `method`, `url` and `status_code` are required; any other invalid member is left
- * out. Masked values stay unchanged. Never throws.
+ * Reads one line of a `log` file: a request as a client library logged it, in camel case or in snake case.
+ * `uuid` and the request's `timestamp`, `method`, `url` and `status_code` are required; any other invalid
+ * member is left out. Masked values stay unchanged. Never throws.
  */
 export function parseLogItem(line: string, context: MessageContext): LogItem {
   if (hasMoreValues(line, MAX_VALUES))

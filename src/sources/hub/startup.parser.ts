@@ -23,8 +23,8 @@ const MAX_VERSIONS = 100;
 const MAX_VERSION = 128;
 
 /**
- * `startup`: the report of an application at its start. Its endpoints are registered, its framework is derived from
- * `client` (`js:express`), and the versions of its packages are stored.
+ * `startup`: the report of an application at its start. Its endpoints are registered, its framework is
+ * derived from `client` (`js:express`), and the versions of its packages are stored.
  *
  * @throws InvalidRecordError if the message is invalid
  */

@@ -44,8 +44,9 @@ const METHODS = new Set(METHOD_NAMES);
  * `sync`: counts of requests since the last sync, errors, resource usage of the process, and the names and
  * groups of consumers.
  *
- * The counts belong to the message's `timestamp`, also in a late message. A count without a valid method, path or number
- * of requests is rejected, and the others are accepted; all other invalid members are left out.
+ * The counts belong to the message's `timestamp`, also in a late message. A count without a valid method,
+ * path or number of requests is rejected, and the others are accepted; all other invalid members are left
+ * out.
  *
  * @throws InvalidRecordError if the message is invalid
  */
@@ -121,10 +122,11 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
 /**
  * Consumer, method and path of a count.
  *
- * The JavaScript library joins them and the status by `|` and splits the text again when it sends it. A `|` in the consumer
- * or in the path shifts the following members, and the status, which is not a number then, arrives as null. The consumer
- * `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`. One `|` in the consumer can be
- * repaired except for the path, which is lost; with more, only the number of requests is known.
+ * The JavaScript library joins them and the status by `|` and splits the text again when it sends it. A `|`
+ * in the consumer or in the path shifts the following members, and the status, which is not a number then,
+ * arrives as null. The consumer `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path
+ * `POST`. One `|` in the consumer can be repaired except for the path, which is lost; with more, only the
+ * number of requests is known.
  */
 function decodeCountKey(source: JsonObject, name: string, reader: LenientReader): CountKey {
   const readText = (member: string) =>

@@ -1,7 +1,10 @@
 import { Slices } from '../../shared/async/slices.js';
 import { payloadTooLarge } from '../../platform/http/request-body.js';
 
-/** The work for one body: in slices, for a limited time, and only as long as its sender waits for the response. */
+/**
+ * The work for one body: in slices, for a limited time, and only as long as its sender waits for the
+ * response.
+ */
 export class BodyWork extends Slices {
   private pastMs = 0;
 

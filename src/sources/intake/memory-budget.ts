@@ -7,8 +7,9 @@ interface Share {
   parsed: number;
 }
 /*
- * Rows take several times as much as their message, and a message that is rejected once it is parsed costs as much as a stored one, each time
- * its sender repeats it. So there is room for rows beyond that for messages. The rows of one team leave a quarter to the messages of others.
+ * Rows take several times as much as their message, and a message that is rejected once it is parsed costs as
+ * much as a stored one, each time its sender repeats it. So there is room for rows beyond that for messages.
+ * The rows of one team leave a quarter to the messages of others.
  */
 const APP_SHARE: Share = { admitted: 1 / 4, parsed: 5 / 16 };
 const TEAM_SHARE: Share = { admitted: 3 / 5, parsed: 3 / 4 };
@@ -18,10 +19,12 @@ const RETRY_AFTER_SECONDS = 1;
 /** The memory that one message reserves. */
 export interface Reservation {
   /**
-   * Sets the reservation of a message that is not parsed yet to this number of bytes. Call it again right before it is parsed.
+   * Sets the reservation of a message that is not parsed yet to this number of bytes. Call it again right
+   * before it is parsed.
    *
-   * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. A message that is
-   *   the only one of its team, or of all, is never rejected, because the size of a message is limited.
+   * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. A
+   *   message that is the only one of its team, or of all, is never rejected, because the size of a message
+   *   is limited.
    */
   admit(bytes: number): void;
   /**
@@ -34,9 +37,9 @@ export interface Reservation {
 }
 
 /**
- * Memory for messages in flight, in bytes. Each app and each team has a share, so that an app that sends too much, or stalls,
- * affects only itself, and a team only its own apps. This is back-pressure: client libraries buffer and retry, and our heap does
- * not grow.
+ * Memory for messages in flight, in bytes. Each app and each team has a share, so that an app that sends too
+ * much, or stalls, affects only itself, and a team only its own apps. This is back-pressure: client libraries
+ * buffer and retry, and our heap does not grow.
  */
 export class MemoryBudget {
   private total = 0;

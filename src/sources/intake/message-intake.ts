@@ -24,7 +24,10 @@ import type { UnpackLimit } from './unpack-limit.js';
 const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
-/** After a body that held the event loop for longer in all, its app pauses for as long: it has half of the time at most. */
+/**
+ * After a body that held the event loop for longer in all, its app pauses for as long: it has half of the
+ * time at most.
+ */
 const EXPENSIVE_PARSE_MS = 20;
 const MINUTE_MS = 60_000;
 /** Statuses of bodies that must not be sent again. */
@@ -195,7 +198,10 @@ export class MessageIntake {
     if (!isAllowed) throw rateLimitExceeded(retryAfterSeconds(window));
   }
 
-  /** A body reserves its bytes while it is read, then its decompressed size, and the size of its rows once it is parsed. */
+  /**
+   * A body reserves its bytes while it is read, then its decompressed size, and the size of its rows once it
+   * is parsed.
+   */
   private async readMessages(
     app: ClientApp,
     request: Request,
@@ -228,7 +234,8 @@ export class MessageIntake {
    * Parses a body when the turn of its app has come. A body that took long delays the next one of its app, so
    * that an app whose bodies are expensive takes a part of the thread's time, however many it sends.
    *
-   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do; ClientDisconnected
+   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do;
+   * ClientDisconnected
    */
   private async parseInTurn<T>(app: ClientApp, work: BodyWork, parse: () => Promise<T>): Promise<T> {
     const groupPauseMs = () => (work.spentMs > EXPENSIVE_PARSE_MS ? work.spentMs : 0);

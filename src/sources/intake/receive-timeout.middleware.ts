@@ -6,8 +6,8 @@ const RECEIVE_MS = 30_000;
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
 /**
- * Limits the time in which a request must arrive, as the server's own `requestTimeout` does, which cannot be lifted for one request.
- * A streamed body arrives as fast as it is stored.
+ * Limits the time in which a request must arrive, as the server's own `requestTimeout` does, which cannot be
+ * lifted for one request. A streamed body arrives as fast as it is stored.
  */
 export function limitReceiveTime(server: Server) {
   return (request: Request, _response: Response, next: NextFunction) => {

@@ -23,7 +23,10 @@ export class TokenAuthentication {
     @Inject(TOKEN_FAILURES) private readonly failedAuth: FailedAuthLimiter,
   ) {}
 
-  /** @throws ApiError 401 without a valid token, 429 after too many invalid ones, 503 if the store is unavailable */
+  /**
+   * @throws ApiError 401 without a valid token, 429 after too many invalid ones, 503 if the store is
+   * unavailable
+   */
   async requireApp(request: Request): Promise<ClientApp> {
     const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
     if (token === undefined)

@@ -21,8 +21,8 @@ export class Attributes {
   }
 
   /**
-   * The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value, but of several keys
-   * the first with another one is preferred.
+   * The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value,
+   * but of several keys the first with another one is preferred.
    */
   findText(...keys: readonly string[]): string | undefined {
     const texts = keys.map((key) => scalarText(this.values.get(key)));
@@ -45,7 +45,10 @@ export class Attributes {
     return value?.case === 'bytesValue' ? value.value : undefined;
   }
 
-  /** The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its values. */
+  /**
+   * The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its
+   * values.
+   */
   *listPrefixed(prefix: string): Generator<[name: string, value: string]> {
     for (const [key, value] of this.values) {
       if (!key.startsWith(prefix)) continue;
@@ -57,7 +60,9 @@ export class Attributes {
     }
   }
 
-  /** All attributes but some as text, sorted by key: the same attributes in another order have the same text. */
+  /**
+   * All attributes but some as text, sorted by key: the same attributes in another order have the same text.
+   */
   toKey(leftOut: readonly string[] = []): string {
     const entries = [...this.values]
       .filter(([key]) => !leftOut.includes(key))
@@ -66,11 +71,15 @@ export class Attributes {
   }
 }
 
-/** The HTTP method of a request, by the semantic conventions; undefined without one: it is not an HTTP request. */
+/**
+ * The HTTP method of a request, by the semantic conventions; undefined without one: it is not an HTTP
+ * request.
+ */
 export function findMethod(attributes: Attributes): string | undefined {
   const text = attributes.findText('http.request.method', 'http.method') ?? '';
   if (text.trim() === '') return undefined;
-  // The older conventions have the method as the client sent it, so it may be invalid. Such a request counts, too.
+  // The older conventions have the method as the client sent it, so it may be invalid. Such a request counts,
+  // too.
   const method = methodDecoder.decode(text) ?? OTHER_METHOD;
   if (method !== OTHER_METHOD) return method;
   // Only spans have the original.
@@ -87,14 +96,20 @@ export function findStatusCode(attributes: Attributes, isError: boolean): number
 /** What Spring's convention has where no route matched. */
 const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
 
-/** What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
+/**
+ * What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's
+ * `net/http`.
+ */
 const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
-/** Scopes of instrumentations whose routes may be names, such as `app_user_show`: of Symfony, Drupal, Slim, Laminas and others. */
+/**
+ * Scopes of instrumentations whose routes may be names, such as `app_user_show`: of Symfony, Drupal, Slim,
+ * Laminas and others.
+ */
 const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
 
 /**
- * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without the first slash, and
- * those of Django may be regular expressions.
+ * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without
+ * the first slash, and those of Django may be regular expressions.
  *
  * @param scope the name of the instrumentation scope
  */
@@ -122,8 +137,8 @@ export function findConsumer(
 }
 
 /**
- * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of several attributes with
- * one key it has the last.
+ * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of
+ * several attributes with one key it has the last.
  *
  * @param isLeftOut keys that are stored elsewhere
  */

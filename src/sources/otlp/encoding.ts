@@ -93,7 +93,9 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): Mess
   }
 }
 
-/** What the decoder of JSON says of the field; the value, which follows, may be a secret and would be logged. */
+/**
+ * What the decoder of JSON says of the field; the value, which follows, may be a secret and would be logged.
+ */
 function findFieldFault(error: unknown): string | undefined {
   return error instanceof Error ? /^cannot decode [\w. ]+ from JSON/.exec(error.message)?.[0] : undefined;
 }
@@ -124,7 +126,10 @@ function toProtobufJson(value: unknown, longNames: ReadonlySet<string>, name = '
   return members;
 }
 
-/** Whether a number is beyond 64 bits: JavaScript's SDK calls every number without a fraction an integer, such as 1e300. */
+/**
+ * Whether a number is beyond 64 bits: JavaScript's SDK calls every number without a fraction an integer, such
+ * as 1e300.
+ */
 function isBeyondInt64(value: JsonValue): boolean {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value));
   if (!isNumber || !Number.isInteger(Number(value))) return false;
@@ -132,7 +137,10 @@ function isBeyondInt64(value: JsonValue): boolean {
   return BigInt.asIntN(64, integer) !== integer;
 }
 
-/** Names of the fields of a message, nested ones included, that are 64-bit integers, as the decoder accepts them. */
+/**
+ * Names of the fields of a message, nested ones included, that are 64-bit integers, as the decoder accepts
+ * them.
+ */
 function listLongNames(schema: DescMessage, names = new Set<string>(), seen = new Set<DescMessage>()) {
   if (seen.has(schema)) return names;
   seen.add(schema);

@@ -4,7 +4,10 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 
 const MAX_FRAMEWORK = 64;
 
-/** Frameworks by a word in the names of their instrumentations. An application may have several: the outermost is first. */
+/**
+ * Frameworks by a word in the names of their instrumentations. An application may have several: the outermost
+ * is first.
+ */
 const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\bnest(?:js)?\b/, 'nestjs'],
   [/\bnext\.js\b/, 'nextjs'],

@@ -8,13 +8,13 @@ import type {
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 
 /**
- * The place of a bucket is the bucket of this scale in its middle: half a bin wide, so it lies within one bin, and within one bucket
- * of each coarser scale.
+ * The place of a bucket is the bucket of this scale in its middle: half a bin wide, so it lies within one
+ * bin, and within one bucket of each coarser scale.
  */
 const SCALE_OF_PLACES = 6;
 /**
- * At the lowest scale ten buckets reach from 1 ns to 18 minutes, and SDKs have 160. A bucket of a lower scale says nothing about a time,
- * and the accuracy of all percentiles of its app would be that of its width.
+ * At the lowest scale ten buckets reach from 1 ns to 18 minutes, and SDKs have 160. A bucket of a lower scale
+ * says nothing about a time, and the accuracy of all percentiles of its app would be that of its width.
  */
 const [MIN_SCALE, MAX_SCALE] = [-2, 20];
 /** SDKs send 0 or nearly 0. */
@@ -83,8 +83,9 @@ export function readBins(
 }
 
 /**
- * Buckets with explicit bounds, counted at their geometric middle. The extremes of a delta point narrow its buckets. Those of a
- * cumulative stream change during the stream, and a bucket that moved to another bin would be counted again.
+ * Buckets with explicit bounds, counted at their geometric middle. The extremes of a delta point narrow its
+ * buckets. Those of a cumulative stream change during the stream, and a bucket that moved to another bin
+ * would be counted again.
  */
 function* listExplicitBuckets(
   { explicitBounds, bucketCounts, min = 0, max = Infinity }: HistogramDataPoint,
@@ -141,7 +142,9 @@ function findWidth(scale: number): number {
   return 2 ** Math.max(0, SCALE_OF_PLACES - scale);
 }
 
-/** The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither. */
+/**
+ * The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither.
+ */
 function findMiddle(lower: number, upper: number): number | undefined {
   if (upper === Infinity) return lower > 0 ? lower : undefined;
   return lower > 0 ? Math.sqrt(lower * upper) : upper / 2;

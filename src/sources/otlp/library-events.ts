@@ -101,7 +101,10 @@ function addConsumer(message: Message, source: JsonObject, { now }: BodyContext)
   message.rejected.addMembers(reader.ignored);
 }
 
-/** An error with the consumers that met it, each with how often: a record for each, with all texts of the error. */
+/**
+ * An error with the consumers that met it, each with how often: a record for each, with all texts of the
+ * error.
+ */
 function addErrors(
   message: Message,
   kind: ErrorKind,

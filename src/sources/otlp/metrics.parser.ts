@@ -41,8 +41,8 @@ const SECONDS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /**
- * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics only update the time
- * of the last synchronization.
+ * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics
+ * only update the time of the last synchronization.
  */
 export function* parseMetrics(
   { resourceMetrics }: ExportMetricsServiceRequest,
@@ -150,7 +150,10 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
   message.points.push(record);
 }
 
-/** A scope is identified by all that it has; the key of one that has only a name is the name, as in streams that are stored. */
+/**
+ * A scope is identified by all that it has; the key of one that has only a name is the name, as in streams
+ * that are stored.
+ */
 function toScopeKey(scope: InstrumentationScope | undefined, schemaUrl: string): string {
   const { name = '', version = '', attributes = [] } = scope ?? {};
   if (version === '' && attributes.length === 0 && schemaUrl === '') return name;
@@ -163,8 +166,8 @@ function hasValue({ flags }: { flags: number }): boolean {
 }
 
 /**
- * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a minute before the end. A
- * cumulative stream may have begun days ago.
+ * The time of a point's counts in milliseconds since the Unix epoch: the start of its interval, at most a
+ * minute before the end. A cumulative stream may have begun days ago.
  */
 function findTime({ startTimeUnixNano, timeUnixNano }: HistogramPoint): number {
   return Math.max(toMilliseconds(startTimeUnixNano), toMilliseconds(timeUnixNano) - MINUTE_MS);

@@ -9,7 +9,10 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 
 const DEFAULT_ENV = 'default';
 const MAX_ENV = 32;
-/** Largest number of environments and instances in a body: each is a message, which is stored and acknowledged by itself. */
+/**
+ * Largest number of environments and instances in a body: each is a message, which is stored and acknowledged
+ * by itself.
+ */
 const MAX_MESSAGES = 10_000;
 
 /** Context of parsing a body. */
@@ -22,7 +25,10 @@ export interface BodyContext {
   now: number;
   /** Most requests that a span counts as. */
   maxSpanWeight: number;
-  /** Characters that the body may become beyond its own, by packed texts and texts of several records; less with each. */
+  /**
+   * Characters that the body may become beyond its own, by packed texts and texts of several records; less
+   * with each.
+   */
   expansion: { left: number };
 }
 
@@ -82,8 +88,8 @@ function findEnv(attributes: Attributes): string {
 }
 
 /**
- * The UUID of the sending process: its instance ID, or a hash of what identifies it in its environment. Processes of two
- * environments often have the same name, or no name and the same attributes.
+ * The UUID of the sending process: its instance ID, or a hash of what identifies it in its environment.
+ * Processes of two environments often have the same name, or no name and the same attributes.
  */
 function findInstance(attributes: Attributes, env: string): string {
   const language = attributes.findText('telemetry.sdk.language');

@@ -71,7 +71,10 @@ const RESPONSE_BODY = 'apitally.response.body';
 const NET_HTTP = '/otelhttp';
 /** The end of the scope name of the instrumentation of Tornado. */
 const TORNADO = '.instrumentation.tornado';
-/** Tornado's instrumentation has the route in the span's name from 0.63 on. Before, it had the path of the URL there. */
+/**
+ * Tornado's instrumentation has the route in the span's name from 0.63 on. Before, it had the path of the URL
+ * there.
+ */
 const TORNADO_ROUTES_SINCE = 63;
 /** Spans of single ASGI messages: several for each request, without any information about the application. */
 const ASGI_MESSAGE = / http (?:send|receive)$/;
@@ -267,7 +270,10 @@ function countRequest(request: RequestRecord, record: SpanRecord, weight: number
   };
 }
 
-/** Some instrumentations write the path of the URL into the name, so this is only for those that have no attribute for the route. */
+/**
+ * Some instrumentations write the path of the URL into the name, so this is only for those that have no
+ * attribute for the route.
+ */
 function hasRouteInName(scope: string, version: string): boolean {
   if (!scope.endsWith(TORNADO)) return scope.endsWith(NET_HTTP);
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));

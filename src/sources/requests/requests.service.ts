@@ -24,14 +24,23 @@ import { UnpackLimit } from '../intake/unpack-limit.js';
 const KIND = 'requests';
 const DEFAULT_ENV = 'prod';
 const DEFAULT_FORMAT = 'ndjson';
-/** Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's requests. */
+/**
+ * Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's
+ * requests.
+ */
 const MAX_BODIES = 2;
 /** A body that has waited for its sender for longer makes room for one of another app. */
 const MAX_SENDER_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
-/** Blank and rejected ones included; the shortest requests of an access log fill the largest body with as many. */
+/**
+ * Blank and rejected ones included; the shortest requests of an access log fill the largest body with as
+ * many.
+ */
 const MAX_LINES = 2_000_000;
-/** What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is read. */
+/**
+ * What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is
+ * read.
+ */
 const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
 
@@ -68,10 +77,11 @@ export class RequestsService {
   }
 
   /**
-   * Resolves once every valid line is stored. A body may be sent again, also after an error: its requests are in the store once.
+   * Resolves once every valid line is stored. A body may be sent again, also after an error: its requests are
+   * in the store once.
    *
-   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid, 503 if the store fails; what was read before an error
-   *   is stored, except after 503
+   * @throws ApiError 413 for a body beyond the limit, 422 if no line is valid, 503 if the store fails; what
+   *   was read before an error is stored, except after 503
    */
   import(request: Request): Promise<ImportResult> {
     return this.intake.countOutcome(KIND, async () => {
@@ -107,8 +117,8 @@ export class RequestsService {
   }
 
   /**
-   * Ends the later body of a team that has all of them, or one whose sender is slow: a team, or a slow sender, must not keep
-   * others out. Its sender sends it again.
+   * Ends the later body of a team that has all of them, or one whose sender is slow: a team, or a slow
+   * sender, must not keep others out. Its sender sends it again.
    */
   private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
     const [first] = open;

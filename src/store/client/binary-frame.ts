@@ -27,9 +27,9 @@ const SETTINGS = {
 
 /**
  * The frame of a result in a binary format, which allows no text before or after the rows: the first column's
- * name ends with the nonce of the query. The engine writes the name before the first row (Arrow) or after the last one
- * (Parquet), and the rest of the file must match it byte for byte. Such a result is complete and belongs to this query,
- * as with `ResultFrame`; the nonce is then removed from the name.
+ * name ends with the nonce of the query. The engine writes the name before the first row (Arrow) or after the
+ * last one (Parquet), and the rest of the file must match it byte for byte. Such a result is complete and
+ * belongs to this query, as with `ResultFrame`; the nonce is then removed from the name.
  */
 export class BinaryFrame implements Frame {
   readonly formatName;
@@ -70,7 +70,10 @@ export class BinaryFrame implements Frame {
     return result;
   }
 
-  /** Checks that the footer is of this query and that its columns fill the file from its beginning to the footer. */
+  /**
+   * Checks that the footer is of this query and that its columns fill the file from its beginning to the
+   * footer.
+   */
   private unwrapParquet(result: Buffer): Buffer | undefined {
     const footerEnd = result.length - PARQUET_END_BYTES;
     const footerStart = footerEnd - result.readUInt32LE(footerEnd);
@@ -103,7 +106,10 @@ function nextMessage(stream: Buffer, at: number): number | undefined {
   return bodyLength >= 0 && end <= stream.length ? end : undefined;
 }
 
-/** The messages of an Arrow stream up to its end mark: where each ends, and how many rows it has; the schema is the first. */
+/**
+ * The messages of an Arrow stream up to its end mark: where each ends, and how many rows it has; the schema
+ * is the first.
+ */
 export function findArrowMessages(stream: Buffer): { end: number; rows: number }[] {
   const messages: { end: number; rows: number }[] = [];
   for (let at = 0; !isEndMark(stream, at);) {

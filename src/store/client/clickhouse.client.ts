@@ -35,20 +35,24 @@ export interface QueryOptions {
   /** Threads of the engine; 1 is fastest for a page or a row. */
   threads?: number;
   /**
-   * Evaluates skip indexes for the whole range before reading (`use_skip_indexes_on_data_read = 0`): faster for selective
-   * filters, slower when the first granules already fill the page.
+   * Evaluates skip indexes for the whole range before reading (`use_skip_indexes_on_data_read = 0`): faster
+   * for selective filters, slower when the first granules already fill the page.
    */
   prefilterIndexes?: boolean;
   /**
-   * Whether the engine may filter rows before it reads other columns than the conditions', by default. If all conditions are on a range of the sort
-   * key, nearly every row that is read matches them, and the step is a tenth of the time of a short query.
+   * Whether the engine may filter rows before it reads other columns than the conditions', by default. If all
+   * conditions are on a range of the sort key, nearly every row that is read matches them, and the step is a
+   * tenth of the time of a short query.
    */
   prewhere?: boolean;
   /** Largest result in bytes, if below the configured limit; beyond it `ResultTooLarge`. */
   maxResultBytes?: number;
   /** No limits on time and read data, for full-table reads. */
   unlimited?: boolean;
-  /** A lookup that several requests wait for: it runs before other queries in the queue, and does not end with its request. */
+  /**
+   * A lookup that several requests wait for: it runs before other queries in the queue, and does not end with
+   * its request.
+   */
   shared?: boolean;
   /** The team that it is for: those that wait for their turn are served in rotation by team. */
   teamId?: number;
@@ -92,8 +96,8 @@ const OUTPUT = [
 const LIMITS_THROW = ['timeout', 'read', 'result'].map((limit) => `${limit}_overflow_mode = 'throw'`);
 
 /**
- * The embedded engine reads a file in the thread of the query. By default it hands each read to another thread, which costs more
- * than a read from the page cache, and a selective query makes many.
+ * The embedded engine reads a file in the thread of the query. By default it hands each read to another
+ * thread, which costs more than a read from the page cache, and a selective query makes many.
  */
 const READ_IN_THREAD = "local_filesystem_read_method = 'pread'";
 
@@ -101,12 +105,15 @@ const PREFILTER_INDEXES = 'use_skip_indexes_on_data_read = 0';
 const WITHOUT_PREWHERE = 'optimize_move_to_prewhere = 0';
 
 /**
- * The engine need not merge the rows of each block by the sort key, an eighth of the processor time of an insert: views group them
- * already, and reads sum or use FINAL. Parsing in several threads takes more processor time in total.
+ * The engine need not merge the rows of each block by the sort key, an eighth of the processor time of an
+ * insert: views group them already, and reads sum or use FINAL. Parsing in several threads takes more
+ * processor time in total.
  */
 const INSERT_SETTINGS = ['optimize_on_insert = 0', 'input_format_parallel_parsing = 0'];
 
-/** Retries of an insert have the same token, so every table behind the landing table inserts the block once. */
+/**
+ * Retries of an insert have the same token, so every table behind the landing table inserts the block once.
+ */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
 /** Longer than the engine's own limit, so that the engine's error arrives first. */
@@ -126,10 +133,10 @@ const MAX_QUEUE_LENGTH = 1_000;
  * The only access to the store. Callers cannot distinguish the embedded engine from a server: both use the
  * official client, the same SQL and the same tables.
  *
- * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes read and bytes of
- * the result; so many run at once, and the others wait in a queue. A read ends with the request in whose context it is, its
- * wait and on a server the query, and throws the reason of the request's signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or
- * the client's own error.
+ * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes
+ * read and bytes of the result; so many run at once, and the others wait in a queue. A read ends with the
+ * request in whose context it is, its wait and on a server the query, and throws the reason of the request's
+ * signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
  */
 export class ClickHouse {
   /** The engine's version, from the last successful `ping`. */
@@ -176,7 +183,8 @@ export class ClickHouse {
     const concurrency =
       kind === 'embedded' ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
-    // Apart from the reads, because some take hours, as that of a backup: with one session, no other statement would run meanwhile.
+    // Apart from the reads, because some take hours, as that of a backup: with one session, no other
+    // statement would run meanwhile.
     this.relayed = new QueryLimiter(Math.max(2, concurrency), MAX_QUEUE_LENGTH, UNLIMITED_MS);
     this.instrumentation = new QueryInstrumentation(
       telemetry,
@@ -189,8 +197,8 @@ export class ClickHouse {
   }
 
   /**
-   * A client of the configured store; with `database: ''` the database need not exist. A server need not be available
-   * yet; the embedded engine is opened.
+   * A client of the configured store; with `database: ''` the database need not exist. A server need not be
+   * available yet; the embedded engine is opened.
    *
    * @throws DataDirectoryInUse
    */
@@ -207,7 +215,9 @@ export class ClickHouse {
     return new ClickHouse(createEngineClient(connection), clickhouse, telemetry, 'embedded', connection);
   }
 
-  /** The embedded engine of the server that has the data directory open, behind a connection to its socket. */
+  /**
+   * The embedded engine of the server that has the data directory open, behind a connection to its socket.
+   */
   static openSocket(config: Config, connection: EngineConnection): ClickHouse {
     return new ClickHouse(createEngineClient(connection), config.clickhouse, Telemetry.none, 'embedded');
   }
@@ -257,7 +267,10 @@ export class ClickHouse {
     }
   }
 
-  /** Runs a statement without rows: DDL, or an INSERT with its data. Without `params`, its text has no placeholders. */
+  /**
+   * Runs a statement without rows: DDL, or an INSERT with its data. Without `params`, its text has no
+   * placeholders.
+   */
   async command(sql: string, params?: Parameters, options: CommandOptions = {}): Promise<void> {
     const { name = 'command', operation = 'COMMAND', timeoutMs = COMMAND_TIMEOUT_MS } = options;
     const run = async (signal: AbortSignal) => {
@@ -274,11 +287,12 @@ export class ClickHouse {
   }
 
   /**
-   * Inserts rows. Each text is one JSON object, or several with commas between them. Or one text has arrays: the names of the
-   * columns, then the values of each row; the engine reads those in 0.7 of the time.
+   * Inserts rows. Each text is one JSON object, or several with commas between them. Or one text has arrays:
+   * the names of the columns, then the values of each row; the engine reads those in 0.7 of the time.
    * Resolves once the engine acknowledged them. If it rejects, the rows may be written, now or later.
    *
-   * @param token deduplication token: an insert with the same token again changes nothing, in any table behind it.
+   * @param token deduplication token: an insert with the same token again changes nothing, in any table
+   * behind it.
    */
   async insert(table: string, rows: readonly string[], token?: string): Promise<void> {
     const format = rows[0]?.startsWith('[') ? 'JSONCompactEachRowWithNames' : 'JSONEachRow';
@@ -317,8 +331,8 @@ export class ClickHouse {
   }
 
   /**
-   * A number that changes with every insert into a table, before the insert is acknowledged. Undefined if other processes insert, as on a
-   * server.
+   * A number that changes with every insert into a table, before the insert is acknowledged. Undefined if
+   * other processes insert, as on a server.
    */
   getVersion(table: string): number | undefined {
     return this.embedded && (this.inserts.get(table) ?? 0);
@@ -357,10 +371,12 @@ export class ClickHouse {
   }
 
   /**
-   * Runs a statement as it is, its values literals already, in the turn of its process. Settles once the engine is done with it.
+   * Runs a statement as it is, its values literals already, in the turn of its process. Settles once the
+   * engine is done with it.
    *
    * @param process number of the other process of this machine that sent it
-   * @param signal aborts when that process does not wait any more: a statement in the queue then leaves it, and a read is cancelled
+   * @param signal aborts when that process does not wait any more: a statement in the queue then leaves it,
+   * and a read is cancelled
    * @returns the result in the format of the statement, and the engine's summary
    */
   relay(

@@ -10,7 +10,9 @@ export class ResultTooLarge extends StoreUnavailable {
   override readonly name = 'ResultTooLarge';
 }
 
-/** The result of a query exceeds the limit on rows (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO); a retry fails again. */
+/**
+ * The result of a query exceeds the limit on rows (FUNCTION_THROW_IF_VALUE_IS_NON_ZERO); a retry fails again.
+ */
 export class ResultTooLong extends Error {
   override readonly name = 'ResultTooLong';
 }
@@ -79,15 +81,17 @@ const TOO_LONG = '395';
 const TIMED_OUT = new Set(['159', '160']);
 
 /**
- * Errors of the engine that mean "unavailable" or "not allowed": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a store that is not yet
- * migrated), TOO_MANY_ROWS 158, READONLY 164 and SETTING_CONSTRAINT_VIOLATION 452 (a limit that the account may not set),
- * CANNOT_OPEN_FILE 76 (too many are open), CANNOT_ALLOCATE_MEMORY 173, UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198,
- * QUOTA_EXCEEDED 201, TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
- * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, TOO_MANY_PARTS 252, ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307,
- * ALL_REPLICAS_ARE_STALE 369, QUERY_WAS_CANCELLED 394, ALL_REPLICAS_LOST 415,
- * CANNOT_SCHEDULE_TASK 439, ACCESS_DENIED 497, S3_ERROR 499, AUTHENTICATION_FAILED 516, USER_SESSION_LIMIT_EXCEEDED 700,
- * USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT 735, SERVER_OVERLOADED 745, TCP_CONNECTION_LIMIT_REACHED 749,
- * HTTP_CONNECTION_LIMIT_REACHED 762, TOO_MANY_UNAVAILABLE_SHARDS 904, KEEPER_EXCEPTION 999.
+ * Errors of the engine that mean "unavailable" or "not allowed": UNKNOWN_TABLE 60 and UNKNOWN_DATABASE 81 (a
+ * store that is not yet migrated), TOO_MANY_ROWS 158, READONLY 164 and SETTING_CONSTRAINT_VIOLATION 452 (a
+ * limit that the account may not set), CANNOT_OPEN_FILE 76 (too many are open), CANNOT_ALLOCATE_MEMORY 173,
+ * UNKNOWN_USER 192, WRONG_PASSWORD 193, REQUIRED_PASSWORD 194, DNS_ERROR 198, QUOTA_EXCEEDED 201,
+ * TOO_MANY_SIMULTANEOUS_QUERIES 202, NO_FREE_CONNECTION 203, SOCKET_TIMEOUT 209, NETWORK_ERROR 210,
+ * NO_ZOOKEEPER 225, ABORTED 236, MEMORY_LIMIT_EXCEEDED 241, TABLE_IS_READ_ONLY 242, TOO_MANY_PARTS 252,
+ * ALL_CONNECTION_TRIES_FAILED 279, TOO_FEW_LIVE_REPLICAS 285, TOO_MANY_BYTES 307, ALL_REPLICAS_ARE_STALE 369,
+ * QUERY_WAS_CANCELLED 394, ALL_REPLICAS_LOST 415, CANNOT_SCHEDULE_TASK 439, ACCESS_DENIED 497, S3_ERROR 499,
+ * AUTHENTICATION_FAILED 516, USER_SESSION_LIMIT_EXCEEDED 700, USER_EXPIRED 720, QUERY_WAS_CANCELLED_BY_CLIENT
+ * 735, SERVER_OVERLOADED 745, TCP_CONNECTION_LIMIT_REACHED 749, HTTP_CONNECTION_LIMIT_REACHED 762,
+ * TOO_MANY_UNAVAILABLE_SHARDS 904, KEEPER_EXCEPTION 999.
  */
 const UNAVAILABLE = new Set(
   (
@@ -98,10 +102,11 @@ const UNAVAILABLE = new Set(
 
 /**
  * Errors of the engine when it reads damaged files: ATTEMPT_TO_READ_AFTER_EOF 32, CANNOT_READ_ALL_DATA 33,
- * TOO_LARGE_SIZE_COMPRESSED 39, CHECKSUM_DOESNT_MATCH 40, CANNOT_READ_FROM_FILE_DESCRIPTOR 74, CANNOT_SEEK_THROUGH_FILE 87,
- * SIZES_OF_MARKS_FILES_ARE_INCONSISTENT 91, FILE_DOESNT_EXIST 107, NO_FILE_IN_DATA_PART 226, UNEXPECTED_FILE_IN_DATA_PART 227,
- * BAD_SIZE_OF_FILE_IN_DATA_PART 228, NOT_FOUND_EXPECTED_DATA_PART 230, TOO_MANY_UNEXPECTED_DATA_PARTS 231,
- * BAD_DATA_PART_NAME 233, CORRUPTED_DATA 246, CANNOT_DECOMPRESS 271, AIO_READ_ERROR 274, SEEK_POSITION_OUT_OF_BOUND 361,
+ * TOO_LARGE_SIZE_COMPRESSED 39, CHECKSUM_DOESNT_MATCH 40, CANNOT_READ_FROM_FILE_DESCRIPTOR 74,
+ * CANNOT_SEEK_THROUGH_FILE 87, SIZES_OF_MARKS_FILES_ARE_INCONSISTENT 91, FILE_DOESNT_EXIST 107,
+ * NO_FILE_IN_DATA_PART 226, UNEXPECTED_FILE_IN_DATA_PART 227, BAD_SIZE_OF_FILE_IN_DATA_PART 228,
+ * NOT_FOUND_EXPECTED_DATA_PART 230, TOO_MANY_UNEXPECTED_DATA_PARTS 231, BAD_DATA_PART_NAME 233,
+ * CORRUPTED_DATA 246, CANNOT_DECOMPRESS 271, AIO_READ_ERROR 274, SEEK_POSITION_OUT_OF_BOUND 361,
  * UNKNOWN_CODEC 432, POTENTIALLY_BROKEN_DATA_PART 740.
  */
 const DAMAGED = new Set(
@@ -112,8 +117,8 @@ const DAMAGED = new Set(
 const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
 
 /**
- * Maps an error of the store by its code; only a full disk is recognised by its message. Other errors of the engine are returned
- * unchanged. With a server, all errors without an engine code count as network errors.
+ * Maps an error of the store by its code; only a full disk is recognised by its message. Other errors of the
+ * engine are returned unchanged. With a server, all errors without an engine code count as network errors.
  */
 export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknown {
   // Already mapped, or a bug of ours.
@@ -137,7 +142,10 @@ export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknow
 /** MEMORY_LIMIT_EXCEEDED */
 const OUT_OF_MEMORY = '241';
 
-/** Whether a query asked for more than its limits on time, memory or the result allow: a smaller part may be within them. */
+/**
+ * Whether a query asked for more than its limits on time, memory or the result allow: a smaller part may be
+ * within them.
+ */
 export function exceedsLimits(error: unknown): boolean {
   return (
     error instanceof ResultTooLarge ||
@@ -152,7 +160,10 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof StoreUnavailable || error instanceof QueryTimedOut;
 }
 
-/** Whether the connection was closed before a response, as happens with a keep-alive connection that the server just closed. */
+/**
+ * Whether the connection was closed before a response, as happens with a keep-alive connection that the
+ * server just closed.
+ */
 export function isClosedConnection(error: unknown): boolean {
   return CLOSED.has(getErrorCode(error) ?? '');
 }

@@ -47,7 +47,9 @@ export class JsonLines {
     return new JsonLines(Buffer.concat(kept));
   }
 
-  /** The first rows as the elements of a JSON array, separated by commas. Returns a view of the same bytes. */
+  /**
+   * The first rows as the elements of a JSON array, separated by commas. Returns a view of the same bytes.
+   */
   joinFirst(count: number): Buffer {
     const last = Math.min(count, this.length) - 1;
     for (const end of this.ends.slice(0, Math.max(last, 0))) this.bytes[end] = COMMA;

@@ -12,16 +12,19 @@ export interface QueueOptions {
   highPriority?: boolean | undefined;
   /** Owner of the work, such as a team or an app. */
   group?: number | undefined;
-  /** Called after the work: for so many milliseconds the group stays at its place, and the slot is free for others. */
+  /**
+   * Called after the work: for so many milliseconds the group stays at its place, and the slot is free for
+   * others.
+   */
   groupPauseMs?: () => number;
 }
 
 /**
- * Limits concurrent queries: a fixed number runs at once, and the others wait in a queue. The queue is bounded in length and in
- * time, because waiting queries cost memory.
+ * Limits concurrent queries: a fixed number runs at once, and the others wait in a queue. The queue is
+ * bounded in length and in time, because waiting queries cost memory.
  *
- * The queue is served in rotation by group, first in, first out within a group, and no group can use all slots. So a group
- * with many queries delays only itself.
+ * The queue is served in rotation by group, first in, first out within a group, and no group can use all
+ * slots. So a group with many queries delays only itself.
  */
 export class QueryLimiter {
   private free: number;
@@ -54,8 +57,9 @@ export class QueryLimiter {
   /**
    * Runs the work once a slot is free.
    *
-   * @throws GroupOverloaded if its group has too many in the queue, or others of the group were before it until the time limit;
-   *   StoreUnavailable if the queue is full, or no slot became free in time; the signal's reason if it aborts first.
+   * @throws GroupOverloaded if its group has too many in the queue, or others of the group were before it
+   *   until the time limit; StoreUnavailable if the queue is full, or no slot became free in time; the
+   *   signal's reason if it aborts first.
    */
   async run<T>(signal: AbortSignal, work: () => Promise<T>, options: QueueOptions = {}): Promise<T> {
     const { group, groupPauseMs } = options;
@@ -163,7 +167,10 @@ class WaitingGroups {
     if (waiting.size === 0) this.groups.delete(group);
   }
 
-  /** Takes the first item of the next group that may run and moves that group to the end; undefined if there is none. */
+  /**
+   * Takes the first item of the next group that may run and moves that group to the end; undefined if there
+   * is none.
+   */
   next(mayRun: (group: Group) => boolean): { group: Group; start: Start } | undefined {
     for (const [group, waiting] of this.groups) {
       const [start] = waiting;

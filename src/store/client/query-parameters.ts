@@ -3,8 +3,8 @@ export type ParameterValue = string | number | bigint | boolean | readonly Param
 export type Parameters = Readonly<Record<string, ParameterValue>>;
 
 /**
- * The longest statement, with its values as literals, in bytes; the engine's default is 256 KiB. A body of 64 KiB made 1.4 MB:
- * `1e99` becomes 16 digits, and Query Metrics has its filters once for each table.
+ * The longest statement, with its values as literals, in bytes; the engine's default is 256 KiB. A body of 64
+ * KiB made 1.4 MB: `1e99` becomes 16 digits, and Query Metrics has its filters once for each table.
  */
 export const MAX_STATEMENT_BYTES = 4 * 1024 * 1024;
 
@@ -17,8 +17,8 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Writes each `{name:Type}` of a statement as a literal of that type.
  *
- * The embedded engine binds parameters under a lock of the whole process: a trivial query waited 4.5 s behind a slow one, and
- * 2 ms with literals. A server binds small values itself; see `bindValues`.
+ * The embedded engine binds parameters under a lock of the whole process: a trivial query waited 4.5 s behind
+ * a slow one, and 2 ms with literals. A server binds small values itself; see `bindValues`.
  *
  * @throws TypeError if a value does not fit its type; nothing is coerced.
  */
@@ -39,8 +39,8 @@ export function renderLiteral(type: string, value: ParameterValue): string {
 }
 
 /**
- * The value without its type, because the surrounding array has the type for all items: with a function call for each
- * of 9,500 integers a statement took 300 ms, with plain numbers 13.
+ * The value without its type, because the surrounding array has the type for all items: with a function call
+ * for each of 9,500 integers a statement took 300 ms, with plain numbers 13.
  */
 function renderItem(type: string, value: ParameterValue): string {
   const element = ARRAY.exec(type)?.[1];

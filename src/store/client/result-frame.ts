@@ -4,8 +4,8 @@ import { StoreUnavailable, toStoreError } from './clickhouse.errors.js';
 import type { QueryRequest } from './transport.js';
 
 /**
- * Row formats of a result: the text of the only column, ended by LF; a JSON array, after one of the names; a JSON object, ended by
- * LF; or a line of CSV, ended by CRLF, after one of the names.
+ * Row formats of a result: the text of the only column, ended by LF; a JSON array, after one of the names; a
+ * JSON object, ended by LF; or a line of CSV, ended by CRLF, after one of the names.
  */
 export type ResultFormat = 'text' | 'json' | 'ndjson' | 'csv';
 
@@ -32,8 +32,8 @@ export interface Frame {
  * belongs to this query and is complete.
  *
  * The embedded engine may return rows of a failed query to the next query of the same session
- * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error after the
- * rows; a proxy may truncate a response or send its own.
+ * (docs/chdb-leftover-rows.mjs). A server sends 200 before it knows that a query succeeds and writes an error
+ * after the rows; a proxy may truncate a response or send its own.
  */
 export class ResultFrame implements Frame {
   private readonly nonce = randomUUID();
@@ -87,7 +87,10 @@ function substitute(place: string): string {
   return `$\\x7b${place}\\x7d`;
 }
 
-/** The error for a result without a frame: the engine's error at its end if it concerns the store, else StoreUnavailable. */
+/**
+ * The error for a result without a frame: the engine's error at its end if it concerns the store, else
+ * StoreUnavailable.
+ */
 export function unframedError(result: Buffer): Error {
   const cause = parseError(result.toString('utf8', Math.max(0, result.length - TAIL_BYTES)));
   // Text that looks like another error may be part of a row.

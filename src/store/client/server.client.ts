@@ -12,8 +12,8 @@ import { MAX_STATEMENT_BYTES } from './query-parameters.js';
 const LONGEST_SILENCE_MS = 90_000_000;
 
 /**
- * Sent with every read. The server cancels only `readonly` queries when the client disconnects. Errors are not
- * written as rows. A shard of a cluster gets the values as literals.
+ * Sent with every read. The server cancels only `readonly` queries when the client disconnects. Errors are
+ * not written as rows. A shard of a cluster gets the values as literals.
  */
 export const READ_SETTINGS: ClickHouseSettings = {
   max_query_size: String(MAX_STATEMENT_BYTES),
@@ -22,12 +22,16 @@ export const READ_SETTINGS: ClickHouseSettings = {
   http_write_exception_in_output_format: 0,
 };
 
-/** An exception after the first rows must not look like a short result, and a buffered row must not look written. */
+/**
+ * An exception after the first rows must not look like a short result, and a buffered row must not look
+ * written.
+ */
 const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
 
 /**
- * A single server ignores these. Inserts are acknowledged once the shard has them, not while they wait on a node to be sent;
- * subqueries stay on the shard of their query, which has the rows they need (docs/decisions/0012).
+ * A single server ignores these. Inserts are acknowledged once the shard has them, not while they wait on a
+ * node to be sent; subqueries stay on the shard of their query, which has the rows they need
+ * (docs/decisions/0012).
  */
 const ON_A_CLUSTER: ClickHouseSettings = {
   insert_distributed_sync: 1,

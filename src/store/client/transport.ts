@@ -47,8 +47,8 @@ export function createTransport(client: ClickHouseClient, kind: StoreKind): Quer
 }
 
 /**
- * A statement and its values for the client. A server binds values that fit into the URL. Others become literals, because it
- * refuses values of more than 128 KiB (`http_max_field_value_size`), in a form as well.
+ * A statement and its values for the client. A server binds values that fit into the URL. Others become
+ * literals, because it refuses values of more than 128 KiB (`http_max_field_value_size`), in a form as well.
  */
 export function bindValues(kind: StoreKind, query: string, params: Parameters) {
   const areLiterals = kind === 'server' && sizeInUrl(params) > MAX_URL_VALUES;

@@ -49,7 +49,8 @@ export function prepareDataDirectory(path: string): void {
 /**
  * Checks a directory that may not be there yet.
  *
- * @throws ConfigError if it belongs to another account or cannot be a directory; otherwise its server would seem not to respond
+ * @throws ConfigError if it belongs to another account or cannot be a directory; otherwise its server would
+ * seem not to respond
  */
 export function requireAccess(path: string): void {
   try {
@@ -72,8 +73,9 @@ function isDirectory(path: string): boolean {
 }
 
 /**
- * Marks the tables whose directory is missing, in a closed data directory: the engine would silently create an empty
- * one. The mark is a directory in `detached/`, so it is in `system.detached_parts` until it is removed.
+ * Marks the tables whose directory is missing, in a closed data directory: the engine would silently create
+ * an empty one. The mark is a directory in `detached/`, so it is in `system.detached_parts` until it is
+ * removed.
  */
 export function markMissingTables(directory: string): void {
   for (const { path } of findMissingTables(directory))
@@ -134,8 +136,8 @@ function requireWritable(directory: string) {
  * The process that has the directory open, as far as it can be determined; undefined if none is known.
  *
  * chdb only reports that opening failed; the reason goes straight to stderr. Its status file survives
- * a crash and process IDs are reused, so the process must really have that file open. If that cannot be checked
- * (outside Linux, or a process of another user), a file with the ID of a living process is enough.
+ * a crash and process IDs are reused, so the process must really have that file open. If that cannot be
+ * checked (outside Linux, or a process of another user), a file with the ID of a living process is enough.
  */
 export function findLockOwner(directory: string): number | undefined {
   const status = join(directory, STATUS);
@@ -145,8 +147,8 @@ export function findLockOwner(directory: string): number | undefined {
 }
 
 /**
- * Whether another process has the directory, which the engine of this one could not open just now. That process writes its ID a moment
- * after it has the lock; of an engine that failed there is no file.
+ * Whether another process has the directory, which the engine of this one could not open just now. That
+ * process writes its ID a moment after it has the lock; of an engine that failed there is no file.
  */
 export async function isTaken(directory: string): Promise<boolean> {
   const status = join(directory, STATUS);

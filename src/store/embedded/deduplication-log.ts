@@ -12,9 +12,9 @@ const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
  * Repairs the deduplication logs of a closed data directory: drops entries whose part never reached the disk.
  *
  * The engine logs the ID of a block and then renames the block's part. A process that is killed between
- * the two leaves an entry without a part: a retry of the block would count as a duplicate and be lost to that table.
- * The repair must run before the engine gives the part's number to another block. It appends the engine's own entry
- * for a dropped part.
+ * the two leaves an entry without a part: a retry of the block would count as a duplicate and be lost to that
+ * table. The repair must run before the engine gives the part's number to another block. It appends the
+ * engine's own entry for a dropped part.
  *
  * @returns the number of dropped entries
  */

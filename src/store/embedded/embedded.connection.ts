@@ -10,8 +10,9 @@ import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 
 /**
- * Settings of the engine that only its first session can have. Backups can be anywhere. By default four merges and mutations
- * have a place, and a mutation without one is tried again after up to a second: `app delete` has one for each table.
+ * Settings of the engine that only its first session can have. Backups can be anywhere. By default four
+ * merges and mutations have a place, and a mutation without one is tried again after up to a second:
+ * `app delete` has one for each table.
  */
 const ENGINE_ARGUMENTS = [
   '--backups.allowed_path=/',
@@ -24,18 +25,22 @@ const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;
 
 /** Statements that may end at any time, because they write nothing. */
 const READ = /^\s*(?:SELECT|WITH)\b/i;
-/** The engine does not find a statement that it has not begun yet: it is looked for again after so many milliseconds. */
+/**
+ * The engine does not find a statement that it has not begun yet: it is looked for again after so many
+ * milliseconds.
+ */
 const CANCEL_EVERY_MS = 250;
 
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so each query has a session of its own while it runs; how many queries run at
- * once is the matter of `QueryLimiter`. A promise settles once the engine is done, also where the query's signal was aborted meanwhile:
- * the engine then cancels a read, and finishes a write. Values become literals; see `renderParameters`.
+ * A session runs its queries one after another, so each query has a session of its own while it runs; how
+ * many queries run at once is the matter of `QueryLimiter`. A promise settles once the engine is done, also
+ * where the query's signal was aborted meanwhile: the engine then cancels a read, and finishes a write.
+ * Values become literals; see `renderParameters`.
  *
- * A session in which a query failed is never used again: the engine may return rows of the failed query to the
- * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
+ * A session in which a query failed is never used again: the engine may return rows of the failed query to
+ * the next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements EngineConnection {
   private readonly idle: EngineConnection[] = [];

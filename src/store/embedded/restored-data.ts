@@ -11,12 +11,18 @@ const OLD = 'old';
 const STEP = 'step';
 const [OUT, IN] = ['out', 'in'];
 
-/** Where the engine restores a backup to, inside of the data directory: its renames are then on one file system. */
+/**
+ * Where the engine restores a backup to, inside of the data directory: its renames are then on one file
+ * system.
+ */
 export function getRestorePath(directory: string): string {
   return join(directory, RESTORE, NEW);
 }
 
-/** Whether an exchange was interrupted. What is in the directory is no whole store then, and the next open makes it one. */
+/**
+ * Whether an exchange was interrupted. What is in the directory is no whole store then, and the next open
+ * makes it one.
+ */
 export function isExchanging(directory: string): boolean {
   return existsSync(join(directory, RESTORE, STEP));
 }
@@ -33,7 +39,10 @@ export function discardRestore(directory: string): void {
   if (!isExchanging(directory)) rmSync(join(directory, RESTORE), { recursive: true, force: true });
 }
 
-/** Puts the restored store in the place of the one that is there. A process that is killed here leaves the rest to `finishRestore`. */
+/**
+ * Puts the restored store in the place of the one that is there. A process that is killed here leaves the
+ * rest to `finishRestore`.
+ */
 export function exchangeRestored(directory: string): void {
   const restore = join(directory, RESTORE);
   mkdirSync(join(restore, OLD), { recursive: true });

@@ -14,9 +14,9 @@ export interface Damage {
 }
 
 /**
- * Parts that the engine detached because it cannot use them. Other reasons are not damage: the part was detached by hand
- * (no reason), is being moved or copied (`attaching`, `deleting`, `clone`, `tmp-fetch`), is contained in another one
- * (`ignored`), or was never acknowledged (`noquorum`).
+ * Parts that the engine detached because it cannot use them. Other reasons are not damage: the part was
+ * detached by hand (no reason), is being moved or copied (`attaching`, `deleting`, `clone`, `tmp-fetch`), is
+ * contained in another one (`ignored`), or was never acknowledged (`noquorum`).
  */
 const SET_ASIDE = `
 SELECT table, name, reason, path FROM system.detached_parts
@@ -63,8 +63,8 @@ export interface TableCheck {
 }
 
 /**
- * Reads each table with data and compares it with its checksums; with a server, on the node that executes the queries. Also
- * returns missing tables.
+ * Reads each table with data and compares it with its checksums; with a server, on the node that executes the
+ * queries. Also returns missing tables.
  *
  * @param expected tables that should be there; left out: those of the applied migrations
  * @throws MigrationError if the store has no schema; StoreUnavailable if it cannot be queried.
@@ -104,7 +104,10 @@ async function checkTable(store: ClickHouse, table: string): Promise<Pick<TableC
   }
 }
 
-/** The tables of the applied migrations; if the migrations table cannot be read, all migrations count as applied. */
+/**
+ * The tables of the applied migrations; if the migrations table cannot be read, all migrations count as
+ * applied.
+ */
 async function listAppliedTables(store: ClickHouse): Promise<string[]> {
   const known = await readMigrations();
   const present = await listNames(store, 'store.tables', TABLES);

@@ -22,8 +22,9 @@ const ADVICE =
   'Keep a copy of the data before anything else; what to do is in docs/operations.md, "Stored data is damaged".';
 
 /**
- * Checks the store for damage and free space at the start and then each minute, and collects damage that queries
- * find. New damage is logged and makes the service `degraded`; damage and free space are in the metrics.
+ * Checks the store for damage and free space at the start and then each minute, and collects damage that
+ * queries find. New damage is logged and makes the service `degraded`; damage and free space are in the
+ * metrics.
  */
 export class StoreMonitor {
   private readonly log = new Logger(StoreMonitor.name);

@@ -10,8 +10,8 @@ export interface Cluster {
 const IDENTIFIER = /^[A-Za-z_]\w*$/;
 
 /**
- * A statement of the clustered form with the names of the cluster and the database. `{shard}` and `{replica}` stay: each
- * server fills them in.
+ * A statement of the clustered form with the names of the cluster and the database. `{shard}` and `{replica}`
+ * stay: each server fills them in.
  *
  * @throws MigrationError if a name is not a plain word
  */

@@ -18,7 +18,9 @@ export interface Migration {
 
 const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
-/** The line before a statement, or before one that only a cluster needs. A statement can contain a semicolon. */
+/**
+ * The line before a statement, or before one that only a cluster needs. A statement can contain a semicolon.
+ */
 const SEPARATOR = /^-- (?:(cluster) )?statement$/m;
 /** A line, and behind `-- cluster: ` the line that a cluster has instead. */
 const CLUSTER_LINE = /^(.*)\n-- cluster: (.*)$/gm;
@@ -115,7 +117,8 @@ export function listTtls(migrations: readonly Migration[]): Map<string, string> 
  * is run again from its first statement.
  *
  * @param cluster run the clustered form on one of the cluster's nodes; see `fillCluster`
- * @throws MigrationError if an applied file has changed, the store is newer than this version, or it has the other form
+ * @throws MigrationError if an applied file has changed, the store is newer than this version, or it has the
+ * other form
  */
 export async function migrate(
   store: ClickHouse,

@@ -4,8 +4,8 @@ const WINDOW_MS = 60_000;
 const SHOWN = 20;
 
 /**
- * Requests per app in the last whole minute, for the twenty busiest apps, so that the number of series is bounded for any
- * number of apps.
+ * Requests per app in the last whole minute, for the twenty busiest apps, so that the number of series is
+ * bounded for any number of apps.
  */
 export class BusiestApps {
   private windowEndsAt = Date.now() + WINDOW_MS;

@@ -18,8 +18,8 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 export type QueryOutcome = 'ok' | 'timed_out' | 'unavailable' | 'client_closed' | 'failed';
 
 /**
- * The limits: requests of an API key, messages of a client ID, queries of traces, and invalid credentials (keys, client IDs, write
- * tokens) of an address.
+ * The limits: requests of an API key, messages of a client ID, queries of traces, and invalid credentials
+ * (keys, client IDs, write tokens) of an address.
  */
 export type Limit = 'api_key' | 'client_id' | 'auth_failure' | 'traces';
 

@@ -27,8 +27,8 @@ const COLLECTIONS: Readonly<Record<number, string>> = {
 };
 
 /**
- * Processor, memory, event loop and garbage collection of this process, under the names of the default metrics of
- * Prometheus' client for Node, so that the usual dashboards for Node work.
+ * Processor, memory, event loop and garbage collection of this process, under the names of the default
+ * metrics of Prometheus' client for Node, so that the usual dashboards for Node work.
  */
 export class ProcessMetrics {
   readonly all: readonly Metric[];

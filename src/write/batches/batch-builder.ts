@@ -112,7 +112,9 @@ export class BatchBuilder {
     }
   }
 
-  /** Counts requests by their spans and metrics; a request that is in the store already is not counted again. */
+  /**
+   * Counts requests by their spans and metrics; a request that is in the store already is not counted again.
+   */
   private async addInstanceCounts(
     rows: RowsByTable,
     appId: number,
@@ -204,8 +206,8 @@ function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
 }
 
 /**
- * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last synchronization,
- * so only a sync without counts needs a row for it.
+ * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last
+ * synchronization, so only a sync without counts needs a row for it.
  */
 function reportRow(appId: number, message: Message, envId: number | undefined) {
   const { report, instanceUuid, counts, syncedAt } = message;

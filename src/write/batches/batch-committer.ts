@@ -19,11 +19,12 @@ const MAINTENANCE_INTERVAL_MS = 1_000;
 const WAIT_FOR_CLAIMS_MS = 2_000;
 
 /**
- * Commits each message once, also if it is sent repeatedly or to several collectors. `commit` resolves once the message is
- * stored durably.
+ * Commits each message once, also if it is sent repeatedly or to several collectors. `commit` resolves once
+ * the message is stored durably.
  *
  *                      ┌───────────── committed ────────────▶ acknowledged
- *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other batch
+ *     in flight ──▶ batch ── outcome unknown ──▶ in doubt ──▶ committed again, unchanged, before any other
+ *     batch
  *                      └──────── rejected by the engine ─────▶ failed: the client library may send it again
  *
  * The outcome of a batch is unknown after a timeout or a lost connection: its messages may be written, now or
@@ -131,7 +132,10 @@ export class BatchCommitter {
     }
   }
 
-  /** Resolves to the messages of which an earlier batch is not applied, with the reason: they must not block the others. */
+  /**
+   * Resolves to the messages of which an earlier batch is not applied, with the reason: they must not block
+   * the others.
+   */
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
     const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
@@ -190,7 +194,10 @@ export class BatchCommitter {
   }
 }
 
-/** Of messages that count by spans or by metrics, the claims on their instances: how they count is decided once. */
+/**
+ * Of messages that count by spans or by metrics, the claims on their instances: how they count is decided
+ * once.
+ */
 function instanceKeysIn(messages: readonly AppMessage[]): string[] {
   return messages
     .filter(({ message }) => message.spanCounts.length > 0 || message.points.length > 0)

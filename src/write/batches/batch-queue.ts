@@ -1,7 +1,10 @@
 /** Largest number of items of a batch, and their largest total weight. */
 const MAX_ITEMS = 2_000;
 const MAX_WEIGHT = 16 * 1024 * 1024;
-/** While batches take long, the next one waits for half of the time of the last one, so that it is larger; up to this. */
+/**
+ * While batches take long, the next one waits for half of the time of the last one, so that it is larger; up
+ * to this.
+ */
 const MAX_DELAY_MS = 100;
 const DELAY_SHARE = 1 / 2;
 
@@ -13,10 +16,10 @@ interface Waiting<T> {
 }
 
 /**
- * Commits items in batches, one after another (group commit): a batch has the items that arrived while the previous one was
- * committed, and for a while after it. So a busy store gets few large blocks: a block costs it as much as a thousand rows,
- * because each table behind it gets a part. Items are added to a batch in rotation by group, so that a group with many items
- * delays only itself.
+ * Commits items in batches, one after another (group commit): a batch has the items that arrived while the
+ * previous one was committed, and for a while after it. So a busy store gets few large blocks: a block costs
+ * it as much as a thousand rows, because each table behind it gets a part. Items are added to a batch in
+ * rotation by group, so that a group with many items delays only itself.
  */
 export class BatchQueue<T> {
   /** By group, in the order in which they are served next. */
@@ -27,7 +30,8 @@ export class BatchQueue<T> {
   private tail: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param commit writes a batch; resolves to the items that cannot be written, with reasons, and rejects if none can
+   * @param commit writes a batch; resolves to the items that cannot be written, with reasons, and rejects if
+   * none can
    * @param batchDelayMs how long the first item of a batch waits for others, at least
    */
   constructor(

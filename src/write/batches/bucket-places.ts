@@ -7,8 +7,9 @@ export const MAX_BIN = 2_048;
 const MAX_PLACE = 2 * MAX_BIN;
 
 /**
- * The bins of a point without the values that its stream had before, as many as were added. An exponential histogram that lowers its
- * scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
+ * The bins of a point without the values that its stream had before, as many as were added. An exponential
+ * histogram that lowers its scale counts the same values in wider buckets, each of which contains the places
+ * of whole earlier ones.
  *
  * @param before places of earlier buckets, and how many values each had
  */
@@ -21,7 +22,8 @@ export function subtractBins(
     const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
     left.set(place, (left.get(place) ?? 0) - n);
   }
-  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was raised.
+  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was
+  // raised.
   let missing = 0;
   const places = [...left.keys()].sort((a, b) => b - a);
   for (const place of [...places, ...places.toReversed()]) {

@@ -56,7 +56,10 @@ const MAX_CACHED_DECISIONS = 100_000;
 const MAX_DUE = 1_000;
 /** Pending rows that are counted in one batch, unless one instance has more. */
 const MAX_PENDING_ROWS = 20_000;
-/** Pending rows of sizes that are counted when instances send their first durations; older ones are not counted. */
+/**
+ * Pending rows of sizes that are counted when instances send their first durations; older ones are not
+ * counted.
+ */
 const MAX_PENDING_SIZES = 100_000;
 /** Errors beyond this say no more. */
 const MAX_ERROR = 1_000_000;
@@ -91,9 +94,10 @@ WHERE s.app_id = {app_id:UInt32} AND s.stream IN {streams:Array(UUID)}
 GROUP BY s.stream`;
 
 /**
- * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of them. The decision is
- * made once and stored: by the metric, which is complete, as soon as the instance sends one; by spans if no metric arrives
- * within the delay. Until then the counts of its spans are pending in the store, and its sizes, which count if the metric does.
+ * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of
+ * them. The decision is made once and stored: by the metric, which is complete, as soon as the instance sends
+ * one; by spans if no metric arrives within the delay. Until then the counts of its spans are pending in the
+ * store, and its sizes, which count if the metric does.
  *
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
@@ -135,7 +139,10 @@ export class InstanceCounts {
     await this.countPoints(appId, points.filter(notBy('spans')), rows, add);
   }
 
-  /** Sizes of instances whose first durations arrive: an OpenTelemetry Collector may split what an SDK exports at once. */
+  /**
+   * Sizes of instances whose first durations arrive: an OpenTelemetry Collector may split what an SDK exports
+   * at once.
+   */
   private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<CountRow[]> {
     const found: CountRow[] = [];
     for (const some of chunkForLookup(instances)) {
@@ -146,7 +153,8 @@ export class InstanceCounts {
   }
 
   /**
-   * Instances whose pending spans are older than the delay, in groups of one app each that are small enough for a batch.
+   * Instances whose pending spans are older than the delay, in groups of one app each that are small enough
+   * for a batch.
    *
    * @param without apps that are left out
    */
@@ -236,7 +244,8 @@ export class InstanceCounts {
         last.set(stream, row);
         changed.set(stream, row);
       }
-      // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start time).
+      // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start
+      // time).
       if (added.count === 0 || record.starts_unknown) continue;
       add(instance, pointRow(appId, record, added, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
@@ -250,7 +259,10 @@ function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedB
   return { app_id, instance_uuid, counted_by, decided_at: dateTime64(Date.now()) };
 }
 
-/** The difference of a cumulative point from the one before; the whole point after a reset, which lowers the count. */
+/**
+ * The difference of a cumulative point from the one before; the whole point after a reset, which lowers the
+ * count.
+ */
 function subtract(point: MetricPoint, before: StreamRow | undefined): Added {
   const { count, sum } = point;
   if (!before || count < before.count) return { count, sum, bins: subtractBins(point, []) };

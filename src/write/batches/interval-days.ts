@@ -24,7 +24,10 @@ export function utcDay(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/** Notes the days on which client libraries counted response times of an app in intervals: percentiles are less exact then. */
+/**
+ * Notes the days on which client libraries counted response times of an app in intervals: percentiles are
+ * less exact then.
+ */
 export class IntervalDays {
   /** Days that are in the store. */
   private readonly noted = new LRUCache<string, true>({ max: MAX_NOTED });

@@ -2,19 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { serviceUnavailable } from '../../platform/http/api-error.js';
 import type { WriterCoordinator } from '../../coordination/writer-coordinator.js';
 
-/** How long a lock outlives its collector: longer than the store needs to finish the collector's last insert. */
+/**
+ * How long a lock outlives its collector: longer than the store needs to finish the collector's last insert.
+ */
 const HELD_MS = 60_000;
 
 /**
- * Prevents two collectors from processing the same message at the same time, as happens when a library retries before the first
- * collector responds.
+ * Prevents two collectors from processing the same message at the same time, as happens when a library
+ * retries before the first collector responds.
  */
 export class MessageLocks {
   private readonly owner = randomUUID();
 
   constructor(private readonly coordinator: WriterCoordinator) {}
 
-  /** @throws ApiError 503 if another collector has the message, StoreUnavailable if the coordinator is unavailable */
+  /**
+   * @throws ApiError 503 if another collector has the message, StoreUnavailable if the coordinator is
+   * unavailable
+   */
   async acquire(key: string): Promise<void> {
     if (!(await this.lock(key))) throw serviceUnavailable();
   }

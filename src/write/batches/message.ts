@@ -34,7 +34,9 @@ export interface InstanceReport {
   versions: Record<string, string>;
 }
 
-/** A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0. */
+/**
+ * A log record of a trace, as a row of the landing table `logged_messages`; absent values are empty, or 0.
+ */
 export interface LogMessage {
   trace_id: string;
   span_id: string;
@@ -65,7 +67,10 @@ export interface MetricPoint extends DimensionNames {
   /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
   count: number;
   sum: number;
-  /** The distribution of the values: n of them in bin k. Their bucket has the same place in each point of a cumulative stream. */
+  /**
+   * The distribution of the values: n of them in bin k. Their bucket has the same place in each point of a
+   * cumulative stream.
+   */
   bins: { k: number; n: number; place: number }[];
   /** Width of a bucket in places: more after an exponential histogram lowered its scale. */
   bucket_width: number;
@@ -100,7 +105,10 @@ export interface Message {
   report: InstanceReport | null;
   /** The app's framework; null if unknown. */
   framework: string | null;
-  /** Time of synchronization of the environment, in milliseconds since the Unix epoch; null if this is not a sync. */
+  /**
+   * Time of synchronization of the environment, in milliseconds since the Unix epoch; null if this is not a
+   * sync.
+   */
   syncedAt: number | null;
   rejected: RejectedEntries;
 }

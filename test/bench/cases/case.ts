@@ -15,8 +15,9 @@ export interface Case {
   /** The body of a POST; without one it is a GET. */
   body?: object;
   /**
-   * Start of the window, milliseconds since the epoch. The nth sample's is n milliseconds later: as with windows that
-   * end now, no two questions are the same to the engine, which remembers what a condition did not find.
+   * Start of the window, milliseconds since the epoch. The nth sample's is n milliseconds later: as with
+   * windows that end now, no two questions are the same to the engine, which remembers what a condition did
+   * not find.
    */
   start?: number;
   /** Asked while twenty endpoints are marked as excluded. */

@@ -30,7 +30,9 @@ const ZONES = [
 type Kind = 'all' | 'consumer' | 'excluded';
 const TITLES = { all: '', consumer: ', one consumer', excluded: ', 20 excluded' };
 
-/** Get Traffic: every span in every zone, with and without a consumer; with excluded endpoints the longest. */
+/**
+ * Get Traffic: every span in every zone, with and without a consumer; with excluded endpoints the longest.
+ */
 export function trafficCases(context: Context): Case[] {
   return SPANS.flatMap((span) =>
     ZONES.flatMap((zone) => {

@@ -53,7 +53,9 @@ export class BenchCollector {
     return this.service.collectorUrl;
   }
 
-  /** Messages a second of processor time, from so many senders at once, which wait before they send one again. */
+  /**
+   * Messages a second of processor time, from so many senders at once, which wait before they send one again.
+   */
   measureRate(messages: readonly Outgoing[], senders: number, pauseMs?: number): Promise<number> {
     return ratePerCore(this.service.pid, messages.length, () => new Load(messages, pauseMs).run(senders));
   }

@@ -1,7 +1,7 @@
 /**
- * How fast one core takes messages of the hub protocol, against the engine's own insert rate for the same rows, in one run; the
- * figures as JSON on standard output (Linux). Rates are per second of processor time that the measured process took, engine and
- * merges included: what else the machine does changes them little.
+ * How fast one core takes messages of the hub protocol, against the engine's own insert rate for the same
+ * rows, in one run; the figures as JSON on standard output (Linux). Rates are per second of processor time
+ * that the measured process took, engine and merges included: what else the machine does changes them little.
  */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * How fast one core takes OTLP, until the rows are encoded and into the store; the figures as JSON on standard output (Linux).
- * Rates are per second of processor time that the measured process took, engine and merges included.
+ * How fast one core takes OTLP, until the rows are encoded and into the store; the figures as JSON on
+ * standard output (Linux). Rates are per second of processor time that the measured process took, engine and
+ * merges included.
  */
 import { randomBytes } from 'node:crypto';
 import { decode } from '../../../src/sources/otlp/encoding.js';

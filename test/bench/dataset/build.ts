@@ -78,7 +78,10 @@ const MERGED_BY_AGE = `
 SELECT name FROM system.tables
 WHERE database = currentDatabase() AND create_table_query LIKE '%min_age_to_force_merge_on_partition_only = 0%'`;
 
-/** What the settings of the tables of hours and days do an hour after the last row; the benchmark does not wait for it. */
+/**
+ * What the settings of the tables of hours and days do an hour after the last row; the benchmark does not
+ * wait for it.
+ */
 async function mergeOld(store: ClickHouse) {
   for (const { name } of await store.rows<{ name: string }>('merged_by_age', MERGED_BY_AGE))
     await run(store, `OPTIMIZE TABLE ${name} FINAL`);

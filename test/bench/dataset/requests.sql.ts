@@ -39,10 +39,16 @@ export const method = (endpoint: string) =>
 export const path = (endpoint: string) =>
   `concat('/', arrayElement([${RESOURCES.map((name) => `'${name}'`).join()}], intDiv(${endpoint} - 1, 5) + 1), if((${endpoint} - 1) % 5 >= 2, '/{id}', ''))`;
 
-/** About normally distributed around 0 with a deviation of 0.5; a number of its own for each place in a lambda. */
+/**
+ * About normally distributed around 0 with a deviation of 0.5; a number of its own for each place in a
+ * lambda.
+ */
 const spread = (salt: number, place = '0') =>
   `(${[0, 1, 2].map((more) => `cityHash64(number, ${salt + more}, ${place}) / 18446744073709551616.`).join(' + ')} - 1.5)`;
-/** Milliseconds: each endpoint has a time of its own, from 10 to 330 in the middle, around which its requests are spread. */
+/**
+ * Milliseconds: each endpoint has a time of its own, from 10 to 330 in the middle, around which its requests
+ * are spread.
+ */
 export const latencyMs = (endpoint: string, place?: string) =>
   `toUInt32(exp(2.3 + (${endpoint} % 8) * 0.5 + ${spread(60, place)}))`;
 /** Bytes of a response, likewise: from 150 to 5,000 in the middle. */
@@ -72,7 +78,8 @@ const RECORD = `concat('"env":"', arrayElement([${ENVS.map(({ name }) => `'${nam
   '","client_country_iso_code":"', arrayElement([${COUNTRIES}], ${hash(19)} % 10 + 1), '"}')`;
 
 /**
- * Requests `from` to `to` of the data set of `rows`, through the landing table; times ascend evenly over the logs' days.
+ * Requests `from` to `to` of the data set of `rows`, through the landing table; times ascend evenly over the
+ * logs' days.
  *
  * @param start of the logs, milliseconds since the epoch
  * @param spanMs length of the logs' days

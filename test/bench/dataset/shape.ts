@@ -21,7 +21,9 @@ export const CAPTURED = 200_000;
 export const RARE_ENDPOINTS = 5;
 export const RARE_SHARE = 5e-6;
 export const RARE_PATH = '/internal/*';
-/** Endpoints that get the mark in the cases with excluded ones; of middling rank, a quarter of the traffic. */
+/**
+ * Endpoints that get the mark in the cases with excluded ones; of middling rank, a quarter of the traffic.
+ */
 export const EXCLUDED = Array.from({ length: 20 }, (_, index) => 11 + 2 * index);
 /** Rows by consumer in the 12.5 months before the logs, for each row of the logs. */
 export const CONSUMER_HISTORY = 2;
@@ -36,7 +38,10 @@ export function parseRows(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (unit === 'm' ? 1_000_000 : 1_000);
 }
 
-/** Of two rows, how many share the same consumer falls with the rank: rank 1 is 7 % of the requests, 20,000 none. */
+/**
+ * Of two rows, how many share the same consumer falls with the rank: rank 1 is 7 % of the requests, 20,000
+ * none.
+ */
 export function findConsumerByRank(rank: number): number {
   return ((rank * 7919) % CONSUMERS) + 1;
 }

@@ -19,7 +19,10 @@ const HOT_CELLS = HOT_ENDPOINTS * ENVS.length;
 const COLD_CELLS = COLD_ENDPOINTS * ENVS.length;
 /** Share of the requests that fail. */
 const FAILED_SHARE = 0.05;
-/** Distinct bins of the requests of an endpoint, an environment and a quarter-hour: of their times, and of each size. */
+/**
+ * Distinct bins of the requests of an endpoint, an environment and a quarter-hour: of their times, and of
+ * each size.
+ */
 const [TIME_BINS, SIZE_BINS] = [10, 3];
 const CELLS = HOT_CELLS + COLD_APPS * COLD_CELLS;
 
@@ -32,8 +35,9 @@ export interface Past {
 }
 
 /**
- * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the landing table for counts. Each quarter-hour has every endpoint
- * in every environment as often as that share of the requests comes to; what comes to none is left out. A statement for each month.
+ * Traffic before the logs' days, without consumers, with statuses, times and sizes, through the landing table
+ * for counts. Each quarter-hour has every endpoint in every environment as often as that share of the
+ * requests comes to; what comes to none is left out. A statement for each month.
  */
 export function insertCounts(past: Past): string[] {
   const quarters = Math.floor((past.to - past.from) / QUARTER_MS);

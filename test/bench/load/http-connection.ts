@@ -10,8 +10,8 @@ export interface BenchResponse {
 }
 
 /**
- * One kept-alive connection that asks and waits, one request at a time. The least a client can do, so that on a small
- * machine the load does not take the time from what is measured.
+ * One kept-alive connection that asks and waits, one request at a time. The least a client can do, so that on
+ * a small machine the load does not take the time from what is measured.
  */
 export class HttpConnection {
   private received: Buffer[] = [];

@@ -11,8 +11,8 @@ const WARM_UP = 3;
 const MIN_SAMPLES = 12;
 
 /**
- * Samples of all subjects in turn, so that other work on the machine affects them alike; who comes first changes with
- * each turn. Ends after the time given, but not before each has some samples.
+ * Samples of all subjects in turn, so that other work on the machine affects them alike; who comes first
+ * changes with each turn. Ends after the time given, but not before each has some samples.
  *
  * @param from the first `nth`: subjects that are sampled again with others are asked other variants
  */

@@ -55,7 +55,10 @@ export class PostgresCluster {
   }
 }
 
-/** A quarter of the memory for its cache, the rest known to the planner, and no waiting for the disk while loading. */
+/**
+ * A quarter of the memory for its cache, the rest known to the planner, and no waiting for the disk while
+ * loading.
+ */
 function settings(): string[] {
   const memory = Math.round(totalmem() / MB);
   return [

@@ -46,8 +46,8 @@ const bins = (grain: string, consumer = ''): PeerTable => {
 };
 
 /**
- * What a good engineer would make of the same data: names in tables of their own, an index for every filter that finds
- * few rows, the same rollups as ours.
+ * What a good engineer would make of the same data: names in tables of their own, an index for every filter
+ * that finds few rows, the same rollups as ours.
  */
 export const PEER_TABLES: readonly PeerTable[] = [
   {

@@ -22,7 +22,10 @@ const FILTERS = [
 ];
 const PAGES_GROWTH = ['page-100', 'page-deep'];
 
-/** The targets, met or not. They are set for 30 million rows: with fewer, the verdict says no more than the figure. */
+/**
+ * The targets, met or not. They are set for 30 million rows: with fewer, the verdict says no more than the
+ * figure.
+ */
 export function checkTargets(results: Results): Target[] {
   const { operations } = results;
   const by = (id: string) => operations.find((one) => one.id === id);

@@ -14,7 +14,10 @@ export interface CollectorRate {
   ratio: number;
 }
 
-/** Rates of OTLP per second of processor time, for bodies of 512 spans: 128 requests with three more spans each. */
+/**
+ * Rates of OTLP per second of processor time, for bodies of 512 spans: 128 requests with three more spans
+ * each.
+ */
 export interface OtlpRate {
   /** Until the rows are encoded: decoding, parsing and encoding, without HTTP and the store. */
   parsed_spans_per_second: number;
@@ -25,7 +28,9 @@ export interface OtlpRate {
   stored_requests_alone_per_second: number;
 }
 
-/** Messages with counts of ten endpoints each, and files with ten logged requests each; OTLP bodies of spans. */
+/**
+ * Messages with counts of ten endpoints each, and files with ten logged requests each; OTLP bodies of spans.
+ */
 export interface CollectorRates {
   hub?: Record<'sync' | 'log', CollectorRate>;
   otlp?: OtlpRate;

@@ -14,7 +14,10 @@ const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
 const PAGE = 'page-100-day';
 const ROUND_MS = 6_000;
 const MEMORY_EVERY_MS = 100;
-/** Reads an export in a process of its own, so that only the service delays the pages that are timed meanwhile. */
+/**
+ * Reads an export in a process of its own, so that only the service delays the pages that are timed
+ * meanwhile.
+ */
 const READ = `
 const [port, key, path, body] = process.argv.slice(1);
 const outgoing = require('node:http').request({ port, method: 'POST', path, headers: { 'Api-Key': key } });

@@ -1,7 +1,7 @@
 /**
- * The engine alone, without this product's code: one INSERT of a file's lines (its arguments: file, lines) into the tables of a store that has their
- * names. It decides nothing, masks nothing, keeps no log and counts repeated lines again, so no import into these tables can
- * be faster. Prints `EngineImport` as JSON.
+ * The engine alone, without this product's code: one INSERT of a file's lines (its arguments: file, lines)
+ * into the tables of a store that has their names. It decides nothing, masks nothing, keeps no log and counts
+ * repeated lines again, so no import into these tables can be faster. Prints `EngineImport` as JSON.
  */
 import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import { Config } from '../../../src/config/config.js';

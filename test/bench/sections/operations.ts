@@ -11,7 +11,10 @@ type Samples = Partial<Record<string, Stats>>;
 /** Far enough apart that no two comparisons of a case ask the same variant. */
 const VARIANTS_APART = 100_000;
 
-/** One operation, measured. Each comparison has turns of its own: a third party would empty the caches of the two. */
+/**
+ * One operation, measured. Each comparison has turns of its own: a third party would empty the caches of the
+ * two.
+ */
 export interface Operation {
   id: string;
   title: string;

@@ -6,8 +6,8 @@ import type { Statement } from './statements.js';
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 
 /**
- * What no service in front of the engine can beat: the official client on the engine in this process, the same
- * statements, the result read as text and thrown away. Sessions of its own, as many as the product has.
+ * What no service in front of the engine can beat: the official client on the engine in this process, the
+ * same statements, the result read as text and thrown away. Sessions of its own, as many as the product has.
  */
 export class Floor {
   private readonly clients: ClickHouseClient[];

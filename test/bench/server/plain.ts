@@ -7,7 +7,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type Response } from 'express';
 import { serve } from '../rpc.js';
 
-/** What answers everything with given bytes: Node's own server, Express on it, Nest on that, and nothing else. */
+/**
+ * What answers everything with given bytes: Node's own server, Express on it, Nest on that, and nothing else.
+ */
 export type Bare = 'node:http' | 'express' | 'nest';
 
 let headers: Record<string, string> = {};

@@ -1,4 +1,7 @@
-/** The same application in several frameworks, monitored by version 0 of the client library: `node hub.cjs <framework>`. */
+/**
+ * The same application in several frameworks, monitored by version 0 of the client library:
+ * `node hub.cjs <framework>`.
+ */
 const console = require('node:console');
 const process = require('node:process');
 

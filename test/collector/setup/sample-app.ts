@@ -13,7 +13,10 @@ export interface Call {
   body?: object;
 }
 
-/** A sample application of `apps` in a process of its own, with the client library that reports to the collector. */
+/**
+ * A sample application of `apps` in a process of its own, with the client library that reports to the
+ * collector.
+ */
 export class SampleApp {
   private readonly endWithProcess = () => this.child.kill('SIGKILL');
 

@@ -11,8 +11,8 @@ const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
 const TYPESCRIPT = new URL('../typescript.js', import.meta.url).href;
 
 /**
- * ClickHouse's HTTP interface over the embedded engine in another process, on a port and in a directory of its own, with
- * failures to order. What was written survives a restart.
+ * ClickHouse's HTTP interface over the embedded engine in another process, on a port and in a directory of
+ * its own, with failures to order. What was written survives a restart.
  */
 export class ClickHouseServer {
   private child?: ChildProcess;
@@ -40,7 +40,10 @@ export class ClickHouseServer {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Runs the process, at first or again after `kill`; resolves once it listens, the second time on the same port. */
+  /**
+   * Runs the process, at first or again after `kill`; resolves once it listens, the second time on the same
+   * port.
+   */
   async launch() {
     const given = [this.directory, String(this.port), this.user, this.password];
     const child = spawn(process.execPath, ['--import', TYPESCRIPT, MAIN, ...given], {

@@ -22,7 +22,10 @@ export interface Rows {
 /** Only a server has these: they say how it answers, not how the engine works. */
 const OF_THE_SERVER = new Set(['wait_end_of_query', 'enable_http_compression']);
 
-/** The embedded engine on a directory, each statement in a session of its own, as a server gives each request one. */
+/**
+ * The embedded engine on a directory, each statement in a session of its own, as a server gives each request
+ * one.
+ */
 export class Engine {
   /** The directory stays open between statements. */
   private readonly keeper: Session;

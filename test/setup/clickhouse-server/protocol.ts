@@ -1,6 +1,11 @@
-/** What goes wrong with the response to a query. Where rows are sent, they are the first of those really asked for. */
+/**
+ * What goes wrong with the response to a query. Where rows are sent, they are the first of those really asked
+ * for.
+ */
 export type FailureMode =
-  /** A correct response, but only after a while; or none, on a connection that is reset before the query runs. */
+  /**
+   * A correct response, but only after a while; or none, on a connection that is reset before the query runs.
+   */
   | { kind: 'late'; ms: number; isReset?: true }
   /** Received, without a response. */
   | { kind: 'hang' }
@@ -10,13 +15,16 @@ export type FailureMode =
   | { kind: 'slow-body' }
   /** The connection is reset before any response. */
   | { kind: 'reset' }
-  /** The connection ends before the rows do: in the middle of one, or between two where `framing` still tells. */
+  /**
+   * The connection ends before the rows do: in the middle of one, or between two where `framing` still tells.
+   */
   | { kind: 'cut'; framing: 'chunked' | 'length' | 'none'; where: 'in-row' | 'between-rows' }
   /** An error of the engine, as a server that waits for the end of the query answers it. */
   | { kind: 'exception'; code: number }
   /**
-   * 200, the first rows, and then an exception, in the words of servers before 24.11 (`plain`, in a body that ends well),
-   * up to 25.10 (`broken`, in one that does not), since 25.11 (`tagged`), or as one more row (`row`).
+   * 200, the first rows, and then an exception, in the words of servers before 24.11 (`plain`, in a body that
+   * ends well), up to 25.10 (`broken`, in one that does not), since 25.11 (`tagged`), or as one more row
+   * (`row`).
    */
   | { kind: 'exception-in-body'; code: number; form: 'plain' | 'broken' | 'tagged' | 'row' }
   /** Something in between answers with words of its own. */

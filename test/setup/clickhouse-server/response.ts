@@ -3,7 +3,10 @@ import type { ServerResponse } from 'node:http';
 import type { Rows } from './engine.js';
 import type { ServerException } from './exception.js';
 
-/** The headers that a server puts on the response to a query; gives the tag under which an exception would follow. */
+/**
+ * The headers that a server puts on the response to a query; gives the tag under which an exception would
+ * follow.
+ */
 export function writeHead(response: ServerResponse, queryId: string, format: string, rows: Rows): string {
   const tag = randomBytes(8).toString('hex');
   response.statusCode = 200;

@@ -1,6 +1,7 @@
 /**
- * Runs a command against a ClickHouse server: `with-server.ts npx jest test/e2e`. It is the server of `CLICKHOUSE_URL`
- * where that variable is set; otherwise one is started (`ClickHouseServer`) and ends with the command.
+ * Runs a command against a ClickHouse server: `with-server.ts npx jest test/e2e`. It is the server of
+ * `CLICKHOUSE_URL` where that variable is set; otherwise one is started (`ClickHouseServer`) and ends with
+ * the command.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

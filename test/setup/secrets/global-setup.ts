@@ -9,7 +9,9 @@ export const RUN_VARIABLE = 'REQUEST_ANALYTICS_TEST_RUN';
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 4 * 2 ** 30;
 
-/** Makes the directory of the run: for the output of the product, for secrets, and for all temporary files. */
+/**
+ * Makes the directory of the run: for the output of the product, for secrets, and for all temporary files.
+ */
 export default function setUp(): void {
   const run = mkdtempSync(join(chooseBase(), 'request-analytics-run-'));
   process.env[RUN_VARIABLE] = run;

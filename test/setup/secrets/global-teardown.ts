@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 
-/** Searches what the product said in this run; a secret fails it. In a process: Jest's global hooks can import no sources. */
+/**
+ * Searches what the product said in this run; a secret fails it. In a process: Jest's global hooks can import
+ * no sources.
+ */
 export default function tearDown(): void {
   const { status } = spawnSync(
     process.execPath,

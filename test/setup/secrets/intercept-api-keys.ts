@@ -6,8 +6,8 @@ const RECORDED = Symbol.for('request-analytics:learnt');
 type InterceptedHash = typeof crypto.createHash & { [RECORDED]?: Set<string> };
 
 /**
- * One of Jest's `setupFiles`: each creation and check of an API key or a write token hashes it, and there the run learns of
- * all that must not appear. The module is one for all test files of a worker.
+ * One of Jest's `setupFiles`: each creation and check of an API key or a write token hashes it, and there the
+ * run learns of all that must not appear. The module is one for all test files of a worker.
  */
 const original = crypto.createHash as InterceptedHash;
 if (!original[RECORDED]) {

@@ -11,8 +11,8 @@ export const SECRETS = 'secrets';
 const KEYS = /\b(?:[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}|apt_[A-Za-z0-9]{24})\b/g;
 
 /**
- * Keeps what the product said, to be searched for secrets when the run is over: see `search-run.ts`. A test that starts the
- * product hands over all of its output here.
+ * Keeps what the product said, to be searched for secrets when the run is over: see `search-run.ts`. A test
+ * that starts the product hands over all of its output here.
  *
  * @param source what said it: one word.
  */

@@ -13,14 +13,18 @@ const KEYS = /(?<![A-Za-z0-9])(?:[A-Za-z0-9]{7}\.[A-Za-z0-9]{32}|apt_[A-Za-z0-9]
 const LENGTH = 32;
 const LONG_WORDS = new RegExp(`[A-Za-z0-9]{${LENGTH},}`, 'g');
 const LONG_WORD = new RegExp(`^[A-Za-z0-9]{${LENGTH},}$`);
-/** Drawn at random, 32 letters and digits have more than twice as many different ones; `aaaa…` is what tests pad texts with. */
+/**
+ * Drawn at random, 32 letters and digits have more than twice as many different ones; `aaaa…` is what tests
+ * pad texts with.
+ */
 const FEWEST_DIFFERENT = 8;
 /** A shorter text would be found by chance. */
 const SHORTEST = 6;
 
 /**
- * Finds secrets in outputs, whole or in the parts that matter: of a key its secret part alone, of a hash its first half.
- * Thousands of those are looked for at once; other secrets, of which there are few, are also found percent-encoded.
+ * Finds secrets in outputs, whole or in the parts that matter: of a key its secret part alone, of a hash its
+ * first half. Thousands of those are looked for at once; other secrets, of which there are few, are also
+ * found percent-encoded.
  */
 export class SecretScanner {
   private readonly words = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Searches all that the product said in a run of Jest for all the secrets that it was given: exit code 1 when one is found.
- * The outputs are kept then.
+ * Searches all that the product said in a run of Jest for all the secrets that it was given: exit code 1 when
+ * one is found. The outputs are kept then.
  */
 import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';

@@ -15,8 +15,8 @@ const BEGINNINGS = { ndjson: '{"timestamp":"', csv: 'timestamp,request_uuid' } a
 const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
 
 /**
- * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is none. Of CSV it is the last but one: a line
- * end may be within a text.
+ * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is none. Of CSV it is the
+ * last but one: a line end may be within a text.
  */
 export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile | undefined> {
   const { size } = await file.stat();
@@ -38,7 +38,10 @@ export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Pro
   return { wholeBytes: offset + end, last: { timestamp: at, request_uuid } };
 }
 
-/** Where the last row of CSV begins: behind a line end with a quote, which is doubled inside texts, and a time; or -1. */
+/**
+ * Where the last row of CSV begins: behind a line end with a quote, which is doubled inside texts, and a
+ * time; or -1.
+ */
 function findLastRow(text: string): number {
   const mark = '\r\n"';
   for (let at = text.lastIndexOf(mark); at >= 0; at = at === 0 ? -1 : text.lastIndexOf(mark, at - 1))

@@ -22,8 +22,9 @@ export const CAPTURE = {
 } as const;
 
 /**
- * What was captured, up to its logs. The engine reads no document with a number that it cannot hold, as attributes of spans may have.
- * Logs and spans stand last, and no text in JSON has such a name in it, unescaped.
+ * What was captured, up to its logs. The engine reads no document with a number that it cannot hold, as
+ * attributes of spans may have. Logs and spans stand last, and no text in JSON has such a name in it,
+ * unescaped.
  */
 export const BEFORE_LOGS = `concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}')`;
 
@@ -105,8 +106,8 @@ function fromCapture(name: keyof typeof CAPTURE, part = ''): ExportColumn {
 }
 
 /**
- * The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in it, unescaped.
- * One member's end is the next one's start, which the engine looks for once.
+ * The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in
+ * it, unescaped. One member's end is the next one's start, which the engine looks for once.
  */
 function sliceRecord(name: string, next: string): string {
   const start =

@@ -14,13 +14,18 @@ const KEY = (which: 'after' | 'last') =>
 const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
 const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
 
-/** Filters on these are compared as columns, and where they ask for equality their index of terms is asked first. */
+/**
+ * Filters on these are compared as columns, and where they ask for equality their index of terms is asked
+ * first.
+ */
 const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
 
 /** What a filter of many rows may not read record by record. */
 const isIndexed = (field: ExportField): field is keyof typeof INDEXED => field in INDEXED;
 
-/** Filters on these choose the records of a page; all others choose among the records that were read for it. */
+/**
+ * Filters on these choose the records of a page; all others choose among the records that were read for it.
+ */
 const CHEAP: ReadonlySet<ExportField> = new Set([
   'timestamp',
   'request_uuid',
@@ -80,8 +85,8 @@ export function toCondition(filter: ExportFilter, index: number): Predicate {
 }
 
 /**
- * What the index of terms knows of the filters: conditions that hold wherever theirs do. Those of one value stand in one
- * condition, because there the index intersects its rows.
+ * What the index of terms knows of the filters: conditions that hold wherever theirs do. Those of one value
+ * stand in one condition, because there the index intersects its rows.
  */
 function findTerms(
   appId: number,

@@ -8,7 +8,9 @@ import type { ExportField, ExportFilter } from './export.input.js';
 /** What is to be exported. */
 export interface ExportQuery {
   readonly format: FileFormat;
-  /** `whole`: rows are records with all that was captured, in the shape of Request Details; as NDJSON alone. */
+  /**
+   * `whole`: rows are records with all that was captured, in the shape of Request Details; as NDJSON alone.
+   */
   readonly fields: readonly ExportField[] | 'whole';
   readonly filters: readonly ExportFilter[];
   readonly window: Window;

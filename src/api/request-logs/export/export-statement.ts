@@ -16,8 +16,8 @@ const STORED =
   'exception_type, record_json';
 
 /**
- * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last one; and how many
- * there are up to it.
+ * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last
+ * one; and how many there are up to it.
  */
 export function findEnd(
   appId: number,
@@ -79,7 +79,10 @@ FROM (
 const WHOLE = `concat(${RECORD_HEAD_SQL},
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
-/** A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs as much again. */
+/**
+ * A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs
+ * as much again.
+ */
 function toLine(fields: readonly ExportField[]): string {
   const members = fields.map((field, index) => {
     const { sql, isNull, shown = sql } = COLUMNS[field];

@@ -124,7 +124,9 @@ export function requestBody(
   return JSON.stringify({ ...ENTITIES[entity](random, parameters), id: undefined });
 }
 
-/** The response's body as JSON text, about as long as its size says; null where it has none, or is no JSON. */
+/**
+ * The response's body as JSON text, about as long as its size says; null where it has none, or is no JSON.
+ */
 export function responseBody(random: Random, request: DemoRequest): string | null {
   const { entity, isList, parameters, status_code, response_size_bytes } = request;
   if (response_size_bytes === 0) return null;

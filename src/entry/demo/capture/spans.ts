@@ -11,7 +11,9 @@ interface TimeRange {
   end: bigint;
 }
 
-/** The request's own span and, within it, one for each step of its way; parents come before their children. */
+/**
+ * The request's own span and, within it, one for each step of its way; parents come before their children.
+ */
 export function createSpans(random: Random, request: DemoRequest, rootId: string): CapturedSpan[] {
   const start = BigInt(request.timestamp) * NS_PER_MS + BigInt(random.integer(0, 999_999));
   const took = BigInt(request.response_time_ms) * NS_PER_MS - BigInt(random.integer(0, 900_000));

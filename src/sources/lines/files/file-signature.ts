@@ -1,7 +1,10 @@
 import { isGzip } from '../../decoding/gunzip.js';
 import { READS_ZSTD, isZstd } from './zstd.js';
 
-/** Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
+/**
+ * Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte
+ * 262.
+ */
 export const SIGNATURE_BYTES = 512;
 
 /** A file format that cannot be read line by line, and how to convert it. */
@@ -14,7 +17,10 @@ interface Signature {
 /** Number of bytes at the beginning that are checked. */
 const MAX_HEAD = 4_096;
 const READABLE = 'only NDJSON and access logs can be imported';
-/** From this share of control characters on, bytes are not text: random bytes have a tenth, text has almost none. */
+/**
+ * From this share of control characters on, bytes are not text: random bytes have a tenth, text has almost
+ * none.
+ */
 const MAX_CONTROL_SHARE = 0.05;
 /** Control characters that text does not have; the escape character begins a colour. */
 // eslint-disable-next-line no-control-regex
@@ -50,8 +56,8 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /**
- * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head` is its
- * beginning, decompressed if it is gzip or zstd: at least `SIGNATURE_BYTES`, or the whole file.
+ * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head`
+ * is its beginning, decompressed if it is gzip or zstd: at least `SIGNATURE_BYTES`, or the whole file.
  */
 export function explainUnreadable(head: Buffer): string | undefined {
   const bytes = head.subarray(0, MAX_HEAD);

@@ -45,11 +45,13 @@ export interface FileSummary {
 /** Counts of an import. */
 export interface ImportSummary extends FileSummary {
   /**
-   * Number of invalid optional members by name, which were left out of their requests, including duplicates. Absent if
-   * there were none.
+   * Number of invalid optional members by name, which were left out of their requests, including duplicates.
+   * Absent if there were none.
    */
   ignored_members?: Record<string, number>;
-  /** By kind of name, requests counted under `*` because the app is at its limit. Absent if there are none. */
+  /**
+   * By kind of name, requests counted under `*` because the app is at its limit. Absent if there are none.
+   */
   over_limits?: Record<string, number>;
 }
 
@@ -62,8 +64,8 @@ export interface BatchSize {
 /** Beside other work of the process. */
 const SERVICE_BATCH: BatchSize = { rows: 6_500, characters: 5 * 1024 * 1024 };
 /**
- * In a process of its own. A block costs each table behind it as much as hundreds of rows: 600,000 lines took 0.79 of the time with
- * 9,900 rows a batch instead of 4,600. With 16,400 they took as long, and 130 MB more.
+ * In a process of its own. A block costs each table behind it as much as hundreds of rows: 600,000 lines took
+ * 0.79 of the time with 9,900 rows a batch instead of 4,600. With 16,400 they took as long, and 130 MB more.
  */
 export const IMPORT_BATCH: BatchSize = { rows: 8_000, characters: 10 * 1024 * 1024 };
 /** Characters of a batch with long rows: with lines of 90 KB, an import peaks at 630 to 650 MB. */
@@ -122,8 +124,9 @@ export class Importer {
   }
 
   /**
-   * The lines that follow belong to another file, whose counts are returned and complete after `end`. Files share batches,
-   * so that many small ones are as fast as one. Equal lines are counted for each file alone, as if each were imported alone.
+   * The lines that follow belong to another file, whose counts are returned and complete after `end`. Files
+   * share batches, so that many small ones are as fast as one. Equal lines are counted for each file alone,
+   * as if each were imported alone.
    */
   startFile(label?: string): FileSummary {
     this.label = label;
@@ -134,7 +137,10 @@ export class Importer {
     return this.file;
   }
 
-  /** Adds lines; a full batch is written while the next lines are read. It gives the event loop back every few milliseconds. */
+  /**
+   * Adds lines; a full batch is written while the next lines are read. It gives the event loop back every few
+   * milliseconds.
+   */
   async add(lines: Iterable<SourceLine>): Promise<void> {
     for (const line of lines) {
       if (this.work.isOver) await this.work.giveWay();
@@ -234,7 +240,8 @@ export class Importer {
     try {
       return await this.writer.write(this.options.appId, records, (commit) => {
         resolve();
-        // After a failure no other batch is committed: a store that does not respond would take another minute.
+        // After a failure no other batch is committed: a store that does not respond would take another
+        // minute.
         this.committed = this.committed.then(commit);
         return this.committed;
       });

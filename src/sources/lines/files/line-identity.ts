@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { hexToUuid } from '../../../shared/hash-uuid.js';
 
 /**
- * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times, so in a log
- * that is ordered by time they are closer to each other.
+ * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times,
+ * so in a log that is ordered by time they are closer to each other.
  */
 const REMEMBERED_LINES = 65_536;
 /** Hex digits of a hash that fit exactly into a number. */
@@ -18,11 +18,11 @@ export function isSource(text: string): boolean {
 
 /**
  * The identity of each line of an import, for requests without a UUID: a UUID made of environment,
- * source, text, and how often the same text occurred before. The line number is not part of it, so that a log whose
- * first lines were deleted keeps its identities.
+ * source, text, and how often the same text occurred before. The line number is not part of it, so that a log
+ * whose first lines were deleted keeps its identities.
  *
- * Memory is bounded. If more than `REMEMBERED_LINES` other lines lie between two equal lines, the second may get the
- * identity of the first.
+ * Memory is bounded. If more than `REMEMBERED_LINES` other lines lie between two equal lines, the second may
+ * get the identity of the first.
  */
 export class LineIdentities {
   private recent: Occurrences;
@@ -62,8 +62,8 @@ export class LineIdentities {
 }
 
 /**
- * Counts by key in one array of pairs (open addressing). A `Map` took two to three times as long and several times the
- * memory, for every line that is imported.
+ * Counts by key in one array of pairs (open addressing). A `Map` took two to three times as long and several
+ * times the memory, for every line that is imported.
  */
 class Occurrences {
   size = 0;

@@ -34,12 +34,12 @@ interface LineSourceOptions {
 }
 
 /**
- * The lines of a file or of standard input, plain or compressed with gzip or zstd, in batches and in bounded memory.
- * Read it once.
+ * The lines of a file or of standard input, plain or compressed with gzip or zstd, in batches and in bounded
+ * memory. Read it once.
  *
- * Of a plain file the last line is left out if it has no line end and is no JSON: it may be half-written, and half of a
- * line of an access log can look like a whole one. It would be another request than the whole line is later. Half an object of
- * JSON is invalid, and what ends a stream or compressed data is whole.
+ * Of a plain file the last line is left out if it has no line end and is no JSON: it may be half-written, and
+ * half of a line of an access log can look like a whole one. It would be another request than the whole line
+ * is later. Half an object of JSON is invalid, and what ends a stream or compressed data is whole.
  */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
@@ -186,8 +186,8 @@ async function* prepend({ bytes, failure }: Head, rest: AsyncIterable<Buffer>): 
 }
 
 /**
- * Passes the bytes on once the first of them have been checked to be text. If the source ends early, the received bytes are
- * yielded before the error.
+ * Passes the bytes on once the first of them have been checked to be text. If the source ends early, the
+ * received bytes are yielded before the error.
  *
  * @throws NotTextError
  */

@@ -5,8 +5,8 @@ const [LINE_FEED, CARRIAGE_RETURN] = ['\n'.charCodeAt(0), '\r'.charCodeAt(0)];
 const SEPARATOR = Buffer.from('\n');
 
 /**
- * The bytes of a log without blocks of NUL, which a rotation, a crash or a server with the file open leaves in it. A block in
- * the middle of a line ends that line: what follows was written later.
+ * The bytes of a log without blocks of NUL, which a rotation, a crash or a server with the file open leaves
+ * in it. A block in the middle of a line ends that line: what follows was written later.
  */
 export async function* removePadding(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   /** NUL bytes at the end of what was read, of which it is not known yet what they are. */

@@ -26,9 +26,10 @@ interface DatedFile extends SourceFile {
 }
 
 /**
- * The files of several paths, each once, in the order of their first requests, or of their names where those are equal or
- * not known. A directory stands for the files in it, without those in its directories and those whose names begin with a
- * dot; one of them that has no request at its beginning is `isForeign`, such as an error log beside an access log.
+ * The files of several paths, each once, in the order of their first requests, or of their names where those
+ * are equal or not known. A directory stands for the files in it, without those in its directories and those
+ * whose names begin with a dot; one of them that has no request at its beginning is `isForeign`, such as an
+ * error log beside an access log.
  */
 export async function findSourceFiles(
   paths: readonly string[],

@@ -21,7 +21,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ZSTD_error_dictionary_wrong: 'the zstd data needs a dictionary',
 };
 
-/** Whether bytes begin as a zstd file does: with a frame of data, or with one to skip (RFC 8878, section 3.1). */
+/**
+ * Whether bytes begin as a zstd file does: with a frame of data, or with one to skip (RFC 8878, section 3.1).
+ */
 export function isZstd(bytes: Buffer): boolean {
   if (bytes.length < 4) return false;
   const magic = bytes.readUInt32LE();
@@ -29,8 +31,8 @@ export function isZstd(bytes: Buffer): boolean {
 }
 
 /**
- * Decompresses zstd, also with several frames. Of truncated or damaged input, the readable part is yielded before the error is
- * thrown.
+ * Decompresses zstd, also with several frames. Of truncated or damaged input, the readable part is yielded
+ * before the error is thrown.
  *
  * @param onTrailing called for bytes behind the last frame, which are passed over
  */

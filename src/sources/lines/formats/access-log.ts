@@ -30,17 +30,26 @@ const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
 /** `off` of nginx, and the name under which sidecars of Istio reach each other. */
 const NOT_TLS = /^(?:off$|outbound_)/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
-/** W3C Trace Context, section 3.2; AWS X-Ray, whose root is a trace ID with hyphens; Google Cloud's name of a trace. */
+/**
+ * W3C Trace Context, section 3.2; AWS X-Ray, whose root is a trace ID with hyphens; Google Cloud's name of a
+ * trace.
+ */
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}(?:-|$)/i;
 const X_RAY = /(?:^|;)(?:Root=)?1-([\da-f]{8})-([\da-f]{24})(?:;|$)/i;
 const CLOUD_TRACE = /^projects\/[^/]{1,64}\/traces\/([\da-f]{32})$/i;
 const NUMERIC = /^[+-]?\d{1,15}(?:\.\d{1,9})?$/;
-/** Several times of one request: of nginx's upstreams, or of the phases of a load balancer. A hyphen is no time. */
+/**
+ * Several times of one request: of nginx's upstreams, or of the phases of a load balancer. A hyphen is no
+ * time.
+ */
 const TIMES = /^[\d.-]{1,20}(?:(?:, ?| : | )[\d.-]{1,20}){1,32}$/;
 /** A duration with units, as Go writes it (`1m2.5s`, `12.3ms`), or with one after a blank. */
 const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,8})m(?!s))?(?:(\d{1,12}(?:\.\d{1,9})?) ?(s|ms|µs|μs|us|ns))?$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, ms: 1, µs: 1e-3, μs: 1e-3, us: 1e-3, ns: 1e-6 };
-/** Runs of escaped bytes, an escaped UTF-16 unit, or any other escape; a run is bounded because V8 keeps a state for each repetition. */
+/**
+ * Runs of escaped bytes, an escaped UTF-16 unit, or any other escape; a run is bounded because V8 keeps a
+ * state for each repetition.
+ */
 const ESCAPES = /((?:\\x[0-9A-Fa-f]{2}){1,4096})|\\u([0-9A-Fa-f]{4})|\\(.)/gs;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
 /** A byte of a URL may be written in four characters; twice that leaves room for method and protocol. */
@@ -48,7 +57,10 @@ const MAX_ESCAPED = 8 * MAX_URL;
 /** Behind an address without brackets, as HAProxy and AWS write it. */
 const PORT = /:\d{1,5}$/;
 
-/** What a line of an access log says of its request, each value as it is written: a text, a number, or a value of JSON. */
+/**
+ * What a line of an access log says of its request, each value as it is written: a text, a number, or a value
+ * of JSON.
+ */
 export interface LogValues {
   /** A time in any form that `parseLogTime` knows; or a date, and a time of the day. */
   timestamp?: unknown;
@@ -106,7 +118,8 @@ export function isBlank(value: unknown): boolean {
 }
 
 /**
- * The request of a line, or the reason why it is none. Optional values that are invalid are left out and named. Never throws.
+ * The request of a line, or the reason why it is none. Optional values that are invalid are left out and
+ * named. Never throws.
  *
  * @param loggedAt time of a line that has none itself
  */
@@ -211,8 +224,8 @@ function joinTarget({ path, query }: LogValues): unknown {
 }
 
 /**
- * A URL without the port of its scheme; and a path with its slash, whatever a client sent: what begins a cell of a spreadsheet
- * must not be up to a stranger.
+ * A URL without the port of its scheme; and a path with its slash, whatever a client sent: what begins a cell
+ * of a spreadsheet must not be up to a stranger.
  */
 function normalizeTarget(target: string, method: string): string {
   if (ABSOLUTE.test(target)) return target.replace(DEFAULT_PORT, '$1$2');
@@ -236,7 +249,9 @@ function findResponseTime(values: LogValues): unknown {
   );
 }
 
-/** A time, or the sum of several, in milliseconds; none where one of them is -1, and any other value as it is. */
+/**
+ * A time, or the sum of several, in milliseconds; none where one of them is -1, and any other value as it is.
+ */
 function toMilliseconds(value: unknown, perUnit: number): unknown {
   if (value === undefined) return undefined;
   const number = typeof value === 'string' && TIMES.test(value) ? sum(value) : toNumber(value);
@@ -279,8 +294,8 @@ function findOrigin({
 }
 
 /**
- * The URL's scheme and host from a host with or without a port; undefined if it is no host. The port of the scheme is left
- * out. Without a scheme, port 443 means https.
+ * The URL's scheme and host from a host with or without a port; undefined if it is no host. The port of the
+ * scheme is left out. Without a scheme, port 443 means https.
  */
 function toOrigin(text: string, scheme?: string): string | undefined {
   const [, name, port] = HOST.exec(text) ?? [];
@@ -300,8 +315,8 @@ function findUser(user: unknown): string | null {
 }
 
 /**
- * The client's address: of what the log names as its client, the first public one. If that is not public, or if proxies are
- * trusted, it is the first public one that proxies named.
+ * The client's address: of what the log names as its client, the first public one. If that is not public, or
+ * if proxies are trusted, it is the first public one that proxies named.
  */
 function findClient(values: LogValues, trustForwarded: boolean): string | null {
   const { client_ip, client_ip_port, request_headers = [] } = values;
@@ -322,7 +337,10 @@ function parseClients(text: string): string[] {
   return whole === null ? parseHops(text, readHop) : [whole];
 }
 
-/** `for="[2001:db8::7]:443";proto=https` of `Forwarded`, or an address in quotes; IIS writes a plus sign for a blank. */
+/**
+ * `for="[2001:db8::7]:443";proto=https` of `Forwarded`, or an address in quotes; IIS writes a plus sign for a
+ * blank.
+ */
 function readHop(hop: string): string {
   return hop.replace(/^.*\bfor=/i, '').replace(/;.*$|["+\s]/g, '');
 }
@@ -353,7 +371,10 @@ function targetFrom(text: string): string {
   return end === -1 && text.startsWith('/') ? sanitize(text) : '';
 }
 
-/** Undoes, in a text that is not too long for a request, `\"`, `\\`, `\n` and the like, `\u00e9`, and `\xhh`, of which runs are UTF-8. */
+/**
+ * Undoes, in a text that is not too long for a request, `\"`, `\\`, `\n` and the like, `\u00e9`, and `\xhh`,
+ * of which runs are UTF-8.
+ */
 export function unescapeText(text: string): string {
   if (!text.includes('\\') || text.length > MAX_ESCAPED) return text;
   return text.replace(ESCAPES, (_, bytes?: string, unit?: string, character?: string) => {

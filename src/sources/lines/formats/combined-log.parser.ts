@@ -15,7 +15,10 @@ interface Token {
 const MAX_TOKENS = 64;
 /** Values before the client's address that a logger may have written. */
 const MAX_PREFIX = 8;
-/** A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik does. */
+/**
+ * A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik
+ * does.
+ */
 const RESPONSE_TIME =
   /^(?:(?:rt|request_time|response_time|duration)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
 /** Addresses of the client and of proxies under a name. */
@@ -28,15 +31,18 @@ const WRONG_TIME = 'time: must have the form 17/May/2015:10:05:03 +0000, from 19
 const QUOTE = '"'.charCodeAt(0);
 
 /**
- * The values of a line in the common or the combined format of Apache and nginx, from its part before the time and its part
- * behind the size. A virtual host, a list of addresses and the address of a proxy may precede:
+ * The values of a line in the common or the combined format of Apache and nginx, from its part before the
+ * time and its part behind the size. A virtual host, a list of addresses and the address of a proxy may
+ * precede:
  *
  *     host identity user [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 512 "referer" "user agent"
- *     www.example.com:443 "203.0.113.7, 10.0.0.1" 10.0.0.2 identity user [17/May/2015:10:05:03 +0000] "GET /x HTTP/1.1" 200 512
+ *     www.example.com:443 "203.0.113.7, 10.0.0.1" 10.0.0.2 identity user [17/May/2015:10:05:03 +0000] "GET /x
+ *     HTTP/1.1" 200 512
  *
- * Other columns may precede the referer, and follow the user agent. Of them, a time becomes the response time (`0.004`,
- * `rt=0.004`, `12ms`), and addresses under a name, or in the first quoted column, are those that proxies named.
- * Microseconds of Apache's `%D` cannot be distinguished from other numbers. Null if the line is none of the format.
+ * Other columns may precede the referer, and follow the user agent. Of them, a time becomes the response time
+ * (`0.004`, `rt=0.004`, `12ms`), and addresses under a name, or in the first quoted column, are those that
+ * proxies named. Microseconds of Apache's `%D` cannot be distinguished from other numbers. Null if the line
+ * is none of the format.
  */
 export function readCombined(values: readonly string[]): LogValues | null {
   // Without the time, it is the one of syslog.
@@ -199,7 +205,10 @@ function findWordEnd(text: string, at: number): number {
   return quote === -1 || quote > end ? end : Math.min(findClosingQuote(text, quote + 1) + 1, text.length);
 }
 
-/** Where the referer is, which the user agent follows; -1 if there is none. A server may write a hyphen without quotes for either. */
+/**
+ * Where the referer is, which the user agent follows; -1 if there is none. A server may write a hyphen
+ * without quotes for either.
+ */
 function findReferer(tokens: readonly Token[]): number {
   const first = tokens.findIndex(({ isQuoted }) => isQuoted);
   if (first <= 0) return first;

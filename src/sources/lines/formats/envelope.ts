@@ -45,8 +45,8 @@ const COLOURS = /\x1b\[[\d;]{0,16}m/g;
 const LETTER = /[A-Za-z]/;
 
 /**
- * What stands before a line: the header of syslog (RFC 3164, RFC 5424), of Kubernetes, of `docker compose logs`, `docker logs -t` or
- * `kubectl logs`, or of a logger; null if there is nothing.
+ * What stands before a line: the header of syslog (RFC 3164, RFC 5424), of Kubernetes, of
+ * `docker compose logs`, `docker logs -t` or `kubectl logs`, or of a logger; null if there is nothing.
  */
 export function peelPrefix(line: string): Envelope | null {
   const first = line.charAt(0);

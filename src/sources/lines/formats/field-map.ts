@@ -2,7 +2,9 @@ import type { Header } from '../../../records/capture.js';
 import { type LogValues, type ValueNames, isBlank } from './access-log.js';
 import { type JsonObject, objectDecoder, textDecoder } from '../../../records/decoding/decoders.js';
 
-/** Names of values in a line, the best first. Of a member of a member the name is a path: `request.headers`. */
+/**
+ * Names of values in a line, the best first. Of a member of a member the name is a path: `request.headers`.
+ */
 type Names = string | readonly string[];
 
 /** Where a log has the headers of a request or of its response. */
@@ -169,7 +171,8 @@ const HEADERS: Readonly<Record<string, string>> = { user_agent: 'user-agent', re
 const HEADER = /^header\.([\w-]{1,128})$/;
 
 /**
- * The map that a text such as `timestamp=ts,url=req.url` says: members of a request, and the names of their values in the log.
+ * The map that a text such as `timestamp=ts,url=req.url` says: members of a request, and the names of their
+ * values in the log.
  *
  * @throws RangeError if it is none
  */

@@ -142,8 +142,8 @@ export function isFormatString(text: string): boolean {
 }
 
 /**
- * The form of lines that a server writes, from the text of its configuration: nginx's `log_format`, Apache's `LogFormat`, the
- * access log format of gunicorn or of Envoy, as a directive or as its string alone.
+ * The form of lines that a server writes, from the text of its configuration: nginx's `log_format`, Apache's
+ * `LogFormat`, the access log format of gunicorn or of Envoy, as a directive or as its string alone.
  *
  * @throws RangeError if lines of that form have no request
  */
@@ -179,7 +179,10 @@ export function parseTemplate(format: string, dialect: Dialect = findDialect(for
   return { fields, end: before + toText(format.slice(at), dialect), hasEscapes: dialect !== ENVOY };
 }
 
-/** What a time looks like, from the directives that write it: `%{%Y-%m-%d}t %{%T}t`, or `%START_TIME(%s.%3f)%`. */
+/**
+ * What a time looks like, from the directives that write it: `%{%Y-%m-%d}t %{%T}t`, or
+ * `%START_TIME(%s.%3f)%`.
+ */
 function findTimeShape(directives: string): string {
   const format = directives
     .replace(/%\{([^}]*)\}t/g, '$1')
@@ -207,7 +210,10 @@ function findDialect(format: string): Dialect {
   return /\$\{?\w/.test(format) ? NGINX : APACHE;
 }
 
-/** The text of a configuration's strings, of which nginx joins several; the text itself if it is no string of a configuration. */
+/**
+ * The text of a configuration's strings, of which nginx joins several; the text itself if it is no string of
+ * a configuration.
+ */
 function unquote(text: string, isDirective: boolean): string {
   const strings = [...text.matchAll(QUOTED)];
   const [first] = strings;

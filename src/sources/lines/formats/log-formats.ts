@@ -20,11 +20,20 @@ export interface LogFormat {
   readonly isExact?: boolean;
   /** Whether blanks fill the columns of its lines. */
   readonly isPadded?: boolean;
-  /** Reads the values of a line of text, if they are more than `VARIABLES` says; null if it is none of the format. */
+  /**
+   * Reads the values of a line of text, if they are more than `VARIABLES` says; null if it is none of the
+   * format.
+   */
   readonly read?: (values: readonly string[]) => LogValues | null;
-  /** Whether the server writes a backslash before a quote in a value; the default depends on the words of `lines`. */
+  /**
+   * Whether the server writes a backslash before a quote in a value; the default depends on the words of
+   * `lines`.
+   */
   readonly hasEscapes?: boolean;
-  /** Why a line of text is none of the format. @param missing the name of the first value that was not found */
+  /**
+   * Why a line of text is none of the format.
+   * @param missing the name of the first value that was not found
+   */
   readonly explainText?: (line: string, missing: string) => string;
   /** Why an object is no request; undefined if it may be one. */
   readonly explain?: (line: JsonObject) => string | undefined;
@@ -558,7 +567,10 @@ function correctTarget({ request, ...values }: LogValues): LogValues {
   return { ...values, path: request };
 }
 
-/** Version 1 of the gateway writes whole milliseconds; all others write seconds. The gateway adds names of its own to the query. */
+/**
+ * Version 1 of the gateway writes whole milliseconds; all others write seconds. The gateway adds names of its
+ * own to the query.
+ */
 function correctAzure(values: LogValues, line: JsonObject): LogValues {
   const { response_time_s: taken, ...rest } = values;
   const isGateway = String(line.category).startsWith('ApplicationGateway');

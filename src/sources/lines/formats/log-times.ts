@@ -20,14 +20,17 @@ const MONTH_FIRST = new RegExp(
 const SLASHES = /^(\d{4})\/(\d\d)\/(\d\d) (?:- )?/;
 const COMMON_LENGTH = '17/May/2015:10:05:03 +0000'.length;
 const NUMBER = /^\d{1,19}(?:\.\d{1,9})?$/;
-/** Times since the epoch from here on are in milliseconds, microseconds, nanoseconds: in seconds they are after the year 5000. */
+/**
+ * Times since the epoch from here on are in milliseconds, microseconds, nanoseconds: in seconds they are
+ * after the year 5000.
+ */
 const [FROM_MS, FROM_US, FROM_NS] = [1e11, 1e14, 1e17];
 const HALF_A_DAY_MS = 43_200_000;
 
 /**
- * A time as a log writes it, in milliseconds since the Unix epoch: a number since the epoch whose unit follows from its size,
- * an ISO 8601 date and time, the time of the common log format, or that of `ctime`. UTC without an offset. NaN for any other
- * value, and outside the years 1970 to 2099.
+ * A time as a log writes it, in milliseconds since the Unix epoch: a number since the epoch whose unit
+ * follows from its size, an ISO 8601 date and time, the time of the common log format, or that of `ctime`.
+ * UTC without an offset. NaN for any other value, and outside the years 1970 to 2099.
  */
 export function parseLogTime(value: unknown): number {
   const epochMs =

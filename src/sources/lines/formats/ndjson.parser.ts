@@ -54,13 +54,13 @@ export const IN_ARRAY = {
 /**
  * Reads one line of NDJSON: an object in the shape of Request Details. `timestamp`, `method`, `url` and
  * `status_code` are required; every other member may be missing or `null`, invalid ones are left out, and
- * unknown members are ignored. Missing values are derived: `path` from the URL (a `path` of `null` means that no route
- * matched), the country from `client_ip`, a span's duration from its times.
+ * unknown members are ignored. Missing values are derived: `path` from the URL (a `path` of `null` means that
+ * no route matched), the country from `client_ip`, a span's duration from its times.
  *
- * A `path` is a pattern as in the API and is stored unchanged. In addition to Request Details, the line may have
- * `consumer` as an object of `identifier`, `name` and `group`, and `user_agent` (by default that of the request headers)
- * for the health-check rule. Texts of `path` and of the consumer are truncated; a URL that is too long
- * rejects the line. Never throws.
+ * A `path` is a pattern as in the API and is stored unchanged. In addition to Request Details, the line may
+ * have `consumer` as an object of `identifier`, `name` and `group`, and `user_agent` (by default that of the
+ * request headers) for the health-check rule. Texts of `path` and of the consumer are truncated; a URL that
+ * is too long rejects the line. Never throws.
  */
 export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineResult {
   // Before parsing, because a syntax error with its stack trace is slow.

@@ -5,7 +5,10 @@ import { findClosingQuote } from '../../../records/text.js';
 
 /** Runs of bytes as nginx escapes them by default, which JSON does not allow. */
 const HEX_BYTES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}/g;
-/** What may stand between two strings of JSON where a variable of nginx without quotes has no value, or several. */
+/**
+ * What may stand between two strings of JSON where a variable of nginx without quotes has no value, or
+ * several.
+ */
 const UNQUOTED =
   /^(\s{0,8}:\s{0,8})([-\d.][-\d.,: ]{0,1024}?|)\s{0,8}(,?\s{0,8}[}\]]{1,64}\s{0,8}|,\s{0,8})$/;
 const JSON_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
@@ -22,8 +25,9 @@ export function isJsonObject(text: string): boolean {
 }
 
 /**
- * The object of a line of JSON; undefined if it is none. What nginx writes into a JSON of its `log_format` is accepted where it is
- * no JSON: bytes that it escaped without `escape=json`, and variables without quotes that have no value or several.
+ * The object of a line of JSON; undefined if it is none. What nginx writes into a JSON of its `log_format` is
+ * accepted where it is no JSON: bytes that it escaped without `escape=json`, and variables without quotes
+ * that have no value or several.
  *
  * @throws SyntaxError if it is not JSON; RangeError if it is nested too deeply
  */

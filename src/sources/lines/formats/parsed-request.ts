@@ -6,7 +6,10 @@ export type ParsedRequest = Omit<RequestRecord, 'request_uuid' | 'env'> & {
   env: string | null;
 };
 
-/** A line's request with the names of its invalid optional members, or the one-line reason why the line is invalid. */
+/**
+ * A line's request with the names of its invalid optional members, or the one-line reason why the line is
+ * invalid.
+ */
 export type LineResult =
   { readonly record: ParsedRequest; readonly ignored: readonly string[] } | { readonly reason: string };
 
@@ -18,7 +21,10 @@ export interface ParseOptions {
   baseUrl?: string | undefined;
   /** The access log field with the consumer; by default none. */
   consumerFrom?: 'user' | undefined;
-  /** Whether the first public address that proxies named is the client's, also where the log has a public one of its own. */
+  /**
+   * Whether the first public address that proxies named is the client's, also where the log has a public one
+   * of its own.
+   */
   trustForwarded?: boolean | undefined;
 }
 

@@ -83,9 +83,9 @@ const JSON_FORMAT = 'json';
 const FORMAT_STRING = { name: 'format string', label: 'the format string' };
 
 /**
- * Parses the lines of one source. What a logger, a container or a shipper wrote around a line is taken away in front of every
- * format. By default the first valid line decides the format, so that a comment or a damaged line at the beginning does not
- * decide it. Until then a line is parsed as what it looks like:
+ * Parses the lines of one source. What a logger, a container or a shipper wrote around a line is taken away
+ * in front of every format. By default the first valid line decides the format, so that a comment or a
+ * damaged line at the beginning does not decide it. Until then a line is parsed as what it looks like:
  *
  * - with a brace at its beginning, as NDJSON, or else as the JSON log that its members belong to;
  * - behind a `#Fields` line, as W3C extended;
@@ -121,8 +121,8 @@ export class LineParser {
   }
 
   /**
-   * The request of a line that is not blank, or the reason why the line is invalid; null for a line that belongs to the
-   * format and is no request, such as `#Fields`. Never throws.
+   * The request of a line that is not blank, or the reason why the line is invalid; null for a line that
+   * belongs to the format and is no request, such as `#Fields`. Never throws.
    */
   parse(line: string): LineResult | null {
     // What the form of a line says is not around it.

@@ -25,7 +25,10 @@ export type Match =
       /** What follows the last value without which it is no request. */
       readonly tail: string;
     }
-  /** How many values were found that are known by what they look like; and the name of one that was not, or none for the line's end. */
+  /**
+   * How many values were found that are known by what they look like; and the name of one that was not, or
+   * none for the line's end.
+   */
   | { readonly found: number; readonly missing: string };
 
 const CLOCK = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[A-Z]{3}|[+-]\d\d:?\d\d))?`;
@@ -38,7 +41,10 @@ const optional = (one: string) => `(?:-|${one})`;
 /** The time of an access log, as text of a regular expression. */
 export const LOG_TIME = DATE + CLOCK;
 
-/** What values look like that are known by it: other text may have what follows them in itself, as a user may have a bracket. */
+/**
+ * What values look like that are known by it: other text may have what follows them in itself, as a user may
+ * have a bracket.
+ */
 const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
   [LOG_TIME, 'time_local', 'request_creation_time'],
   [String.raw`\d{4}-\d\d-\d\dT` + CLOCK, 'time_iso8601'],

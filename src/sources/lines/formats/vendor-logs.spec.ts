@@ -1,7 +1,10 @@
 import type { ParseOptions } from './parsed-request.js';
 import { LineParser, REQUEST_FORMATS } from './request-format.js';
 
-/** A line of each kind that a format has, after the documentation of its vendor, with the values of its request. */
+/**
+ * A line of each kind that a format has, after the documentation of its vendor, with the values of its
+ * request.
+ */
 interface Sample {
   readonly line: string;
   readonly request: Readonly<Record<string, unknown>>;

@@ -67,7 +67,10 @@ export function readCloudFrontObject(line: JsonObject, options: ParseOptions): L
   );
 }
 
-/** Whether a line is an entry of CloudFront's standard logs, whose `#Fields` line may be missing where files were split. */
+/**
+ * Whether a line is an entry of CloudFront's standard logs, whose `#Fields` line may be missing where files
+ * were split.
+ */
 export function isCloudFrontLine(line: string): boolean {
   return CLOUDFRONT_LINE.test(line);
 }
@@ -75,8 +78,9 @@ export function isCloudFrontLine(line: string): boolean {
 /**
  * The request of an entry in the W3C extended format, by the names of its fields.
  *
- * Times are UTC. `time-taken` is in milliseconds in logs of IIS and in seconds in those of CloudFront; elsewhere a value
- * with a decimal point is in seconds. IIS writes a plus sign for a blank in headers, CloudFront percent-encodes them.
+ * Times are UTC. `time-taken` is in milliseconds in logs of IIS and in seconds in those of CloudFront;
+ * elsewhere a value with a decimal point is in seconds. IIS writes a plus sign for a blank in headers,
+ * CloudFront percent-encodes them.
  */
 export function readW3cEntry(entry: JsonObject, options: ParseOptions, loggedAt?: unknown): LineResult {
   const { url, response_time_ms: taken, request_headers = [], ...values } = reader.read(entry);
@@ -101,9 +105,9 @@ function splitHost(url: unknown, { host }: LogValues): LogValues {
 }
 
 /**
- * Reads access logs in the W3C extended format, as IIS and CloudFront write it: a `#Fields` line names the values of the
- * entries that follow, up to the next such line. Values are separated by tabs if the line has one, otherwise by blanks. A
- * hyphen means that there is no value.
+ * Reads access logs in the W3C extended format, as IIS and CloudFront write it: a `#Fields` line names the
+ * values of the entries that follow, up to the next such line. Values are separated by tabs if the line has
+ * one, otherwise by blanks. A hyphen means that there is no value.
  */
 export class W3cLogParser {
   private fields: readonly string[] | undefined;
